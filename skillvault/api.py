@@ -23,6 +23,7 @@ from skillvault.learning import account, curate
 from skillvault.learning.generate import plan
 from skillvault.records import Commit, Problem, Ref, Skill
 from skillvault.run import Done, Report, Run, Tracker
+from skillvault.steps import evaluate, generate
 from skillvault.vault import checked, layout, provenance, setup
 from skillvault.vault.inbox import Inbox, Received, Refused
 from skillvault.vault.snapshot import Snapshot
@@ -135,7 +136,7 @@ class Vault:
         if not any(done.change.step == "generate" for done in report.done):
             if report.waiting:
                 state.snapshot = self.store.head()  # what waits may have met another run
-            report.reasons = account.summary(steps.material(state), state.policy)
+            report.reasons = account.summary(generate.material(state), state.policy)
         return report
 
     def record(
@@ -209,16 +210,16 @@ class Vault:
 
     def _waiting(self) -> dict[str, int]:
         state = Run(self.store, judge=self.judge, now=_clock())
-        todo = plan(steps.material(state), state.policy)
+        todo = plan(generate.material(state), state.policy)
         return {
             "record": len(self.inbox.names()),
-            "evaluate": len(steps.unevaluated(state)),
-            "generate": sum(steps.supported(due) for due in todo.due) + len(todo.reinforcements),
+            "evaluate": len(evaluate.unevaluated(state)),
+            "generate": sum(generate.supported(due) for due in todo.due) + len(todo.reinforcements),
         }
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """The program's commits, newest first."""
-        return list(self.store.git.commits())[:limit]
+        return self.store.history(self.store.git.head())[:limit]
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources}`: a record back to where it came from."""
@@ -265,7 +266,7 @@ class Vault:
             if ref.kind == "outcome":
                 raise SkillvaultError(f"{text}: cannot be read; `skillvault check` says why")
             raise UsageError(f"{text}: why-not asks about an outcome; for a {ref.kind} ask why")
-        found = account.answers(outcome, steps.material(state), state.policy)
+        found = account.answers(outcome, generate.material(state), state.policy)
         return Ref("outcome", ref.id), found
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:

@@ -8,7 +8,7 @@ import textwrap
 
 from msgspec import Struct
 
-from skillvault.records import Evaluation, Link, Outcome, Ref, Skill
+from skillvault.records import Record, Ref
 from skillvault.text import shorten
 
 FORMAT = 1
@@ -37,20 +37,28 @@ class Move(Struct, frozen=True):
     target: str
 
 
+class Rewrite(Struct, frozen=True):
+    """The body of a markdown file gets another text; its front matter stays."""
+
+    path: str
+    body: str
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, and why.
 
     `writes` are new records and `files` new files of other kinds (path -> bytes), `edits`
-    apply before `moves`. `subject` stands without its step. `takes` names the inbox
+    and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names the inbox
     entries that become redundant once the commit is made.
     """
 
     step: str
     subject: str
     reason: str = ""
-    writes: tuple[Outcome | Evaluation | Skill | Link, ...] = ()
+    writes: tuple[Record, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
     edits: tuple[Edit, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
     moves: tuple[Move, ...] = ()
     sources: tuple[Ref, ...] = ()
     targets: tuple[Ref, ...] = ()

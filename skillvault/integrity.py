@@ -4,18 +4,16 @@ A problem is a mistake to mend; a note is something a person did that the reader
 know of, such as an end of a link that somebody removed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.records import Evaluation, Link, Outcome, Problem, Ref, Skill, link_id
+from skillvault.records import Evaluation, Fact, Link, Problem, Record, Ref, Skill, link_id
 from skillvault.text import is_slug
 
 MAX_DESCRIPTION = 1024
 _NO_SKILL = "SKILL.md"
-
-Record = Outcome | Evaluation | Skill | Link
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -42,6 +40,8 @@ def problems(view: View) -> Iterator[Problem]:
                 yield from _skill(path, record)
             case Evaluation():
                 yield from _evaluation(path, record)
+            case Fact():
+                yield from _fact(path, record)
             case Link():
                 yield from _link(path, record)
     yield from _twice(view)
@@ -61,6 +61,14 @@ def notes(view: View) -> Iterator[Problem]:
                 yield Problem(
                     path, None, "no-links", "a generated skill without links; its origin is lost"
                 )
+        if isinstance(record, Fact) and record.kind == "judge":
+            yield from _fact_notes(path, record, linked)
+
+
+def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:
+    if Ref("fact", fact.id) not in linked:
+        message = "a judge's fact without links; its origin is lost"
+        yield Problem(path, None, "no-links", message)
 
 
 def _stray(path: str) -> str:
@@ -146,6 +154,32 @@ def _evaluation(path: str, evaluation: Evaluation) -> Iterator[Problem]:
         )
 
 
+def _fact(path: str, fact: Fact) -> Iterator[Problem]:
+    name = path.rsplit("/", 1)[-1].removesuffix(".md")
+    if not is_slug(name):
+        yield Problem(
+            path,
+            "id",
+            "bad-name",
+            f"the file name {name!r} is no id; use lower-case letters, digits and single "
+            "hyphens, at most 64",
+        )
+    if fact.id != name:
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            f"id: {fact.id!r} is not the file's name; write `id: {name}`",
+        )
+    if fact.review_by is not None and not _is_time(fact.review_by):
+        yield Problem(
+            path,
+            "review_by",
+            "bad-time",
+            f"review_by: {fact.review_by!r} is no date; write 2026-11-20",
+        )
+
+
 def _link(path: str, link: Link) -> Iterator[Problem]:
     _, folder, name = path.split("/")
     if link.id != name.removesuffix(".yaml") or link.target.id != folder:
@@ -189,6 +223,8 @@ def _missing_ends(view: View) -> Iterator[tuple[Problem, str | None]]:
             ends = (("source", record.source), ("target", record.target))
         elif isinstance(record, Evaluation):
             ends = (("outcome", Ref("outcome", record.outcome)),)
+        elif isinstance(record, Fact) and record.supersedes:
+            ends = (("supersedes", Ref("fact", record.supersedes)),)
         for key, ref in ends:
             if str(ref) not in view.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"

@@ -20,6 +20,8 @@ RecordKind = Literal["outcome", "evaluation", "fact", "skill", "link"]
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
+Importance = Literal["high", "medium", "low"]
+FactKind = Literal["judge", "human", "learning", "distilled"]
 LinkType = Literal[
     "promoted", "reinforced", "derived", "generated", "merged",
     "superseded", "captured", "distilled", "installed",
@@ -29,6 +31,8 @@ SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
 SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
+IMPORTANCES: tuple[str, ...] = get_args(Importance)
+FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 
 MAX_EVIDENCE = 64 * 1024
 
@@ -161,6 +165,29 @@ class Evaluation(Struct, frozen=True, kw_only=True):
         return self.outcome
 
 
+class Fact(Struct, frozen=True, kw_only=True):
+    """One thing the vault holds to be true; `text` may have several lines.
+
+    Written by hand it needs only a text: `id` and `domain` are where its file stands.
+    """
+
+    id: str
+    domain: str
+    text: str
+    importance: Importance = "medium"
+    kind: FactKind = "human"
+    created_at: Time | None = None
+    insight_type: InsightType | None = None
+    trust: Trust = "local"
+    supersedes: str | None = None
+    review_by: str | None = None
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Position in time; one without a time was there before all others."""
+        return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
+
+
 class Skill(Struct, frozen=True):
     """A skill as it is read. Names are not validated here (`integrity` does that)."""
 
@@ -192,6 +219,9 @@ class Link(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
+Record = Outcome | Evaluation | Fact | Skill | Link
+
+
 class Commit(Struct, frozen=True):
     """One of the program's commits, read back from its trailers."""
 
@@ -201,74 +231,6 @@ class Commit(Struct, frozen=True):
     date: str
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
-
-
-class Contrast(Struct, frozen=True):
-    """A condition that is more frequent in a group of outcomes than in the others.
-
-    `in_group` and `in_rest` are (holds, of); `lift` is the ratio of the two shares
-    (infinite when it never holds in the rest); `p` is the one-sided Fisher probability;
-    `holds_for` are the ids of all compared outcomes that meet the condition.
-    """
-
-    condition: str
-    in_group: tuple[int, int]
-    in_rest: tuple[int, int]
-    lift: float
-    p: float
-    holds_for: frozenset[str] = frozenset()
-
-
-class Case(Struct, frozen=True, kw_only=True):
-    """What a judge is told after its blind verdict: the outcome among its peers.
-
-    Peers are the domain's outcomes of the same action. `group` says in words which of
-    them this outcome is compared with as alike (`losses beyond 10 %`), `alike` how many
-    of the peers those are. `contrasts` separate the alike from the rest, `opposite` the
-    rest from the alike; `leads` do the same where both are too few for a test, and are not
-    sure. `before` is the outcome right before on the same target, `solved` the first success
-    after it. `varying` are the context keys on which the peers differ, `unrecorded` names
-    antecedents that no peer recorded.
-    """
-
-    outcome: Outcome
-    group: str
-    alike: tuple[int, int]
-    contrasts: tuple[Contrast, ...] = ()
-    opposite: tuple[Contrast, ...] = ()
-    leads: tuple[Contrast, ...] = ()
-    opposite_leads: tuple[Contrast, ...] = ()
-    before: Outcome | None = None
-    solved: Outcome | None = None
-    varying: frozenset[str] = frozenset()
-    unrecorded: tuple[str, ...] = ()
-
-
-class Verdict(Struct, frozen=True, kw_only=True):
-    """How good the decision was, said before the result is known."""
-
-    was_good_decision: bool
-    quality_score: Fraction
-    strengths: tuple[str, ...] = ()
-    weaknesses: tuple[str, ...] = ()
-    missed_factors: tuple[str, ...] = ()
-
-
-class Insight(Struct, frozen=True, kw_only=True):
-    """What the outcome teaches, said after the verdict."""
-
-    key_insight: str
-    insight_type: InsightType
-    applicability: Applicability = "domain"
-    better_approach: str | None = None
-
-
-class Draft(Struct, frozen=True):
-    """The text of a skill before it has a name: title without its kind, and sections."""
-
-    title: str
-    description: str
-    sections: tuple[tuple[str, str], ...]
 
 
 def link_id(link_type: LinkType, source: Ref, target: Ref) -> str:

@@ -3,7 +3,7 @@
 Floor 3, beside `steps`, which say what is due; here it is committed, laid or left waiting.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, get_args
@@ -15,11 +15,16 @@ from skillvault.errors import BadInputError, EditedError
 from skillvault.judge import Judge
 from skillvault.learning import record
 from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.learning.sections import Version
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Outcome, Trust
+from skillvault.records import Commit, Evaluation, Outcome, Ref, Trust
 from skillvault.vault import codec, layout
 from skillvault.vault.inbox import Inbox, Received, Refused
+from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
+
+# The steps that write the text of skills.
+WRITERS = frozenset({"promote", "generate", "merge"})
 
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
@@ -76,11 +81,37 @@ class Run:
         self.report = Report()
         self.track: Tracker = track or (lambda items, _what: items)
         self._on_done = on_done
-        self._history = list(store.git.commits())
+        self._history = store.history(self.snapshot.commit)
+        self._written: dict[str, list[Version]] = {}
 
     def rejections(self) -> Rejections:
         """What a person took away, as of the present snapshot."""
         return Rejections(self._history, self.snapshot.paths)
+
+    def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
+        """The commits before this run by which these steps made or changed a record.
+
+        Oldest first.
+        """
+        found = self._targeted.get(str(ref), ())
+        return [commit for commit in found if commit.step in steps]
+
+    @cached_property
+    def _targeted(self) -> dict[str, list[Commit]]:
+        found: dict[str, list[Commit]] = {}
+        for commit in reversed(self._history):
+            for target in commit.targets:
+                if target.startswith(("skill:", "fact:")):
+                    found.setdefault(target, []).append(commit)
+        return found
+
+    def versions(self, name: str) -> list[Version]:
+        """The bodies that the program itself wrote of a skill, oldest first."""
+        commits = self.commits_on(Ref("skill", name), WRITERS)
+        before = [f"{commit.sha}^" for commit in commits]
+        found = self.store.skill_bodies(name, [*before, *(c.sha for c in commits)])
+        earlier = [Version(found.get(f"{c.sha}^"), found[c.sha]) for c in commits if c.sha in found]
+        return earlier + self._written.get(name, [])
 
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
@@ -107,6 +138,7 @@ class Run:
 
     def perform(self, change: Change) -> None:
         """Commit one change, or lay it on the snapshot in a dry run; one that is held waits."""
+        before = self.snapshot
         try:
             if self.dry:
                 self.snapshot = self.store.lay(change, self.snapshot)
@@ -119,10 +151,19 @@ class Run:
             path, _, reason = str(error).partition(": ")
             self.report.waiting.append(Waiting(path, reason))
             return
+        self._remember(change, before)
         done = Done(change, None if self.dry else self.snapshot.commit)
         self.report.done.append(done)
         if self._on_done:
             self._on_done(done)
+
+    def _remember(self, change: Change, before: Snapshot) -> None:
+        """Keep the bodies that this run wrote: git has none of a dry run's."""
+        for ref in change.targets if change.step in WRITERS else ():
+            if ref.kind == "skill" and (after := self.snapshot.any_skill(ref.id)):
+                old = before.any_skill(ref.id)
+                version = Version(old.body if old else None, after.body)
+                self._written.setdefault(ref.id, []).append(version)
 
     def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""

@@ -7,17 +7,12 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.brief import Brief, Case, Draft, Episode, Insight, Verdict
 from skillvault.errors import EditedError, PausedError, SkillvaultError, UsageError
 from skillvault.records import (
-    Case,
     Decision,
-    Draft,
-    Evaluation,
-    Insight,
     JudgeInfo,
     Scalar,
-    SkillKind,
-    Verdict,
 )
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -48,9 +43,11 @@ class ScriptedJudge:
         self.asked.append(f"insight {case.outcome.decision.action}")
         return Insight(key_insight=f"{case.outcome.decision.action} fails", insight_type="risk")
 
-    def write(self, kind: SkillKind, case: Case, evaluation: Evaluation) -> Draft | None:
+    def write(self, brief: Brief) -> Draft | None:
         """A text, or none."""
-        about = case.outcome.decision.target or "all"
+        if not isinstance(brief, Episode):
+            return None
+        about = brief.case.outcome.decision.target or "all"
         return Draft(f"About {about}", "Says so.", (("Why", "- so"),)) if self.writes else None
 
 

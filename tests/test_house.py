@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
-WORDS = {"records", "intake", "strict_json", "change", "policy", "text", "errors", "integrity"}
+WORDS = {
+    "records", "brief", "intake", "strict_json", "change", "policy", "text", "errors",
+    "integrity",
+}  # fmt: skip
 DOORS = {"api", "cli", "__main__", "__init__"}
 HOMES = {
     "git": {"vault/launch"},

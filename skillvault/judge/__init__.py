@@ -6,16 +6,11 @@ A judge sees the decision before the result: `verdict` is blind by its very sign
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from skillvault.brief import Brief, Case, Draft, Insight, Verdict
 from skillvault.records import (
-    Case,
     Decision,
-    Draft,
-    Evaluation,
-    Insight,
     JudgeInfo,
     Scalar,
-    SkillKind,
-    Verdict,
 )
 
 
@@ -42,6 +37,6 @@ class Judge(Protocol):
         """What the outcome teaches; None when it supports no statement."""
         ...
 
-    def write(self, kind: SkillKind, case: Case, evaluation: Evaluation) -> Draft | None:
+    def write(self, brief: Brief) -> Draft | None:
         """The text of a skill; None when the material supports none, and then none is made."""
         ...

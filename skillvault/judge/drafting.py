@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from skillvault.brief import Case, Contrast, Draft, Episode
 from skillvault.judge.reading import Reading, read, telling
 from skillvault.judge.speech import (
     clause,
@@ -26,9 +27,6 @@ from skillvault.judge.speech import (
 )
 from skillvault.judge.telling import REFUSED, Cause, cause_of, shared_by_others, supports, unweighed
 from skillvault.records import (
-    Case,
-    Contrast,
-    Draft,
     Evaluation,
     Outcome,
     Scalar,
@@ -57,13 +55,15 @@ class _Material(NamedTuple):
         return self.case.outcome
 
 
-def drafted(kind: SkillKind, case: Case, evaluation: Evaluation) -> Draft | None:
+def drafted(brief: Episode) -> Draft | None:
     """A draft of a warning or a pattern; None where there is nothing to rest it on."""
+    kind, case = brief.kind, brief.case
     writers = _SECTIONS.get(kind)
     if writers is None or not supports(case):
         return None
     outcome = case.outcome
-    material = _Material(case, evaluation, read(outcome.decision.reasoning), cause_of(outcome))
+    reading = read(outcome.decision.reasoning)
+    material = _Material(case, brief.evaluation, reading, cause_of(outcome))
     bodies = [(name, _bulleted(write(material))) for name, write in writers]
     sections = tuple((name, body) for name, body in bodies if body)
     return Draft(_title(material), _description(kind, material), sections)

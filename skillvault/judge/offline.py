@@ -3,19 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skillvault.brief import Brief, Case, Draft, Episode, Insight, Recurrence, Verdict
+from skillvault.judge.consolidating import consolidated
 from skillvault.judge.drafting import drafted
 from skillvault.judge.telling import told
 from skillvault.judge.verdict import judged
 from skillvault.records import (
-    Case,
     Decision,
-    Draft,
-    Evaluation,
-    Insight,
     JudgeInfo,
     Scalar,
-    SkillKind,
-    Verdict,
 )
 
 _INFO = JudgeInfo(name="offline", version="1")
@@ -42,6 +38,12 @@ class OfflineJudge:
         """The most telling statement that the outcome among its peers supports."""
         return told(case, verdict)
 
-    def write(self, kind: SkillKind, case: Case, evaluation: Evaluation) -> Draft | None:
-        """A warning or a pattern; other kinds, and outcomes without material, give None."""
-        return drafted(kind, case, evaluation)
+    def write(self, brief: Brief) -> Draft | None:
+        """The text that the brief supports; None where it supports none."""
+        match brief:
+            case Episode():
+                return drafted(brief)
+            case Recurrence():
+                return consolidated(brief)
+            case _:
+                return None

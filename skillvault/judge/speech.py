@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
-from skillvault.records import Case, Contrast, InsightType, Outcome
+from skillvault.brief import Case, Contrast
+from skillvault.records import (
+    InsightType,
+    Outcome,
+)
 from skillvault.text import count_of, inert, listed, percent
 
 _APPLIED = re.compile(r"^(?P<no>did not apply|applied) (?P<skill>.+)$")

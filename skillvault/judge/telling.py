@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from skillvault.brief import Case, Contrast, Insight, Verdict
 from skillvault.judge.reading import Reading, read, telling
 from skillvault.judge.speech import (
     clause,
@@ -27,7 +28,10 @@ from skillvault.judge.speech import (
     subject,
 )
 from skillvault.judge.verdict import NOT_WEIGHED
-from skillvault.records import Case, Contrast, Insight, InsightType, Outcome, Verdict
+from skillvault.records import (
+    InsightType,
+    Outcome,
+)
 from skillvault.text import count_of, listed, shorten
 
 LONGEST = 500

@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from skillvault.brief import Verdict
 from skillvault.judge.reading import Reading, read
 from skillvault.judge.speech import plain, quoted
-from skillvault.records import Decision, Scalar, Verdict
+from skillvault.records import (
+    Decision,
+    Scalar,
+)
 from skillvault.text import listed, terms
 
 BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from skillvault.brief import Contrast
 from skillvault.learning.antecedents import Condition, Rank, bits, conditions, distinct
 from skillvault.policy import EvaluatePolicy
-from skillvault.records import Contrast, Outcome
+from skillvault.records import (
+    Outcome,
+)
 from skillvault.text import terms
 
 RULES = EvaluatePolicy()

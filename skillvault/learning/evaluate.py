@@ -11,19 +11,17 @@ from functools import partial
 
 import msgspec
 
+from skillvault.brief import Case, Insight, Verdict
 from skillvault.change import Change
 from skillvault.learning.antecedents import unrecorded, varying
 from skillvault.learning.contrast import contrasts, leads
 from skillvault.policy import Policy
 from skillvault.records import (
-    Case,
     Evaluation,
-    Insight,
     JudgeInfo,
     Outcome,
     Ref,
     Trust,
-    Verdict,
 )
 from skillvault.text import listed, shorten, terms
 

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from skillvault.brief import Draft
 from skillvault.change import Change
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import Policy
 from skillvault.records import (
-    Draft,
     Evaluation,
     Link,
     Outcome,

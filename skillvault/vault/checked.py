@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from skillvault import integrity
 from skillvault.errors import BadInputError
 from skillvault.records import Problem, Ref
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
 from skillvault.vault.snapshot import Snapshot
 
 
@@ -24,7 +24,7 @@ def found(
         removed=removed,
     )
     broken = [r for r in parsed.values() if isinstance(r, Problem)]
-    broken += [*_policy_problems(view), *_fact_problems(view, paths)]
+    broken += _policy_problems(view)
     return [*broken, *integrity.problems(seen)], list(integrity.notes(seen))
 
 
@@ -38,16 +38,6 @@ def uncommitted(head: Snapshot, view: Snapshot) -> Iterator[Problem]:
             how = "edited" if before and after else "new" if after else "deleted"
             message = f"{how} and not committed; it counts when it is"
             yield Problem(path, None, "uncommitted", message)
-
-
-def _fact_problems(view: Snapshot, paths: Collection[str]) -> Iterator[Problem]:
-    """Facts are not used yet; that they can be read is checked all the same."""
-    facts = [p for p in paths if (ref := layout.ref_of(p)) and ref.kind == "fact"]
-    for path, data in view.bytes_of(facts).items():
-        try:
-            codec.check_fact(data)
-        except BadInputError as error:
-            yield Problem(path, error.key, error.code, error.message)
 
 
 def _policy_problems(view: Snapshot) -> list[Problem]:

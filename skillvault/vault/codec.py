@@ -20,8 +20,10 @@ from skillvault.records import (
     SKILL_KINDS,
     SKILL_STATUSES,
     Evaluation,
+    Fact,
     Link,
     Outcome,
+    Record,
     Ref,
     Skill,
     Trust,
@@ -108,6 +110,17 @@ def with_key(data: bytes, key: tuple[str, ...], value: str) -> bytes:
     return (text[:start] + lead + edited + text[start + len(front) :]).encode()
 
 
+def with_body(data: bytes, body: str) -> bytes:
+    """A markdown file with another body; its front matter and the space around stay."""
+    text = data.decode("utf-8")
+    _, old = split(text.removeprefix("\ufeff"))
+    start = text.rindex(old) if old else len(text)
+    core = old.strip()
+    lead = old[: old.index(core)] if core else old
+    tail = old[len(lead) + len(core) :]
+    return (text[:start] + lead + body + tail).encode()
+
+
 def incoming(name: str, data: bytes) -> dict[str, Any]:
     """What an agent dropped, as a mapping: by its ending json, yaml, or markdown.
 
@@ -162,13 +175,15 @@ def _mapping(value: Any) -> dict[str, Any]:
 # ── record -> text ───────────────────────────────────────────────────────────────────
 
 
-def encode(record: Outcome | Evaluation | Skill | Link) -> bytes:
+def encode(record: Record) -> bytes:
     """A new record's whole text, in the format's key order."""
     match record:
         case Outcome():
             text = strict_yaml.dump(plain(record))
         case Evaluation():
             text = strict_yaml.dump(_evaluation(record))
+        case Fact():
+            text = _fact_text(record)
         case Link():
             text = strict_yaml.dump(_link(record))
         case Skill():
@@ -195,6 +210,13 @@ def _link(record: Link) -> dict[str, Any]:
     }
 
 
+def _fact_text(fact: Fact) -> str:
+    values = {key: getattr(fact, key) for key in _FACT_KEYS}
+    values["created_at"] = stamp(fact.created_at) if fact.created_at else None
+    front = {key: value for key, value in values.items() if value is not None}
+    return f"---\n{strict_yaml.dump(front)}---\n\n{fact.text.strip()}\n"
+
+
 def _skill_text(skill: Skill) -> str:
     words = {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
     metadata = {
@@ -213,11 +235,16 @@ def _skill_text(skill: Skill) -> str:
 # ── text -> record ───────────────────────────────────────────────────────────────────
 
 
-def decode(ref: Ref, data: bytes) -> Outcome | Evaluation | Skill | Link:
-    """The record that `data` holds under this address; raises BadInputError."""
+def decode(ref: Ref, data: bytes, domain: str | None = None) -> Record:
+    """The record that `data` holds under this address; raises BadInputError.
+
+    `domain` is the folder it stands in, which a fact written by hand need not repeat.
+    """
     text = _whole(data)
     if ref.kind == "skill":
         return _skill(ref.id, text)
+    if ref.kind == "fact":
+        return _fact(ref.id, domain, text)
     raw = _mapping(strict_yaml.load(text))
     if ref.kind == "outcome":
         return stored_outcome(raw, ref.id)
@@ -237,12 +264,20 @@ def _whole(data: bytes) -> str:
     return text
 
 
-def check_fact(data: bytes) -> None:
-    """BadInputError where a fact cannot be read: its front matter is optional, its body not."""
-    text = _whole(data)
-    body = front_matter(text)[1] if _HANDLER.detect(text) else text
+_FACT_KEYS = (
+    "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
+    "review_by",
+)  # fmt: skip
+
+
+def _fact(name: str, domain: str | None, text: str) -> Fact:
+    """A fact; its front matter is optional, its body not."""
+    meta, body = front_matter(text) if _HANDLER.detect(text) else ({}, text)
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
+    given = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
+    raw = {"id": name, "domain": domain, **given, "text": body.strip()}
+    return stored(raw, Fact)
 
 
 def _stored_link(raw: dict[str, Any]) -> Link:

@@ -209,16 +209,36 @@ class Git:
             at = end + size + 2
         return found
 
-    def commits(self, *paths: str) -> Iterator[Commit]:
-        """The program's commits on this branch, newest first, that touch these paths."""
-        if self.head() is None:
-            return
+    def files_at(self, places: Sequence[str]) -> dict[str, bytes]:
+        """`<commit>:<path>` -> bytes, for those that exist, all in one call."""
+        if not places:
+            return {}
+        out = self.run("cat-file", "--batch", data="\n".join([*places, ""]).encode())
+        found: dict[str, bytes] = {}
+        at = 0
+        for place in places:
+            end = out.index(b"\n", at)
+            header = out[at:end].split(b" ")
+            at = end + 1
+            if header[-1] == b"missing":
+                continue
+            size = int(header[2])
+            found[place] = out[at : at + size]
+            at += size + 1
+        return found
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """True where `newer` holds all the history of `older`."""
+        return self.text("merge-base", older, newer, ok=(0, 1, 128)) == older
+
+    def commits(self, head: str, *, since: str | None = None) -> Iterator[Commit]:
+        """The program's commits up to `head`, newest first; those after `since` alone."""
         trailer = "%(trailers:key={},valueonly,separator=%x1f)"
         form = "%H%x00%cI%x00%s%x00" + "%x00".join(
             trailer.format(key) for key in (STEP, SOURCE, TARGET)
         )
-        limit = ["--", *paths] if paths else []
-        out = self.run("log", "-z", "--no-renames", f"--format={form}", *limit)
+        span = f"{since}..{head}" if since else head
+        out = self.run("log", "-z", "--no-renames", f"--format={form}", span, "--")
         for sha, date, subject, step, sources, targets in _rows(out, 6):
             if step:
                 yield Commit(sha, step, subject, date, _values(sources), _values(targets))

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from skillvault.errors import NotAVaultError
-from skillvault.records import Evaluation, Link, Outcome, Ref, Skill
+from skillvault.records import Evaluation, Fact, Link, Outcome, Record, Ref, Skill
 from skillvault.text import is_slug
 
 MARK = "vault.yaml"
@@ -57,13 +57,17 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Outcome | Evaluation | Skill | Link) -> str:
+def path_of(record: Record) -> str:
     """Where a new record goes. A `proposed` skill waits outside what hosts load."""
     match record:
         case Outcome():
             return outcome_path(record.domain, record.id)
         case Evaluation():
             return outcome_path(record.domain, record.id, "evaluations")
+        case Fact():
+            if not (is_slug(record.domain) and is_slug(record.id)):
+                raise ValueError(f"{record.domain}/{record.id} cannot become a path")
+            return f"memory/{record.domain}/{record.id}.md"
         case Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
         case Link():

@@ -13,9 +13,11 @@ from skillvault.errors import BadInputError
 from skillvault.policy import Policy, policy_from
 from skillvault.records import (
     Evaluation,
+    Fact,
     Link,
     Outcome,
     Problem,
+    Record,
     Ref,
     Skill,
     moment_of,
@@ -23,8 +25,8 @@ from skillvault.records import (
 )
 from skillvault.vault import codec, layout, strict_yaml
 
-_RECORD = TypeVar("_RECORD", Outcome, Evaluation, Skill, Link)
-Parsed = Outcome | Evaluation | Skill | Link | Problem
+_RECORD = TypeVar("_RECORD", Outcome, Evaluation, Fact, Skill, Link)
+Parsed = Record | Problem
 Cache = dict[tuple[str, str], Parsed]
 
 
@@ -88,6 +90,11 @@ class Snapshot:
         return self._records("evaluations", Evaluation)
 
     @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """id -> fact, superseded ones included."""
+        return self._records("memory", Fact)
+
+    @cached_property
     def links(self) -> dict[str, Link]:
         """id -> link."""
         return self._records("links", Link)
@@ -116,6 +123,12 @@ class Snapshot:
     def archived(self) -> dict[str, Skill]:
         """name -> expired, superseded or retired skill."""
         return self._records("archive", Skill)
+
+    def any_skill(self, name: str) -> Skill | None:
+        """The skill of this name, in whatever folder it stands."""
+        places = [f"{shelf}/{name}/SKILL.md" for shelf in layout.SHELVES]
+        found = self.records_at(path for path in places if path in self.contents)
+        return next((skill for skill in found.values() if isinstance(skill, Skill)), None)
 
     @cached_property
     def paths(self) -> dict[str, str]:
@@ -163,12 +176,8 @@ class Snapshot:
         return self.records_at(path for path in self.contents if path.startswith(prefixes))
 
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """path -> its record, or the problem that keeps it from being read; facts left out."""
-        keys = {
-            path: (path, self.contents[path])
-            for path in paths
-            if (ref := layout.ref_of(path)) and ref.kind != "fact"
-        }
+        """path -> its record, or the problem that keeps it from being read."""
+        keys = {path: (path, self.contents[path]) for path in paths if layout.ref_of(path)}
         missing = {path: key for path, key in keys.items() if key not in self._cache}
         for path, data in self.bytes_of(missing).items():
             self._cache[missing[path]] = _decoded(path, data)
@@ -188,8 +197,8 @@ def blob_id(data: bytes) -> str:
 
 
 def _check_place(path: str, record: Parsed) -> None:
-    """BadInputError where an outcome or evaluation says another place than its own."""
-    if isinstance(record, Outcome | Evaluation) and record.domain != layout.domain_of(path):
+    """BadInputError where a record says another place than its own."""
+    if isinstance(record, Outcome | Evaluation | Fact) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(
             f"domain: {record.domain!r} is not the folder it stands in; write `domain: {folder}`",
@@ -210,7 +219,7 @@ def _decoded(path: str, data: bytes) -> Parsed:
     if ref is None:
         raise ValueError(f"{path} is not a record's path")
     try:
-        record = codec.decode(ref, data)
+        record = codec.decode(ref, data, layout.domain_of(path))
         _check_place(path, record)
     except BadInputError as error:
         return Problem(path, error.key, error.code, error.message)

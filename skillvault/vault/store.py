@@ -8,14 +8,15 @@ while HEAD, index and work tree agree on it; otherwise the change waits.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from skillvault.change import Change, Move
-from skillvault.errors import EditedError, PausedError, VaultBusyError
+from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
 from skillvault.policy import Policy
+from skillvault.records import Commit
 from skillvault.vault import codec, layout
 from skillvault.vault.history import Entry, Git
 from skillvault.vault.lock import writer_lock
@@ -33,6 +34,7 @@ class Store:
         self.root = root
         self.git = Git(root, index)
         self._cache: Cache = {}
+        self._history: tuple[str | None, list[Commit]] = (None, [])
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -56,6 +58,31 @@ class Store:
             contents[path] = blob_id(content)
             data[contents[path]] = content
         return Snapshot(contents, lambda keys: {key: data[key] for key in keys}, cache=self._cache)
+
+    def history(self, head: str | None) -> list[Commit]:
+        """The program's commits up to `head`, newest first; read once, then what is new."""
+        known, commits = self._history
+        if head != known:
+            grown = known and head and self.git.is_ancestor(known, head)
+            fresh = list(self.git.commits(head, since=known if grown else None)) if head else []
+            self._history = (head, fresh + commits if grown else fresh)
+        return self._history[1]
+
+    def skill_bodies(self, name: str, commits: Sequence[str]) -> dict[str, str]:
+        """commit -> the body of a skill there, in whatever folder it stood, if it did."""
+        places = {
+            f"{commit}:{layout.skill_path(name, shelf)}": commit
+            for commit in commits
+            for shelf in layout.SHELVES
+        }
+        found: dict[str, str] = {}
+        for place, data in self.git.files_at(list(places)).items():
+            try:
+                found[places[place]] = codec.front_matter(codec.text_of(data))[1]
+            except BadInputError:
+                # What a person broke then counts as theirs, whatever it said.
+                found[places[place]] = ""
+        return found
 
     def _at(self, commit: str | None) -> Snapshot:
         tree = self.git.tree(commit) if commit else {}
@@ -88,6 +115,11 @@ class Store:
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
             files[edit.path] = codec.with_key(before, edit.key, edit.value)
+        for rewrite in change.rewrites:
+            before = files.get(rewrite.path) or base.bytes_of([rewrite.path]).get(rewrite.path)
+            if before is None:
+                raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
+            files[rewrite.path] = codec.with_body(before, rewrite.body)
         for move in change.moves:
             for path, data in base.bytes_of(base.below(move.source)).items():
                 target = _moved(move, path)

@@ -11,21 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillvault.brief import Case, Contrast, Draft, Episode, Verdict
 from skillvault.intake import outcome_from
 from skillvault.judge import Judge
 from skillvault.judge.offline import OfflineJudge
 from skillvault.judge.reading import read
 from skillvault.records import (
-    Case,
-    Contrast,
     Decision,
-    Draft,
     Evaluation,
     InsightType,
     Outcome,
     Result,
     SkillKind,
-    Verdict,
 )
 from skillvault.text import similarity
 
@@ -94,7 +91,7 @@ def draft(given: Case, kind: SkillKind = "warning") -> Draft | None:
         weaknesses=judged.weaknesses,
         missed_factors=judged.missed_factors,
     )
-    return JUDGE.write(kind, given, evaluation)
+    return JUDGE.write(Episode(kind=kind, case=given, evaluation=evaluation))
 
 
 def text_of(made: Draft | None) -> str:

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from skillvault.brief import Contrast
 from skillvault.judge import speech
-from skillvault.records import Contrast
 from tests.given import START, outcome, raw
 
 

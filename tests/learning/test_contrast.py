@@ -14,9 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from skillvault.brief import Contrast
 from skillvault.learning.antecedents import unrecorded
 from skillvault.learning.contrast import contrasts, fisher, leads
-from skillvault.records import Contrast, Decision, Outcome, Result, Scalar, Source
+from skillvault.records import (
+    Decision,
+    Outcome,
+    Result,
+    Scalar,
+    Source,
+)
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 TRADES = SHARED / "data/freqtrade/backtest-result.json"

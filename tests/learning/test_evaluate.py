@@ -2,9 +2,12 @@
 
 import pytest
 
+from skillvault.brief import Insight, Verdict
 from skillvault.learning import evaluate
 from skillvault.policy import Policy
-from skillvault.records import Insight, JudgeInfo, Verdict
+from skillvault.records import (
+    JudgeInfo,
+)
 from tests.given import outcome, raw, trade
 
 INFO = JudgeInfo(name="scripted", version="1")

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillvault.brief import Draft
 from skillvault.learning import generate
 from skillvault.learning.rejection import Rejections
 from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Commit, Draft, Link, Outcome, Ref, Skill, link_of
+from skillvault.records import (
+    Commit,
+    Link,
+    Outcome,
+    Ref,
+    Skill,
+    link_of,
+)
 from skillvault.text import is_slug
 from tests.given import NOW, evaluation, outcome, raw, trade
 

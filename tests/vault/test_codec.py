@@ -13,7 +13,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
-from skillvault.records import Evaluation, JudgeInfo, Link, Ref, Skill, link_of, plain
+from skillvault.records import Evaluation, Fact, JudgeInfo, Outcome, Ref, Skill, link_of, plain
 from skillvault.vault import layout
 from skillvault.vault.codec import (
     decode,
@@ -22,6 +22,7 @@ from skillvault.vault.codec import (
     incoming,
     split,
     text_of,
+    with_body,
     with_key,
 )
 from tests.given import NOW, as_file, outcome, raw
@@ -255,7 +256,7 @@ def test_an_outcome_reads_back_as_it_was_recorded(given: dict[str, Any]) -> None
     made = outcome_from(given, trust="local", now=NOW)
     data = encode(made)
     found = decode(Ref("outcome", made.id), data)
-    assert not isinstance(found, Evaluation | Skill | Link)
+    assert isinstance(found, Outcome)
     assert plain(found) == plain(made)
     assert encode(found) == data
 
@@ -397,3 +398,48 @@ def test_every_text_we_write_is_utf8_with_lf_and_a_final_newline(made: Any) -> N
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     assert "\r" not in text
+
+
+FACT = Fact(
+    id="retry-the-upload-0a1b2c",
+    domain="coding",
+    text="Retry the upload.\n\nAt most twice: the server counts.",
+    importance="high",
+    kind="judge",
+    created_at=NOW,
+    insight_type="method",
+    supersedes="never-retry-0a1b2c",
+    review_by="2027-01-31",
+)
+
+
+def test_a_fact_reads_back_as_it_was_written() -> None:
+    assert decode(Ref("fact", FACT.id), encode(FACT), "coding") == FACT
+
+
+def test_a_fact_by_hand_needs_only_a_text() -> None:
+    found = decode(Ref("fact", "by-hand"), b"Reproduce before you retry.\n", "coding")
+    assert found == Fact(id="by-hand", domain="coding", text="Reproduce before you retry.")
+
+
+def test_a_fact_without_text_is_refused() -> None:
+    with pytest.raises(BadInputError, match="no text"):
+        decode(Ref("fact", "by-hand"), b"---\nimportance: high\n---\n\n", "coding")
+
+
+def test_a_bad_value_of_a_fact_is_named() -> None:
+    text = b"---\nimportance: urgent\n---\nReproduce first.\n"
+    with pytest.raises(BadInputError, match="importance") as caught:
+        decode(Ref("fact", "by-hand"), text, "coding")
+    assert caught.value.key == "importance"
+
+
+@given(front=front_matters(), body=TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_another_body_leaves_every_other_byte(front: str, body: str) -> None:
+    data = f"---\n{front}---\n\n{body}\n".encode(errors="surrogatepass")
+    _, old = front_matter(data.decode())
+    after = with_body(data, "# New\n\nbody")
+    assert after.startswith(f"---\n{front}---\n".encode())
+    assert front_matter(after.decode())[1] == "# New\n\nbody"
+    assert with_body(after, old) == data or not old

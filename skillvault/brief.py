@@ -1,0 +1,163 @@
+"""What a judge is given, and what it gives back: frozen values, no I/O.
+
+A brief is the material of one skill's text; `Judge.write` takes any of them.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from skillvault.records import (
+    Applicability,
+    Evaluation,
+    Fact,
+    Fraction,
+    InsightType,
+    Outcome,
+    Skill,
+    SkillKind,
+)
+
+
+class Contrast(Struct, frozen=True):
+    """A condition that is more frequent in a group of outcomes than in the others.
+
+    `in_group` and `in_rest` are (holds, of); `lift` is the ratio of the two shares
+    (infinite when it never holds in the rest); `p` is the one-sided Fisher probability;
+    `holds_for` are the ids of all compared outcomes that meet the condition.
+    """
+
+    condition: str
+    in_group: tuple[int, int]
+    in_rest: tuple[int, int]
+    lift: float
+    p: float
+    holds_for: frozenset[str] = frozenset()
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """What a judge is told after its blind verdict: the outcome among its peers.
+
+    Peers are the domain's outcomes of the same action. `group` says in words which of
+    them this outcome is compared with as alike (`losses beyond 10 %`), `alike` how many
+    of the peers those are. `contrasts` separate the alike from the rest, `opposite` the
+    rest from the alike; `leads` do the same where both are too few for a test, and are not
+    sure. `before` is the outcome right before on the same target, `solved` the first success
+    after it. `varying` are the context keys on which the peers differ, `unrecorded` names
+    antecedents that no peer recorded.
+    """
+
+    outcome: Outcome
+    group: str
+    alike: tuple[int, int]
+    contrasts: tuple[Contrast, ...] = ()
+    opposite: tuple[Contrast, ...] = ()
+    leads: tuple[Contrast, ...] = ()
+    opposite_leads: tuple[Contrast, ...] = ()
+    before: Outcome | None = None
+    solved: Outcome | None = None
+    varying: frozenset[str] = frozenset()
+    unrecorded: tuple[str, ...] = ()
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """How good the decision was, said before the result is known."""
+
+    was_good_decision: bool
+    quality_score: Fraction
+    strengths: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    missed_factors: tuple[str, ...] = ()
+
+
+class Insight(Struct, frozen=True, kw_only=True):
+    """What the outcome teaches, said after the verdict."""
+
+    key_insight: str
+    insight_type: InsightType
+    applicability: Applicability = "domain"
+    better_approach: str | None = None
+
+
+class Fate(Struct, frozen=True):
+    """What became of one statement of a merged skill.
+
+    `kept` as it stands, `fused` with the statement that `note` quotes, or `dropped` for the
+    reason in `note`.
+    """
+
+    skill: str
+    statement: str
+    fate: Literal["kept", "fused", "dropped"]
+    note: str = ""
+
+
+class Draft(Struct, frozen=True):
+    """The text of a skill before it has a name.
+
+    `title` stands without its kind. `sections` are (heading, text). `references` are (file
+    name, text) for what the body has no room for. `fates` account for every statement of the
+    skills that a merge replaces.
+    """
+
+    title: str
+    description: str
+    sections: tuple[tuple[str, str], ...]
+    references: tuple[tuple[str, str], ...] = ()
+    fates: tuple[Fate, ...] = ()
+
+
+class Episode(Struct, frozen=True, kw_only=True):
+    """One significant outcome, for a warning or a pattern."""
+
+    kind: SkillKind
+    case: Case
+    evaluation: Evaluation
+
+
+class Recurrence(Struct, frozen=True, kw_only=True):
+    """Facts that say the same, for a pattern skill.
+
+    `facts` stand in their order, `evaluations` are those that support them, `outcomes` are
+    theirs by id, `theme` is what the facts share.
+    """
+
+    domain: str
+    theme: str
+    facts: tuple[Fact, ...]
+    evaluations: tuple[Evaluation, ...]
+    outcomes: Mapping[str, Outcome]
+
+
+class Period(Struct, frozen=True, kw_only=True):
+    """The outcomes of a domain that a strategy is made of, oldest first.
+
+    `avoid` separates the losses from the other outcomes, `seek` the wins; `heading` is the
+    domain's word for its context; `unrecorded` names antecedents that nobody recorded.
+    """
+
+    domain: str
+    heading: str
+    outcomes: tuple[Outcome, ...]
+    evaluations: Mapping[str, Evaluation]
+    avoid: tuple[Contrast, ...] = ()
+    seek: tuple[Contrast, ...] = ()
+    varying: frozenset[str] = frozenset()
+    unrecorded: tuple[str, ...] = ()
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Skills that say the same, for an evolved one.
+
+    `evolved` is the one that stands for earlier sources and grows; `outcomes` are those
+    behind the skills, by the skill's name, for their counts.
+    """
+
+    domain: str
+    skills: tuple[Skill, ...]
+    outcomes: Mapping[str, tuple[Outcome, ...]]
+    evolved: Skill | None = None
+
+
+Brief = Episode | Recurrence | Period | Agreement

@@ -1,0 +1,97 @@
+"""What the program rewrites is what it wrote; a person's sections stay byte for byte."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillvault.learning.sections import Version, parts, rewritten, theirs, untouched
+
+FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
+SECOND = "# Title\n\nhead 2\n\n## One\n\n- a 2\n\n## Two\n\n- b 2"
+WROTE = [Version(None, FIRST)]
+
+LINES = st.sampled_from(
+    [
+        "## One\n",
+        "## Two\r\n",
+        "## One\n",
+        "text\n",
+        "\n",
+        "```\n",
+        "## \n",
+        "~~~\r\n",
+        "  x",
+        "#\n",
+    ]
+)
+BODIES = st.lists(LINES, max_size=12).map("".join)
+
+
+@given(BODIES)
+def test_the_sections_of_a_body_are_the_body(body: str) -> None:
+    assert "".join(parts(body).values()) == body
+
+
+def test_an_untouched_text_is_rewritten_whole() -> None:
+    assert rewritten(FIRST, WROTE, SECOND) == SECOND
+
+
+def test_a_section_that_a_person_changed_stays() -> None:
+    edited = FIRST.replace("- a", "- mine,\n  over two lines")
+    assert rewritten(edited, WROTE, SECOND) == SECOND.replace("- a 2", "- mine,\n  over two lines")
+
+
+def test_a_section_stays_a_persons_through_later_rewritings() -> None:
+    edited = FIRST.replace("- a", "- mine")
+    wrote = [*WROTE, Version(edited, rewritten(edited, WROTE, SECOND))]
+    third = SECOND.replace("2", "3")
+    assert rewritten(wrote[1].after, wrote, third) == third.replace("- a 3", "- mine")
+
+
+def test_a_section_that_a_person_added_stays_in_its_place() -> None:
+    edited = FIRST.replace("## Two", "## Mine\n\n- c\n\n## Two")
+    expected = SECOND.replace("## Two", "## Mine\n\n- c\n\n## Two")
+    assert rewritten(edited, WROTE, SECOND) == expected
+
+
+def test_a_section_that_a_person_removed_stays_away() -> None:
+    edited = FIRST.replace("## One\n\n- a\n\n", "")
+    assert rewritten(edited, WROTE, SECOND) == SECOND.replace("## One\n\n- a 2\n\n", "")
+
+
+def test_a_new_section_stands_behind_the_one_it_follows() -> None:
+    wanted = SECOND.replace("## Two", "## New\n\n- n\n\n## Two")
+    assert rewritten(FIRST, WROTE, wanted) == wanted
+
+
+def test_a_section_that_is_no_longer_supported_goes() -> None:
+    assert rewritten(FIRST, WROTE, "# Title\n\nhead 2\n\n## Two\n\n- b 2") == (
+        "# Title\n\nhead 2\n\n## Two\n\n- b 2"
+    )
+
+
+def test_without_a_word_of_what_was_written_all_is_a_persons() -> None:
+    assert rewritten(FIRST, [], SECOND) == FIRST
+    assert not untouched([], FIRST)
+
+
+def test_other_line_ends_alone_are_no_edit() -> None:
+    assert theirs(WROTE, FIRST.replace("\n", "\r\n")) == frozenset()
+
+
+def test_a_heading_in_a_code_block_begins_no_section() -> None:
+    assert len(parts("## One\n\n```\n## not one\n```\n")) == 1
+
+
+def test_a_reverted_rewriting_is_a_persons_word() -> None:
+    wrote = [*WROTE, Version(FIRST, SECOND)]
+    assert rewritten(FIRST, wrote, SECOND.replace("2", "3")) == FIRST
+    assert not untouched(wrote, FIRST)
+
+
+@given(BODIES, BODIES, BODIES)
+def test_a_persons_sections_keep_every_byte(first: str, edited: str, wanted: str) -> None:
+    result = rewritten(edited, [Version(None, first)], wanted)
+    kept = theirs([Version(None, first)], edited)
+    for key, text in parts(edited).items():
+        if key in kept:
+            assert text.strip("\r\n") in result

@@ -14,38 +14,29 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from skillvault import exchange, steps
-from skillvault.change import FORMAT, Change
+from skillvault import exchange, questions, steps
+from skillvault.change import Change
 from skillvault.errors import BadInputError, PausedError, SkillvaultError, UsageError
 from skillvault.judge import Judge
 from skillvault.judge.offline import OfflineJudge
-from skillvault.learning import account, curate
-from skillvault.learning.generate import plan
-from skillvault.records import Commit, Problem, Ref, Skill
+from skillvault.learning import account, curate, promote
+from skillvault.questions import Status
+from skillvault.records import (
+    IMPORTANCES,
+    Commit,
+    Fact,
+    Importance,
+    Problem,
+    Record,
+    Ref,
+    Skill,
+    kind_of,
+)
 from skillvault.run import Done, Report, Run, Tracker
-from skillvault.steps import evaluate, generate
 from skillvault.vault import checked, layout, provenance, setup
 from skillvault.vault.inbox import Inbox, Received, Refused
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
-
-
-class Status(Struct, frozen=True):
-    """A vault at a glance; `waiting` counts what each step has to do."""
-
-    format: int
-    head: str | None
-    domains: list[str]
-    outcomes: int
-    evaluations: int
-    facts: int
-    skills: int
-    proposed: int
-    archived: int
-    quarantine: int
-    links: dict[str, int]
-    waiting: dict[str, int]
-    paused: str | None
 
 
 class Listed(Struct, frozen=True):
@@ -58,6 +49,17 @@ class Listed(Struct, frozen=True):
     origin: str
     created: str | None
     expires: str | None
+    path: str
+
+
+class ListedFact(Struct, frozen=True):
+    """A fact as `fact list` shows it."""
+
+    id: str
+    domain: str
+    importance: str
+    kind: str
+    text: str
     path: str
 
 
@@ -133,10 +135,9 @@ class Vault:
             state.leave(young, "still being written")
             state.leave(self.inbox.folders(), "a folder; the inbox is flat, move its files up")
         report = steps.run(state, wanted)
-        if not any(done.change.step == "generate" for done in report.done):
-            if report.waiting:
-                state.snapshot = self.store.head()  # what waits may have met another run
-            report.reasons = account.summary(generate.material(state), state.policy)
+        if report.waiting:
+            state.snapshot = self.store.head()  # what waits may have met another run
+        report.reasons = questions.reasons(state)
         return report
 
     def record(
@@ -184,38 +185,11 @@ class Vault:
 
     def status(self) -> Status:
         """The vault at a glance."""
-        head = self.store.head()
-        kinds = [ref.kind for path in head.contents if (ref := layout.ref_of(path))]
-        shelves = [
-            layout.shelf_of(p)
-            for p in head.contents
-            if (r := layout.ref_of(p)) and r.kind == "skill"
-        ]
-        types = [link.type for link in head.links.values()]
-        return Status(
-            format=FORMAT,
-            head=head.commit,
-            domains=head.domains,
-            outcomes=kinds.count("outcome"),
-            evaluations=kinds.count("evaluation"),
-            facts=kinds.count("fact"),
-            skills=shelves.count("skills"),
-            proposed=shelves.count("proposed"),
-            archived=shelves.count("archive"),
-            quarantine=len(self.inbox.quarantined()),
-            links={"total": len(types), **{t: types.count(t) for t in sorted(set(types))}},
-            waiting=self._waiting(),
-            paused=self.store.paused(head.policy),
-        )
+        return questions.status(self._asked())
 
-    def _waiting(self) -> dict[str, int]:
-        state = Run(self.store, judge=self.judge, now=_clock())
-        todo = plan(generate.material(state), state.policy)
-        return {
-            "record": len(self.inbox.names()),
-            "evaluate": len(evaluate.unevaluated(state)),
-            "generate": sum(generate.supported(due) for due in todo.due) + len(todo.reinforcements),
-        }
+    def _asked(self) -> Run:
+        """The vault as a question finds it."""
+        return Run(self.store, judge=self.judge, now=_clock())
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """The program's commits, newest first."""
@@ -258,16 +232,12 @@ class Vault:
         }
 
     def why_not(self, text: str) -> tuple[Ref, list[account.Answer]]:
-        """What each step says of one outcome, with its numbers."""
-        state = Run(self.store, judge=self.judge, now=_clock())
-        ref = self._resolve(state.snapshot, text, forward=True)
-        outcome = state.snapshot.outcomes.get(ref.id)
-        if outcome is None:
-            if ref.kind == "outcome":
-                raise SkillvaultError(f"{text}: cannot be read; `skillvault check` says why")
-            raise UsageError(f"{text}: why-not asks about an outcome; for a {ref.kind} ask why")
-        found = account.answers(outcome, generate.material(state), state.policy)
-        return Ref("outcome", ref.id), found
+        """What each step says of one outcome or fact, with its numbers."""
+        run = self._asked()
+        ref = self._resolve(run.snapshot, text, forward=True)
+        if ref.kind == "evaluation":
+            ref = Ref("outcome", ref.id)
+        return ref, questions.why_not(run, ref)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
         """Everything that must hold, in the work tree or (`staged`) in the index.
@@ -304,6 +274,67 @@ class Vault:
 
         return removed
 
+    # ── facts ────────────────────────────────────────────────────────────────────────
+
+    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
+        """The facts that nothing supersedes, by domain, the most important first.
+
+        `trusted`: without those of untrusted sources.
+        """
+        head = self.store.head()
+        if domain is not None and domain not in head.domains:
+            known = ", ".join(head.domains) or "none yet"
+            raise UsageError(f"{domain}: no such domain in this vault; there are {known}")
+        gone = {fact.supersedes for fact in head.facts.values()}
+        found = [
+            fact
+            for fact in head.facts.values()
+            if fact.id not in gone
+            and domain in (None, fact.domain)
+            and not (trusted and fact.trust != "local")
+        ]
+        found.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
+        fields = ("id", "domain", "importance", "kind", "text")
+        return [
+            ListedFact(
+                **{field: getattr(fact, field) for field in fields},
+                path=head.paths[f"fact:{fact.id}"],
+            )
+            for fact in found
+        ]
+
+    def fact(self, name: str) -> tuple[Fact, str]:
+        """(fact, path); UsageError where there is none."""
+        head = self.store.head()
+        found, path = self._read(head, name)
+        if not isinstance(found, Fact):
+            kind = kind_of(found)
+            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
+        return found, path
+
+    def add_fact(
+        self,
+        text: str,
+        domain: str,
+        *,
+        importance: Importance = "medium",
+        supersedes: str | None = None,
+        review_by: str | None = None,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> Report:
+        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
+        now = now or _clock()
+        setup.check_domains([domain])
+        head = self.store.head()
+        old = self.fact(supersedes)[0] if supersedes else None
+        fact = promote.by_hand(
+            text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
+        )
+        if f"fact:{fact.id}" in head.paths:
+            raise UsageError(f"{fact.id}: this fact stands in the vault already")
+        return self._decide(promote.added(fact, now), head, now, dry=dry)
+
     # ── skills ───────────────────────────────────────────────────────────────────────
 
     def skills(self, shelf: str = "skills") -> list[Listed]:
@@ -322,14 +353,18 @@ class Vault:
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """(skill, path) in whatever folder it stands; UsageError where there is none."""
-        head = self.store.head()
-        ref = self._resolve(head, name)
-        path = head.paths[str(ref)]
-        found = head.records_at([path]).get(path)
+        found, path = self._read(self.store.head(), name)
+        if not isinstance(found, Skill):
+            kind = kind_of(found)
+            raise UsageError(f"{name}: is a {kind}, not a skill; see `skillvault skill list`")
+        return found, path
+
+    def _read(self, head: Snapshot, name: str) -> tuple[Record, str]:
+        """(record, path) that a name means; SkillvaultError where it cannot be read."""
+        path = head.paths[str(self._resolve(head, name))]
+        found = head.records_at([path])[path]
         if isinstance(found, Problem):
             raise SkillvaultError(f"{path}: {found.message}")
-        if not isinstance(found, Skill):
-            raise UsageError(f"{name}: is a {ref.kind}, not a skill; see `skillvault skill list`")
         return found, path
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> Report:
@@ -358,11 +393,14 @@ class Vault:
         # The folder is the name that all else goes by, whatever the front matter says.
         named = msgspec.structs.replace(skill, name=Path(path).parent.name)
         change = act(named, layout.shelf_of(path))
-        head = self.store.head()
+        return self._decide(change, self.store.head(), now or _clock(), dry=dry)
+
+    def _decide(self, change: Change, head: Snapshot, now: datetime, *, dry: bool) -> Report:
+        """Make one change that a person asked for."""
         if dry:
             self.store.lay(change, head)
             return Report(done=[Done(change, None)])
-        after = self.store.apply(change, head, now=now or _clock(), branch=head.policy.branch)
+        after = self.store.apply(change, head, now=now, branch=head.policy.branch)
         return Report(done=[Done(change, after.commit)])
 
 

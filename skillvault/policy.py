@@ -53,6 +53,43 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ] = 0.2
 
 
+class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which insights become facts, and which facts a skill."""
+
+    gate: Annotated[
+        Literal["verdict", "quality"],
+        Meta(description="verdict: confirmed bad decisions teach too; quality: good ones alone."),
+    ] = "verdict"
+    quality: Annotated[
+        float,
+        Meta(
+            gt=0.5, le=1, description="A good decision's least quality; of a bad one 1 - quality."
+        ),
+    ] = 0.7
+    high_from: Annotated[
+        float, Meta(ge=0, le=1, description="Strength from which on a fact's importance is high.")
+    ] = 0.85
+    duplicate_above: Annotated[
+        float, Meta(ge=0, le=1, description="An insight more similar to a fact repeats it.")
+    ] = 0.6
+    cluster_above: Annotated[
+        float,
+        Meta(ge=0, le=1, description="A fact more similar to a cluster's first one joins it."),
+    ] = 0.4
+    cluster_size: Annotated[
+        int,
+        Meta(
+            ge=2, description="Facts that make a pattern; sessions that make one of a single fact."
+        ),
+    ] = 3
+    min_sessions: Annotated[
+        int, Meta(ge=1, description="Sessions behind a pattern that is served without approval.")
+    ] = 2
+    every: Annotated[
+        int, Meta(ge=1, description="Patterns are looked for in each such cycle of the daemon.")
+    ] = 1
+
+
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are significant enough for a skill, and how long it lives."""
 
@@ -82,6 +119,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
+    promote: PromotePolicy = field(default_factory=PromotePolicy)
     generate: GeneratePolicy = field(default_factory=GeneratePolicy)
 
     @property
@@ -157,7 +195,7 @@ def _with_suggestion(error: BadInputError) -> BadInputError:
     if unknown is None:
         return error
     key = ".".join(filter(None, (error.key, unknown["name"])))
-    names = [name for name, _, _ in rows()] + ["record", "evaluate", "generate"]
+    names = [name for name, _, _ in rows()] + [f.name for f in msgspec.structs.fields(Policy)]
     close = difflib.get_close_matches(key, names, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "see the policy table in the README"
     return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)

@@ -222,6 +222,11 @@ class Link(Struct, frozen=True, kw_only=True):
 Record = Outcome | Evaluation | Fact | Skill | Link
 
 
+def kind_of(record: Record) -> str:
+    """The kind that a record's address names."""
+    return type(record).__name__.lower()
+
+
 class Commit(Struct, frozen=True):
     """One of the program's commits, read back from its trailers."""
 

@@ -44,14 +44,14 @@ class Done(Struct, frozen=True):
 
 
 class Report(Struct):
-    """What a run did."""
+    """What a run did; `reasons` say for `skill` and `fact` why it made none."""
 
     done: list[Done] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
     quarantined: list[Refused] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
 
 
 class Run:
@@ -75,6 +75,7 @@ class Run:
         self.dry = dry
         self.names = names
         self.arrived = arrived
+        self.consolidates = True  # whether facts may become skills in this run
         self.inbox = Inbox(store.root)
         self.snapshot = store.head()
         self.policy: Policy = self.snapshot.policy
@@ -87,6 +88,15 @@ class Run:
     def rejections(self) -> Rejections:
         """What a person took away, as of the present snapshot."""
         return Rejections(self._history, self.snapshot.paths)
+
+    def names_taken(self) -> set[str]:
+        """The names that no new skill may have.
+
+        One that was ever used would inherit another skill's links and rejections.
+        """
+        past = (ref.partition(":") for ref in self.rejections().past)
+        linked = {link.target.id for link in self.snapshot.links.values()}
+        return {*self.snapshot.names, *linked, *(name for kind, _, name in past if kind == "skill")}
 
     def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
         """The commits before this run by which these steps made or changed a record.

@@ -12,10 +12,10 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from skillvault.api import Status
 from skillvault.cli.commands import cli
 from skillvault.errors import SkillvaultError
 from skillvault.policy import table
+from skillvault.questions import Status
 from skillvault.records import Decision, Outcome, Result, Source
 from skillvault.vault.redact import redacted_text
 

@@ -60,7 +60,7 @@ def _allowed(module: str) -> set[str]:
         return WORDS
     if room in {"learning", "vault", "judge", "exchange"}:
         return WORDS | {room}
-    if room in {"steps", "run"}:
+    if room in {"steps", "run", "questions"}:
         return everything - DOORS
     return everything
 

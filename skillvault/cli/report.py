@@ -66,10 +66,11 @@ def print_run(report: Report) -> None:
             if isinstance(record, Skill) and record.status == "proposed":
                 say(f"proposed: {record.name}; let it in with `skillvault skill approve`")
     _print_rejected(report)
-    if report.reasons:
-        say("no new skill:")
-        for reason in report.reasons:
+    for kind, reasons in report.reasons.items():
+        say(f"no new {kind}:")
+        for reason in reasons:
             say(f"  {reason}")
+    if report.reasons:
         say("  (`skillvault why-not ID` for one outcome)")
 
 

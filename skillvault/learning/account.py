@@ -1,14 +1,16 @@
-"""Why an outcome taught nothing (or what it taught), in numbers, for one or for all."""
+"""Why an outcome or a fact taught nothing (or what it taught), in numbers, for one or for all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from skillvault.learning import promote, recurrence
 from skillvault.learning.generate import (
     STEP,
     Material,
     Significance,
     by_subject,
+    makes_skill,
     significances,
     taken_away,
     ungraded_failure,
@@ -16,7 +18,7 @@ from skillvault.learning.generate import (
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Ref
+from skillvault.records import Evaluation, Fact, Outcome, Ref
 from skillvault.text import percent
 
 
@@ -28,7 +30,9 @@ class Answer(Struct, frozen=True):
     reason: str
 
 
-def answers(outcome: Outcome, material: Material, policy: Policy) -> list[Answer]:
+def answers(
+    outcome: Outcome, material: Material, memory: promote.Material, policy: Policy
+) -> list[Answer]:
     """The steps of the loop in order, each with its answer for this outcome."""
     found = [Answer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
@@ -48,8 +52,54 @@ def answers(outcome: Outcome, material: Material, policy: Policy) -> list[Answer
             f"{agrees[evaluation.judge_was_right]} the result ({outcome.result.status})",
         )
     )
+    held = promote.standing(evaluation, memory, policy)
+    found.append(Answer(promote.STEP, held.state, held.reason))
     state, reason = _standings(material, policy)[outcome.id]
     return [*found, Answer(STEP, state, reason)]
+
+
+def of_fact(
+    fact: Fact, memory: promote.Material, skills: Collection[str], policy: Policy
+) -> list[Answer]:
+    """Where a fact stands: what supports it, and the skill it made or why it makes none."""
+    support = memory.support.get(fact.id, [])
+    sessions = len(memory.sessions([fact]))
+    behind = f"{_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')} support it"
+    if fact.kind == "human" and not support:
+        behind = "written by a person"
+    held = recurrence.standing(fact, memory, skills, policy.promote)
+    return [Answer("memory", "done", behind), Answer(promote.STEP, held.state, held.reason)]
+
+
+def memory_summary(memory: promote.Material, policy: Policy) -> list[str]:
+    """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
+    groups: dict[str, list[Evaluation]] = {}
+    for evaluation in memory.evaluations.values():
+        state = promote.standing(evaluation, memory, policy).state
+        groups.setdefault(state, []).append(evaluation)
+    return [
+        f"{_plural(len(of), 'evaluation')}: {_why_no_fact(state, of, policy)}"
+        for state, of in sorted(groups.items())
+    ]
+
+
+def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) -> str:
+    if state == "weak":
+        bound = policy.promote.quality
+        near = max(evaluations, key=promote.strength)
+        return (
+            f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more, a bad "
+            f"one {1 - bound:.2f} or less; the nearest has {near.quality_score:.2f}"
+        )
+    return {
+        "done": "a fact, or support of one, already",
+        "rejected": "what was made of it was taken away by a person",
+        "not confirmed": "the result does not confirm the verdict",
+        "silent": "no insight",
+        "untrusted": "from a source that is not trusted",
+        "without outcome": "its outcome is not here",
+        "due": "due",
+    }[state]
 
 
 def summary(material: Material, policy: Policy) -> list[str]:
@@ -62,13 +112,18 @@ def summary(material: Material, policy: Policy) -> list[str]:
     for outcome_id, (state, _) in _standings(material, policy).items():
         groups.setdefault(state, []).append(material.outcomes[outcome_id])
     return [
-        f"{_plural(len(of))}: {_why(state, of, policy)}" for state, of in sorted(groups.items())
+        f"{_plural(len(of), 'outcome')}: {_why(state, of, policy)}"
+        for state, of in sorted(groups.items())
     ]
 
 
 def _standings(material: Material, policy: Policy) -> dict[str, tuple[str, str]]:
     """Outcome id -> (state, reason) with generate."""
-    made = {link.source: link for link in material.links.values()}
+    made = {
+        link.source: link
+        for link in material.links.values()
+        if makes_skill(link) or (link.type == "reinforced" and link.target.kind == "skill")
+    }
     before = material.rejections.made_before(STEP, "skill")
     found: dict[str, tuple[str, str]] = {}
     for history in by_subject(material.outcomes.values()).values():
@@ -137,5 +192,5 @@ def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     }[state]
 
 
-def _plural(count: int) -> str:
-    return f"{count} outcome" if count == 1 else f"{count} outcomes"
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from skillvault.brief import Draft
 from skillvault.change import Change
+from skillvault.learning.naming import free_name, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import Policy
 from skillvault.records import (
@@ -26,7 +27,7 @@ from skillvault.records import (
     link_of,
     stamp,
 )
-from skillvault.text import MAX_SLUG, inert, listed, percent, shorten, slug
+from skillvault.text import inert, listed, percent, shorten, slug
 
 STEP = "generate"
 
@@ -141,7 +142,7 @@ def plan(material: Material, policy: Policy) -> Plan:
     """What generate has to do in this vault; the same for any order of arrival."""
     links = list(material.links.values())
     made = material.rejections.made_before(STEP, "skill") | {
-        link.source.id: link.target.id for link in links if link.type == "generated"
+        link.source.id: link.target.id for link in links if makes_skill(link)
     }
     linked: dict[str, set[str]] = defaultdict(set)
     for link in links:
@@ -166,6 +167,11 @@ def plan(material: Material, policy: Policy) -> Plan:
                 repeats += _repeat(names[0], fresh, material, rejected)
     due.sort(key=lambda one: one.candidates[0][0].order)
     return Plan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))))
+
+
+def makes_skill(link: Link) -> bool:
+    """Whether a link says which skill was made of one evaluation."""
+    return link.type == "generated" and not is_strategy(link.target.id)
 
 
 def _wanted(history: Sequence[Outcome], material: Material, policy: Policy) -> list[Due]:
@@ -228,7 +234,9 @@ def skill_change(
 ) -> Change:
     """The commit that adds a skill made of one outcome, with its link."""
     outcome, evaluation = pair
-    name = free_name(due.kind, outcome, draft.title, taken)
+    # A title in another script has no slug; the action or the id still names the skill.
+    about = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
+    name = free_name(due.kind, outcome.domain, about, taken)
     days = policy.days(due.kind)
     source = Ref("evaluation", evaluation.id)
     skill = Skill(
@@ -270,20 +278,6 @@ def reinforce_change(reinforcement: Reinforcement, now: datetime) -> Change:
         sources=tuple(sources),
         targets=tuple(Ref("link", link.id) for link in links),
     )
-
-
-def free_name(kind: SkillKind, outcome: Outcome, title: str, taken: Callable[[str], bool]) -> str:
-    """`<kind>-<domain>-<slug of the title>`, with `-2`, `-3`… where that is taken."""
-    domain = slug(outcome.domain, limit=32)
-    # A title in another script has no slug; the action or the id still names the skill.
-    about = slug(title) or slug(outcome.decision.action) or outcome.id[-10:]
-    full = slug(f"{kind}-{domain}-{about}")
-    name, number = full, 1
-    while taken(name):
-        number += 1
-        tail = f"-{number}"
-        name = slug(full, limit=MAX_SLUG - len(tail)) + tail
-    return name
 
 
 def _tags(outcome: Outcome) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
+from skillvault.learning.naming import is_strategy
 from skillvault.records import Commit
 
 # What is made of other records. A batch of intake has as many sources as targets, and
@@ -43,14 +44,14 @@ class Rejections:
 
     def _keep(self, commit: Commit, target: str) -> None:
         kind, _, made = target.partition(":")
-        for source in commit.sources if kind in _LEARNED else ():
+        for source in _made_of(commit, target):
             known = self._made.setdefault((commit.step, kind), {})
             known.setdefault(source.partition(":")[2], made)
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)
         kind = rejection.target.partition(":")[0]
-        for source in commit.sources if kind in _LEARNED else ():
+        for source in _made_of(commit, rejection.target):
             self._sources.setdefault((commit.step, source, kind), rejection)
 
     def made_before(self, step: str, kind: str) -> dict[str, str]:
@@ -69,3 +70,9 @@ class Rejections:
     def of_source(self, step: str, ref: object, kind: str) -> Rejection | None:
         """The rejection of what a step made of this record, under whatever name."""
         return self._sources.get((step, str(ref), kind))
+
+
+def _made_of(commit: Commit, target: str) -> tuple[str, ...]:
+    """The sources that this target is what a commit made of."""
+    kind, _, name = target.partition(":")
+    return commit.sources if kind in _LEARNED and not is_strategy(name) else ()

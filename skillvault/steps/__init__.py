@@ -10,13 +10,14 @@ from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.records import Link
 from skillvault.run import Report, Run
-from skillvault.steps import evaluate, generate, record
+from skillvault.steps import evaluate, generate, promote, record
 
 Step = Callable[[Run], Iterator[Change]]
 
 STEPS: Mapping[str, Step] = {
     "record": record.step,
     "evaluate": evaluate.step,
+    "promote": promote.step,
     "generate": generate.step,
 }
 

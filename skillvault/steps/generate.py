@@ -13,10 +13,7 @@ def step(run: Run) -> Iterator[Change]:
     plan = generate.plan(material(run), run.policy)
     run.report.rejected += plan.rejected
     peers = evaluate.Peers(run.snapshot.outcomes.values(), run.policy) if plan.due else None
-    # A name that was ever used would inherit another skill's links and rejections.
-    past = (ref.partition(":") for ref in run.rejections().past)
-    linked = {link.target.id for link in run.snapshot.links.values()}
-    taken = {*run.snapshot.names, *linked, *(name for kind, _, name in past if kind == "skill")}
+    taken = run.names_taken()
     for due in plan.due:
         change = _written(run, peers, due, taken) if peers else None
         if change is not None:

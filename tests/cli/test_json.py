@@ -39,14 +39,16 @@ def test_status(learned: Vault) -> None:
     assert found["domains"] == ["coding", "perps"]
     assert (found["format"], found["outcomes"], found["evaluations"]) == (1, 2, 2)
     assert found["links"] == {"total": 2, "generated": 1, "reinforced": 1}
-    assert found["waiting"] == {"record": 0, "evaluate": 0, "generate": 0}
+    assert found["waiting"] == {"record": 0, "evaluate": 0, "promote": 0, "generate": 0}
     assert found["paused"] is None
 
 
 def test_status_counts_what_waits(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))])
     (vault.root / "inbox" / "b.json").write_bytes(as_file(raw(1)))
-    assert ask(vault, "status")["waiting"] == {"record": 1, "evaluate": 1, "generate": 0}
+    assert ask(vault, "status")["waiting"] == {
+        "record": 1, "evaluate": 1, "promote": 0, "generate": 0,
+    }  # fmt: skip
 
 
 def test_skill_list_has_a_kind_for_every_skill(learned: Vault, person: Person) -> None:
@@ -177,10 +179,36 @@ def test_log(learned: Vault) -> None:
 def test_why_not(learned: Vault) -> None:
     outcome = learned.why(learned.skills()[0].name)["sources"][0]["sources"][0]["ref"]["id"]
     found = ask(learned, "why-not", outcome)
-    assert [list(step) for step in found["steps"]] == [["step", "state", "reason"]] * 3
+    assert [list(step) for step in found["steps"]] == [["step", "state", "reason"]] * 4
 
 
 @pytest.mark.parametrize("verb", ["retire", "pin"])
 def test_writers_print_only_json(learned: Vault, verb: str) -> None:
     report = ask(learned, "skill", verb, learned.skills()[0].name)
     assert report["changes"][0]["step"] == verb
+
+
+def test_fact_list_show_and_add(vault: Vault) -> None:
+    added = ask(vault, "fact", "add", "Reproduce before you retry.", "--domain", "coding", *NOW)
+    (target,) = added["changes"][0]["targets"]
+    found = ask(vault, "fact", "list", "--domain", "coding")
+    assert found == [
+        {
+            "id": target.removeprefix("fact:"),
+            "domain": "coding",
+            "importance": "medium",
+            "kind": "human",
+            "text": "Reproduce before you retry.",
+            "path": f"memory/coding/{target.removeprefix('fact:')}.md",
+        }
+    ]
+    shown = ask(vault, "fact", "show", found[0]["id"])
+    assert (shown["created_at"], shown["path"]) == ("2026-11-20T12:00:00Z", found[0]["path"])
+
+
+def test_why_not_of_a_fact(vault: Vault) -> None:
+    ask(vault, "fact", "add", "Reproduce before you retry.", "--domain", "coding", *NOW)
+    (fact,) = vault.facts()
+    found = ask(vault, "why-not", fact.id)
+    assert found["fact"] == fact.id
+    assert [step["step"] for step in found["steps"]] == ["memory", "promote"]

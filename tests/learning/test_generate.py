@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from skillvault.brief import Draft
 from skillvault.learning import generate
+from skillvault.learning.naming import free_name
 from skillvault.learning.rejection import Rejections
 from skillvault.policy import GeneratePolicy, Policy
 from skillvault.records import (
@@ -20,7 +21,7 @@ from skillvault.records import (
     Skill,
     link_of,
 )
-from skillvault.text import is_slug
+from skillvault.text import is_slug, slug
 from tests.given import NOW, evaluation, outcome, raw, trade
 
 DRAFT = Draft("Timeouts hide races", "Warns of raising timeouts.", (("What Went Wrong", "- x"),))
@@ -234,7 +235,7 @@ def test_any_title_gives_a_free_slug(title: str, collisions: int) -> None:
     one = outcome(raw(decision__action="修复"))
     seen: set[str] = set()
     for _ in range(collisions + 1):
-        name = generate.free_name("warning", one, title, seen.__contains__)
+        name = free_name("warning", one.domain, slug(title), seen.__contains__)
         assert is_slug(name)
         assert name not in seen
         seen.add(name)

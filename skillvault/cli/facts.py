@@ -1,0 +1,118 @@
+"""fact list, show, add."""
+
+from datetime import date
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+
+from skillvault.api import ListedFact
+from skillvault.cli.report import print_done, run_shape
+from skillvault.cli.shared import (
+    as_json,
+    dry_option,
+    json_option,
+    now_option,
+    opened,
+    say,
+    vault_option,
+)
+from skillvault.errors import UsageError
+from skillvault.records import Importance
+from skillvault.text import shorten
+
+_LINE = 100  # characters of a fact in a list
+
+
+@click.group()
+def fact() -> None:
+    """What the vault holds to be true."""
+
+
+@fact.command("list")
+@click.option("--domain", metavar="NAME", help="Only the facts of this domain.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["lines", "memory"]),
+    default="lines",
+    help="lines: one a fact; memory: a MEMORY.md for each domain.",
+)
+@vault_option
+@json_option
+def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
+    """The facts that nothing supersedes."""
+    found = opened(vault_path).facts(domain, trusted=form == "memory")
+    if as_data:
+        as_json(found)
+    elif form == "memory":
+        _print_memory(found)
+    else:
+        for one in found:
+            click.echo(f"{one.id}  {one.importance:6}  {shorten(one.text, _LINE)}")
+        if not found:
+            click.echo("no facts yet; `skillvault run` says why, `skillvault fact add` writes one")
+
+
+def _print_memory(facts: list[ListedFact]) -> None:
+    """A MEMORY.md a domain: what agents may load as it is, so without untrusted facts."""
+    for domain in dict.fromkeys(one.domain for one in facts):
+        click.echo(f"# MEMORY.md: {domain}\n")
+        for importance in get_args(Importance):
+            said = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
+            if said:
+                click.echo(f"## {importance.capitalize()}\n")
+                for one in said:
+                    click.echo("- " + "\n  ".join(one.text.splitlines()))
+                click.echo()
+
+
+@fact.command()
+@click.argument("ref", metavar="ID")
+@vault_option
+@json_option
+def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
+    """One fact as it is committed."""
+    vault = opened(vault_path)
+    found, path = vault.fact(ref)
+    if as_data:
+        as_json({**msgspec.to_builtins(found), "path": path})
+        return
+    committed = vault.store.head().bytes_of([path])[path]
+    click.echo(committed.decode("utf-8"), nl=False)
+    place = vault.root / path
+    if not place.is_file() or place.read_bytes() != committed:
+        say(f"{path} has edits that are not committed; they count when they are")
+
+
+@fact.command()
+@click.argument("text")
+@click.option("--domain", required=True, metavar="NAME", help="The domain it is about.")
+@click.option(
+    "--importance", type=click.Choice(get_args(Importance)), default="medium", show_default=True
+)
+@click.option("--supersedes", metavar="ID", help="The fact whose place it takes.")
+@click.option("--review-by", callback=lambda *given: _day(given[2]), metavar="DAY")
+@vault_option
+@now_option
+@dry_option
+@json_option
+def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
+    """Write a fact down, as one commit in your name."""
+    report = opened(vault_path).add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
+    if as_data:
+        as_json(run_shape(report))
+        return
+    for done in report.done:
+        print_done(done)
+
+
+def _day(value: str | None) -> str | None:
+    """`--review-by`, a day such as 2027-01-31."""
+    if value is None:
+        return None
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise UsageError(f"--review-by {value}: not a day; write 2027-01-31") from None

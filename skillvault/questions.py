@@ -11,7 +11,7 @@ from skillvault.learning import account, promote
 from skillvault.learning.generate import plan
 from skillvault.records import Ref
 from skillvault.run import Run
-from skillvault.steps import evaluate, generate
+from skillvault.steps import evaluate, expire, generate
 from skillvault.steps import promote as promoting
 from skillvault.vault import layout
 
@@ -71,6 +71,7 @@ def waiting(run: Run) -> dict[str, int]:
         + len(facts.repetitions)
         + len(promoting.patterns(run, memory).due),
         "generate": sum(map(generate.supported, skills.due)) + len(skills.reinforcements),
+        "expire": len(list(expire.due(run))),
     }
 
 

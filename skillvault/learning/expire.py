@@ -1,0 +1,130 @@
+"""expire: a skill older than its time to live leaves; one that is proven and used stays.
+
+What a person brought back after it had expired begins its time anew.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from skillvault.change import Change, Edit, Move
+from skillvault.policy import Policy
+from skillvault.records import Commit, Outcome, Ref, Skill, stamp
+
+STEP = "expire"
+_EXPIRES = ("metadata", "expires")
+
+
+class Lifetime(Struct, frozen=True):
+    """When a skill's time to live ends, and how long it is."""
+
+    ends: datetime
+    span: timedelta
+
+
+class Expiry(Struct, frozen=True, kw_only=True):
+    """A skill whose time is over; `renewed` says why it stays, None where it goes."""
+
+    name: str
+    shelf: str
+    life: Lifetime
+    renewed: str | None = None
+
+
+def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
+    """A skill's time to live; None for one that has none.
+
+    An explicit `expires` wins; without one a generated skill lives its kind's days from
+    `created`. Pinned skills do not expire.
+    """
+    if skill.status == "pinned":
+        return None
+    created, days = _time(skill.created), policy.days(skill.kind)
+    if ends := _time(skill.expires):
+        usual = timedelta(days=days) if days else None
+        return Lifetime(ends, usual or (ends - created if created else timedelta()))
+    if skill.origin == "generated" and created and days:
+        return Lifetime(created + timedelta(days=days), timedelta(days=days))
+    return None
+
+
+def due(
+    shelves: Mapping[str, Mapping[str, Skill]],
+    outcomes: Iterable[Outcome],
+    commits: Mapping[str, Collection[Commit]],
+    *,
+    now: datetime,
+    policy: Policy,
+) -> Iterator[Expiry]:
+    """Every skill whose time is over, by name within its shelf.
+
+    `shelves` are the living skills by folder, `commits` the step's earlier ones by skill.
+    """
+    over = [
+        Expiry(name=name, shelf=shelf, life=life)
+        for shelf, skills in shelves.items()
+        for name, skill in skills.items()
+        if (life := lifetime(skill, policy)) and now > life.ends
+    ]
+    applied = _applied(outcomes, now) if over else {}
+    for one in over:
+        skill = shelves[one.shelf][one.name]
+        why = _restored(one.life, commits.get(one.name, ())) or _used(skill, one.life, applied)
+        yield Expiry(name=one.name, shelf=one.shelf, life=one.life, renewed=why)
+
+
+def change(expiry: Expiry, now: datetime) -> Change:
+    """The commit that archives a skill, or that gives it another time to live."""
+    target = Ref("skill", expiry.name)
+    ended = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
+    if expiry.renewed is None:
+        place = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
+        return Change(
+            step=STEP, subject=expiry.name, reason=ended, moves=(place,), targets=(target,)
+        )
+    ends = stamp(now + expiry.life.span)
+    path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
+    return Change(
+        step=STEP,
+        subject=f"renew {expiry.name}",
+        reason=f"{ended} {expiry.renewed}; it lives until {ends[:10]} now.",
+        edits=(Edit(path, _EXPIRES, ends),),
+        targets=(target,),
+    )
+
+
+def _restored(life: Lifetime, commits: Collection[Commit]) -> str | None:
+    """That it left at this very end and is back: a person's doing."""
+    if any(datetime.fromisoformat(commit.date) > life.ends for commit in commits):
+        return "It had expired and a person brought it back"
+    return None
+
+
+def _used(skill: Skill, life: Lifetime, applied: Mapping[str, datetime]) -> str | None:
+    """That a proven skill was applied in the last half of its time."""
+    last = applied.get(skill.name)
+    if skill.status != "proven" or last is None or last < life.ends - life.span / 2:
+        return None
+    return f"It is proven and was applied on {last:%Y-%m-%d}"
+
+
+def _applied(outcomes: Iterable[Outcome], now: datetime) -> dict[str, datetime]:
+    """Skill -> when a trusted outcome last named it as applied."""
+    found: dict[str, datetime] = {}
+    for outcome in outcomes:
+        if outcome.trust != "local" or outcome.occurred_at > now:
+            continue
+        for name in outcome.applied or ():
+            known = found.get(name, outcome.occurred_at)
+            found[name] = max(known, outcome.occurred_at)
+    return found
+
+
+def _time(text: str | None) -> datetime | None:
+    """A time as a skill states it; None for none and for what is no time."""
+    try:
+        at = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None  # `check` tells of it
+    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)

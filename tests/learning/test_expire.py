@@ -1,0 +1,111 @@
+"""expire: past its time a skill goes; proven and used, or brought back, it stays."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from skillvault.learning import expire
+from skillvault.policy import GeneratePolicy, Policy
+from skillvault.records import Commit, Outcome, Skill, stamp
+from tests.given import NOW, outcome, trade
+
+POLICY = Policy(generate=GeneratePolicy(warning_days=60))
+MADE = NOW - timedelta(days=60)
+WARNING = Skill(
+    "warning-a",
+    kind="warning",
+    origin="generated",
+    created=stamp(MADE),
+    expires=stamp(NOW),
+)
+
+
+def expired(
+    skill: Skill,
+    *,
+    after: timedelta = timedelta(seconds=1),
+    outcomes: Collection[Outcome] = (),
+    commits: Collection[Commit] = (),
+) -> list[str | None]:
+    """Why each skill that is due stays, None for one that goes."""
+    found = expire.due(
+        {"skills": {skill.name: skill}},
+        outcomes,
+        {skill.name: commits},
+        now=NOW + after,
+        policy=POLICY,
+    )
+    return [one.renewed for one in found]
+
+
+def changed(**changes: Any) -> Skill:
+    """The warning, otherwise."""
+    return msgspec.structs.replace(WARNING, **changes)
+
+
+def test_older_by_any_amount_and_not_at_the_very_end() -> None:
+    assert expired(WARNING) == [None]
+    assert expired(WARNING, after=timedelta()) == []
+
+
+def test_an_explicit_expiry_wins() -> None:
+    assert expired(changed(expires=stamp(NOW + timedelta(days=1)))) == []
+    manual = Skill("mine", origin="manual", expires=stamp(NOW))
+    assert expired(manual) == [None]
+
+
+def test_without_one_a_generated_skill_lives_its_days_from_its_making() -> None:
+    assert expired(changed(expires=None)) == [None]
+    assert expired(changed(expires=None, created=stamp(NOW))) == []
+
+
+@pytest.mark.parametrize(
+    "skill",
+    [
+        changed(status="pinned"),
+        changed(origin="manual", expires=None),
+        changed(kind="guide", expires=None),
+        changed(expires="soon", origin="manual"),
+    ],
+)
+def test_some_do_not_expire(skill: Skill) -> None:
+    assert expired(skill, after=timedelta(days=1000)) == []
+
+
+def applied(days_before: int, **changes: Any) -> Outcome:
+    """An outcome that names the skill, so many days before its end."""
+    day = (NOW - timedelta(days=days_before)).isoformat()
+    return outcome(trade(applied=["warning-a"], occurred_at=day, decision__made_at=None, **changes))
+
+
+@pytest.mark.parametrize(("days", "stays"), [(29, True), (30, True), (31, False)])
+def test_a_proven_skill_applied_in_the_last_half_of_its_time_stays(days: int, stays: bool) -> None:
+    (renewed,) = expired(changed(status="proven"), outcomes=[applied(days)])
+    assert (renewed is not None) is stays
+
+
+def test_a_skill_in_testing_goes_although_it_was_applied() -> None:
+    assert expired(WARNING, outcomes=[applied(1)]) == [None]
+
+
+def test_an_untrusted_outcome_keeps_no_skill() -> None:
+    untrusted = outcome(trade(applied=["warning-a"]), "untrusted")
+    assert expired(changed(status="proven"), outcomes=[untrusted]) == [None]
+
+
+def test_what_a_person_brought_back_begins_its_time_anew() -> None:
+    left = Commit("c0ffee", "expire", "x", stamp(NOW + timedelta(hours=1)))
+    (renewed,) = expired(WARNING, after=timedelta(days=2), commits=[left])
+    assert renewed is not None
+    before = Commit("c0ffee", "expire", "x", stamp(MADE))
+    assert expired(WARNING, commits=[before]) == [None]
+
+
+def test_a_renewed_skill_gets_its_kinds_days() -> None:
+    life = expire.Lifetime(NOW, timedelta(days=60))
+    one = expire.Expiry(name="warning-a", shelf="skills", life=life, renewed="It is used")
+    (edit,) = expire.change(one, NOW).edits
+    assert edit.value == stamp(NOW + timedelta(days=60))

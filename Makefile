@@ -14,21 +14,32 @@ demo: export GIT_AUTHOR_EMAIL := $(shell git config user.email || echo demo@exam
 demo: export GIT_COMMITTER_NAME := $(GIT_AUTHOR_NAME)
 demo: export GIT_COMMITTER_EMAIL := $(GIT_AUTHOR_EMAIL)
 demo: .venv/installed
-	$(BIN)/skillvault init $(DEMO) --domain perps --domain coding
+	$(BIN)/skillvault init $(DEMO) --domain perps --domain coding --domain dlmm
+	@echo; echo "== a week: an insight, more like it, a pattern from memory, a skill to apply"
+	@for day in 1 2 3 4 5 6 7; do \
+	date=2026-11-0$$((day + 1)); echo; echo "-- day $$day"; \
+	sed -n "$${day}p" $(EXAMPLES)/week.jsonl | $(SKILLVAULT) record - --now $${date}T20:05:00Z 2>/dev/null || exit 1; \
+	$(SKILLVAULT) run --now $${date}T20:10:00Z 2>/dev/null || exit 1; done
+	@echo; echo "-- what the week taught: the facts, and the skill that is made of them"
+	$(SKILLVAULT) fact list --domain dlmm
+	$(SKILLVAULT) skill show $$($(SKILLVAULT) skill list | grep '^pattern-dlmm' | cut -d ' ' -f 1)
+	@echo; echo "== two more domains, all at once"
 	$(SKILLVAULT) import jsonl $(EXAMPLES)/trading.jsonl $(EXAMPLES)/coding.jsonl
 	$(SKILLVAULT) run
 	@echo; echo "== the skills it learned"
 	$(SKILLVAULT) skill list
-	@echo; echo "== one of them, and why it exists"
-	@name=$$($(SKILLVAULT) skill list | tail -n 1 | cut -d ' ' -f 1); \
+	@echo; echo "== one of them stands for several that said the same"
+	@name=$$($(SKILLVAULT) skill list | grep '^evolved' | head -n 1 | cut -d ' ' -f 1); \
 	echo "skillvault skill show $$name"; $(SKILLVAULT) skill show $$name; \
 	echo; echo "skillvault why $$name"; $(SKILLVAULT) why $$name
+	@echo; echo "== a strategy: what separates the losses and the wins of a domain"
+	$(SKILLVAULT) skill show strategy-perps
 	@echo; echo "== where to look next"
 	@echo "cd $(DEMO); git log              every learned thing is a commit with its provenance"
 	@echo "$(BIN)/skillvault --vault $(DEMO) status"
 	@echo "$(BIN)/skillvault record --example > my-outcome.yaml     then edit it, and"
 	@echo "$(BIN)/skillvault --vault $(DEMO) record my-outcome.yaml"
-	@echo "$(BIN)/skillvault --vault $(DEMO) run"
+	@echo "$(BIN)/skillvault --vault $(DEMO) watch                  the loop, whenever something arrives"
 
 test: .venv/tested
 	$(BIN)/ruff check .

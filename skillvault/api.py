@@ -34,7 +34,7 @@ from skillvault.records import (
 )
 from skillvault.run import Done, Report, Run, Tracker
 from skillvault.vault import checked, layout, provenance, setup
-from skillvault.vault.inbox import Inbox, Received, Refused
+from skillvault.vault.inbox import WRITING, Inbox, Received, Refused
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
 
@@ -121,18 +121,26 @@ class Vault:
         dry: bool = False,
         on_done: Callable[[Done], None] | None = None,
         track: Tracker | None = None,
+        patience: float | None = None,
+        consolidate: bool = True,
     ) -> Report:
-        """Do what is due in these steps (all by default); see `steps.run`."""
+        """Do what is due in these steps (all by default); see `steps.run`.
+
+        `patience`: seconds to wait at most for a file that is being written. `consolidate`:
+        whether facts that recur become skills.
+        """
         state = Run(
             self.store, judge=self.judge, now=now or _clock(), dry=dry, on_done=on_done, track=track
         )
+        state.consolidates = consolidate
         if "record" in (wanted or steps.STEPS):
             if dry:
                 state.arrived = self.inbox.changed()
             else:
                 self.inbox.requeue_changed()
-            state.names, young = self.inbox.settle(state.policy.record.settle_seconds)
-            state.leave(young, "still being written")
+            settle = state.policy.record.settle_seconds
+            state.names, young = self.inbox.settle(settle, patience)
+            state.leave(young, WRITING)
             state.leave(self.inbox.folders(), "a folder; the inbox is flat, move its files up")
         report = steps.run(state, wanted)
         if report.waiting:
@@ -231,13 +239,18 @@ class Vault:
             "commits": [{key: getattr(commit, key) for key in fields} for commit in commits],
         }
 
-    def why_not(self, text: str) -> tuple[Ref, list[account.Answer]]:
-        """What each step says of one outcome or fact, with its numbers."""
+    def why_not(self, text: str) -> tuple[tuple[str, str], list[account.Answer]]:
+        """What each step says of one outcome, fact or domain, with its numbers.
+
+        ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
+        """
         run = self._asked()
+        if text in run.snapshot.domains:
+            return ("domain", text), questions.why_no_strategy(run, text)
         ref = self._resolve(run.snapshot, text, forward=True)
         if ref.kind == "evaluation":
             ref = Ref("outcome", ref.id)
-        return ref, questions.why_not(run, ref)
+        return (ref.kind, ref.id), questions.why_not(run, ref)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
         """Everything that must hold, in the work tree or (`staged`) in the index.

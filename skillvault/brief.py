@@ -130,19 +130,35 @@ class Recurrence(Struct, frozen=True, kw_only=True):
     outcomes: Mapping[str, Outcome]
 
 
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Some of a period's outcomes against its others, and what separates them.
+
+    `group` says in words which they are (`losses`, `losses beyond 10 %`), `members` are their
+    ids. Actions are compared each with itself: a condition separates within them.
+    """
+
+    group: str
+    members: frozenset[str]
+    contrasts: tuple[Contrast, ...] = ()
+
+
 class Period(Struct, frozen=True, kw_only=True):
     """The outcomes of a domain that a strategy is made of, oldest first.
 
-    `avoid` separates the losses from the other outcomes, `seek` the wins; `heading` is the
-    domain's word for its context; `unrecorded` names antecedents that nobody recorded.
+    `avoid` compares the losses with the others (where some are heavy, also or only these),
+    `seek` the wins; all of them together share one allowance for false alarms. `heading` is
+    the domain's word for its context; `graded` says whether the results have scores; `varying`
+    are the context keys on which the outcomes differ, `unrecorded` names antecedents that
+    nobody recorded.
     """
 
     domain: str
     heading: str
     outcomes: tuple[Outcome, ...]
     evaluations: Mapping[str, Evaluation]
-    avoid: tuple[Contrast, ...] = ()
-    seek: tuple[Contrast, ...] = ()
+    graded: bool = False
+    avoid: tuple[Comparison, ...] = ()
+    seek: tuple[Comparison, ...] = ()
     varying: frozenset[str] = frozenset()
     unrecorded: tuple[str, ...] = ()
 

@@ -5,6 +5,7 @@ prints it, a test compares it.
 """
 
 import textwrap
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -47,6 +48,7 @@ class Rewrite(Struct, frozen=True):
 class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, and why.
 
+    Of `reason` the lines that begin with two spaces are a table's and stay as they are.
     `writes` are new records and `files` new files of other kinds (path -> bytes), `edits`
     and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names the inbox
     entries that become redundant once the commit is made.
@@ -83,5 +85,14 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def _wrapped(reason: str) -> str:
-    lines = (textwrap.fill(" ".join(line.split()), SUBJECT) for line in reason.splitlines())
-    return "\n".join(line for line in lines if line)
+    """Prose filled to the width; tables whole, with a blank line around them."""
+    lines = [line.rstrip() for line in reason.splitlines() if line.strip()]
+    return "\n\n".join("\n".join(map(_laid, of)) for _, of in groupby(lines, _in_table))
+
+
+def _in_table(line: str) -> bool:
+    return line.startswith("  ")
+
+
+def _laid(line: str) -> str:
+    return line if _in_table(line) else textwrap.fill(" ".join(line.split()), SUBJECT)

@@ -41,6 +41,9 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the judge's words count."""
 
+    peers: Annotated[
+        int, Meta(ge=20, description="So many outcomes of its action one is compared with at most.")
+    ] = 1000
     min_insight: Annotated[
         int, Meta(ge=1, description="An insight of fewer characters is no insight.")
     ] = 10
@@ -105,6 +108,40 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     pattern_days: Annotated[
         int, Meta(ge=1, description="Days from its making to a pattern's expiry date.")
     ] = 90
+    evolved_days: Annotated[
+        int, Meta(ge=1, description="Days from its last growth to an evolved skill's expiry date.")
+    ] = 180
+    strategy_days: Annotated[
+        int, Meta(ge=1, description="Days from its last writing to a strategy's expiry date.")
+    ] = 180
+    strategy_every: Annotated[
+        int, Meta(ge=2, description="Outcomes of a domain since its last strategy that make one.")
+    ] = 10
+    strategy_min: Annotated[
+        int, Meta(ge=2, description="A strategy looks at so many outcomes, where there are.")
+    ] = 20
+    strategy_max: Annotated[
+        int, Meta(ge=1, description="A strategy looks at the latest so many outcomes at most.")
+    ] = 200
+    context_headings: Annotated[
+        dict[str, str],
+        Meta(description="A domain's own heading for its context; else Market Context or Context."),
+    ] = field(default_factory=dict)
+
+
+class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which skills say the same, and how long the one that stands for them may be."""
+
+    similarity: Annotated[
+        float,
+        Meta(ge=0, le=1, description="Share of the shorter of two, above which they say the same."),
+    ] = 0.5
+    min_similar: Annotated[
+        int, Meta(ge=1, description="So many skills that say the same as a new one merge with it.")
+    ] = 2
+    max_tokens: Annotated[
+        int, Meta(ge=100, description="An evolved skill's text; the rest stands in references/.")
+    ] = 600
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -121,6 +158,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)
     generate: GeneratePolicy = field(default_factory=GeneratePolicy)
+    merge: MergePolicy = field(default_factory=MergePolicy)
 
     @property
     def ahead(self) -> timedelta:
@@ -129,12 +167,16 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def days(self, kind: str) -> int | None:
         """Days a skill of this kind lives; None for one that does not expire."""
-        return {"warning": self.generate.warning_days, "pattern": self.generate.pattern_days}.get(
-            kind
-        )
+        return {
+            "warning": self.generate.warning_days,
+            "pattern": self.generate.pattern_days,
+            "strategy": self.generate.strategy_days,
+            "evolved": self.generate.evolved_days,
+        }.get(kind)
 
 
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
+_HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
 
 
 def policy_from(raw: Any) -> Policy:
@@ -143,6 +185,7 @@ def policy_from(raw: Any) -> Policy:
         raw = {}
     if not isinstance(raw, Mapping):
         raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
+    _check_headings(raw)
     try:
         policy = stored(raw, Policy)
     except BadInputError as error:
@@ -156,6 +199,24 @@ def policy_from(raw: Any) -> Policy:
                 key="domains",
             )
     return policy
+
+
+def _check_headings(raw: Mapping[Any, Any]) -> None:
+    """The keys of this one mapping are no settings, so a bad one is named here."""
+    rules = raw.get("generate")
+    given = rules.get("context_headings") if isinstance(rules, Mapping) else None
+    for domain, heading in given.items() if isinstance(given, Mapping) else ():
+        key = f"generate.context_headings.{domain}"
+        if not (isinstance(domain, str) and is_slug(domain)):
+            raise BadInputError(
+                f"{key}: {domain!r} is no domain's name", code="bad-domain", key=key
+            )
+        if not isinstance(heading, str) or not _HEADING.fullmatch(heading):
+            raise BadInputError(
+                f"{key}: expected a heading of one line, such as `Market Context`",
+                code="bad-value",
+                key=key,
+            )
 
 
 def rows() -> Iterator[tuple[str, str, str]]:

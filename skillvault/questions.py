@@ -7,11 +7,12 @@ from msgspec import Struct
 
 from skillvault.change import FORMAT
 from skillvault.errors import SkillvaultError, UsageError
-from skillvault.learning import account, promote
+from skillvault.learning import account, merge, promote
 from skillvault.learning.generate import plan
 from skillvault.records import Ref
 from skillvault.run import Run
-from skillvault.steps import evaluate, expire, generate
+from skillvault.steps import evaluate, expire, generate, strategy
+from skillvault.steps import merge as merging
 from skillvault.steps import promote as promoting
 from skillvault.vault import layout
 
@@ -70,9 +71,20 @@ def waiting(run: Run) -> dict[str, int]:
         "promote": len(facts.promotions)
         + len(facts.repetitions)
         + len(promoting.patterns(run, memory).due),
-        "generate": sum(map(generate.supported, skills.due)) + len(skills.reinforcements),
+        "generate": sum(map(generate.supported, skills.due))
+        + len(skills.reinforcements)
+        + sum(one.state == "due" for one in strategy.standings(run).values()),
+        "merge": len(merge.plan(merging.material(run), run.policy).due),
         "expire": len(list(expire.due(run))),
     }
+
+
+def why_no_strategy(run: Run, domain: str) -> list[account.Answer]:
+    """Where a domain stands with its strategy, with its numbers."""
+    found = strategy.standings(run).get(domain)
+    if found is None:
+        return [account.Answer("generate", "waiting", "no trusted outcome is evaluated yet")]
+    return [account.Answer("generate", found.state, found.reason)]
 
 
 def why_not(run: Run, ref: Ref) -> list[account.Answer]:

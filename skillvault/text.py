@@ -6,7 +6,8 @@ Pure functions of their arguments. Every comparison of texts in the house is `si
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 MAX_SLUG = 64
 SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
@@ -19,6 +20,17 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]{{2,}}")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
+)
+# The parts of a skill's text, and where one statement of it ends and the next begins.
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}(?P<level>#{1,6})\s+(?P<text>.*?)[\s#]*$")
+_HEADER = re.compile(r"^(?P<mark>[*_]).+(?P=mark)$")
+_ITEM = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
+_ROW = re.compile(r"^[|>]|^\W*$")  # of a table, a quotation, or nothing in words
+_STATEMENT_END = re.compile(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
+_LEANING = re.compile(
+    r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
+    re.IGNORECASE,
 )
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])([^<>]*)>")
 _TERM = re.compile(r"[^\W\d_][\w'-]{3,}")
@@ -105,6 +117,7 @@ def sentences(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
+@lru_cache(maxsize=4096)
 def terms(text: str) -> frozenset[str]:
     """The words of a text that could be a condition: no stop words, 4 letters or more."""
     found = {t.strip("'-").lower() for t in _TERM.findall(text)}
@@ -121,12 +134,86 @@ def shorten(text: str, limit: int) -> str:
     return (head if len(head) * 2 >= limit else cut).rstrip(" ,;:.-") + "…"
 
 
+def flat(text: str) -> str:
+    """Text as one line that cannot pass for structure of markdown or tags."""
+    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(text.split()))
+    line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
+    return " ".join(re.sub(r"^(?:[#>|*+=-]+\s*|\d+[.)]\s+)+", "", line).split())
+
+
 def inert(text: str, limit: int) -> str:
-    """Foreign text as one line that cannot pass for structure of markdown or tags."""
-    flat = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(text.split()))
-    flat = _TAG.sub(r"‹\1›", flat).replace("<", "‹").strip()
-    flat = re.sub(r"^(?:[#>|*+=-]+\s*|\d+[.)]\s+)+", "", flat)
-    return shorten(flat.translate(str.maketrans("“”", '""')), limit)
+    """Foreign text as one inert line to be quoted: quotation marks of our own are made plain."""
+    return shorten(flat(text).translate(str.maketrans("“”", '""')), limit)
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a model reads: one per 4 ASCII characters, one per other."""
+    plain = sum(character.isascii() for character in text)
+    return len(text) - plain + -(-plain // 4)
+
+
+def outline(body: str) -> list[tuple[str, str]]:
+    """The statements of a skill's text, each behind the heading it stands under.
+
+    A statement is a list item, a sentence or a block of code, white space folded. Headings,
+    rules and the emphasised lines of the head are none. A sentence that leans on the one
+    before it (an answer, `then …`, `they …`) stays with it.
+    """
+    found: list[tuple[str, str]] = []
+    for heading, paragraph, code in _paragraphs(body):
+        parts = [" ".join(paragraph.split())] if code else list(_split(paragraph))
+        found += [(heading, part) for part in parts if re.search(r"\w", part)]
+    return found
+
+
+def statements(body: str) -> list[str]:
+    """The statements of `outline`."""
+    return [statement for _, statement in outline(body)]
+
+
+def _paragraphs(body: str) -> Iterator[tuple[str, str, bool]]:
+    """(heading, paragraph or list item or code, whether it is code), in order."""
+    heading, lines, fence = "", list[str](), ""
+    head = True
+    for line in [*body.splitlines(), ""]:
+        mark, title = _FENCE.match(line), _HEADING.match(line)
+        if fence:
+            if mark and line.strip().startswith(fence) and not line.strip(" `~"):
+                yield heading, "\n".join(lines), True
+                lines, fence = [], ""
+            else:
+                lines.append(line)
+            continue
+        text = line.strip()
+        if mark or title or _ROW.match(text) or _ITEM.match(text):
+            yield heading, "\n".join(lines), False
+            lines = []
+        if mark:
+            fence = mark[0].strip()
+        elif title:
+            heading = title["text"]
+            head = head and len(title["level"]) == 1
+        elif not (head and _HEADER.match(text)):
+            lines.append(_ITEM.sub("", text))
+    yield heading, "\n".join(lines), bool(fence)
+
+
+def _split(paragraph: str) -> Iterator[str]:
+    """The sentences of a paragraph; one inside a quotation is no sentence of its own."""
+    text, start, parts = " ".join(paragraph.split()), 0, list[str]()
+    for end in _STATEMENT_END.finditer(text):
+        part = text[start : end.end()]
+        if part.count("“") == part.count("”"):
+            parts.append(part.strip())
+            start = end.end()
+    whole = ""
+    for part in [*parts, text[start:].strip()]:
+        if whole and not (_LEANING.match(part) or whole.endswith(("?", "？"))):
+            yield whole
+            whole = part
+        else:
+            whole = f"{whole} {part}".strip()
+    yield whole
 
 
 def count_of(k: int, n: int) -> str:

@@ -31,6 +31,15 @@ def test_a_change_without_reason_has_no_empty_paragraph() -> None:
     assert Change(step="init", subject="a vault").message.count("\n\n") == 1
 
 
+def test_the_lines_of_a_table_stay_whole() -> None:
+    line = f"  kept     {'word ' * 30}end"
+    reason = f"{'prose ' * 20}\n{line}\n  x  y\n\nmore prose"
+    blocks = Change(step="merge", subject="s", reason=reason).message.split("\n\n")
+    assert blocks[2] == f"{line}\n  x  y"
+    assert all(len(one) <= 72 for one in blocks[1].splitlines())
+    assert blocks[3] == "more prose"
+
+
 @given(st.text(min_size=1))
 def test_the_subject_is_one_line_of_at_most_72_characters(subject: str) -> None:
     headline = Change(step="record", subject=subject).headline

@@ -11,7 +11,7 @@ WORDS = {
     "records", "brief", "intake", "strict_json", "change", "policy", "text", "errors",
     "integrity",
 }  # fmt: skip
-DOORS = {"api", "cli", "__main__", "__init__"}
+DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 HOMES = {
     "git": {"vault/launch"},
     "yaml": {"vault/strict_yaml"},
@@ -21,6 +21,7 @@ HOMES = {
     "fcntl": {"vault/lock"},
     "click": {"cli"},
     "rich": {"cli"},
+    "watchdog": {"daemon"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}

@@ -22,6 +22,7 @@ from skillvault.cli.shared import (
     vault_option,
 )
 from skillvault.cli.skills import skill
+from skillvault.cli.watch import watch
 from skillvault.errors import UsageError
 from skillvault.run import Report
 from skillvault.vault import layout
@@ -158,5 +159,5 @@ def _example() -> Path:
     return layout.resource("vault_template") / "examples" / "outcome.yaml"
 
 
-for command in (status, log, why, impact, why_not, check, fact, skill):
+for command in (status, log, why, impact, why_not, check, fact, skill, watch):
     cli.add_command(command)

@@ -106,12 +106,12 @@ def _node(ref: dict[str, Any]) -> str:
 @vault_option
 @json_option
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Why an outcome or a fact taught nothing (or what it taught), with numbers."""
-    found, answers = opened(vault_path).why_not(ref)
+    """Why an outcome, a fact or a domain taught nothing (or what it taught), with numbers."""
+    (kind, name), answers = opened(vault_path).why_not(ref)
     if as_data:
-        as_json({found.kind: found.id, "steps": answers})
+        as_json({kind: name, "steps": answers})
         return
-    click.echo(f"{found.kind} {found.id}")
+    click.echo(f"{kind} {name}")
     for answer in answers:
         click.echo(f"  {answer.step}: {answer.state}: {answer.reason}")
 

@@ -35,12 +35,24 @@ def _application(brief: Recurrence) -> Iterator[str]:
     )
     ordered = sorted(advice.items(), key=lambda pair: (-pair[1], pair[0]))
     yield from (inert(text, 300) for text, _ in ordered[:_MOST])
-    good = [e for e in brief.evaluations if e.was_good_decision]
-    if good:
-        praised = Counter(text for e in good for text in e.strengths)
-        for text, count in sorted(praised.items(), key=lambda pair: (-pair[1], pair[0]))[:3]:
-            if count > 1 or len(good) == 1:
-                yield sentence(f"in {count_of(count, len(good))} good decisions: {text}")
+    yield from _merits([e for e in brief.evaluations if e.was_good_decision])
+
+
+def _merits(good: Sequence[Evaluation]) -> Iterator[str]:
+    """What the good decisions did, most common first, each with the words of one of them."""
+    said: dict[str, list[str]] = {}
+    for evaluation in good:
+        for strength in evaluation.strengths:
+            merit, quote, words = strength.partition(": “")
+            if quote:
+                said.setdefault(merit, []).append(quote + words)
+    told: set[str] = set()
+    for merit, quotes in sorted(said.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:_MOST]:
+        fresh = next((quote for quote in quotes if quote not in told), None)
+        if fresh is not None:
+            told.add(fresh)
+            lead = f"{count_of(len(quotes), len(good))} good decisions" if len(good) > 1 else "it"
+            yield sentence(f"{lead}: {inert(merit, 80)}{fresh}")
 
 
 def _origin(brief: Recurrence) -> Iterator[str]:

@@ -3,9 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillvault.brief import Brief, Case, Draft, Episode, Insight, Recurrence, Verdict
+from skillvault.brief import (
+    Agreement,
+    Brief,
+    Case,
+    Draft,
+    Episode,
+    Insight,
+    Period,
+    Recurrence,
+    Verdict,
+)
 from skillvault.judge.consolidating import consolidated
 from skillvault.judge.drafting import drafted
+from skillvault.judge.fusing import fused
+from skillvault.judge.planning import planned
 from skillvault.judge.telling import told
 from skillvault.judge.verdict import judged
 from skillvault.records import (
@@ -45,5 +57,7 @@ class OfflineJudge:
                 return drafted(brief)
             case Recurrence():
                 return consolidated(brief)
-            case _:
-                return None
+            case Period():
+                return planned(brief)
+            case Agreement():
+                return fused(brief)

@@ -64,7 +64,7 @@ def of_fact(
     """Where a fact stands: what supports it, and the skill it made or why it makes none."""
     support = memory.support.get(fact.id, [])
     sessions = len(memory.sessions([fact]))
-    behind = f"{_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')} support it"
+    behind = f"rests on {_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')}"
     if fact.kind == "human" and not support:
         behind = "written by a person"
     held = recurrence.standing(fact, memory, skills, policy.promote)

@@ -8,11 +8,14 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from functools import reduce
+from itertools import accumulate, chain, takewhile
+from operator import or_
 from typing import NamedTuple
 
 from skillvault.brief import Contrast
 from skillvault.learning.antecedents import Condition, Rank, bits, conditions, distinct
+from skillvault.learning.chance import Table, fisher, tail, tails
 from skillvault.policy import EvaluatePolicy
 from skillvault.records import (
     Outcome,
@@ -25,6 +28,7 @@ FALSE_ALARM = 0.05  # how often a group that nothing separates may get any condi
 ADDS = 2.33  # standard errors by which a condition must add to one already told
 FEW, MANY = 3, 10  # a lead needs so many on each side, and at most so many in all
 LEADS = 3
+ROUNDING = 1e-9
 
 
 # The allowance for error is shared out before anything is seen: half to the four windows
@@ -40,17 +44,40 @@ _FAMILIES: tuple[tuple[int, frozenset[Rank]], ...] = (
 class _Split(NamedTuple):
     """How many outcomes there are, how many are the group, and which, as a bit set.
 
-    `support` of the group must meet a condition; fewer are an anecdote.
+    `support` of the group must meet a condition; fewer are an anecdote. `strata` are the bit
+    sets of the outcomes that are compared with one another, all of them where there is one.
     """
 
     total: int
     group: int
     members: int
     support: int
+    strata: tuple[int, ...]
 
     def counts(self, holds: int) -> tuple[int, int]:
         """How many of the group meet a condition, and how many of all."""
         return (holds & self.members).bit_count(), holds.bit_count()
+
+    def within(self, holds: int) -> tuple[int, ...]:
+        """The strata in which a condition can be compared.
+
+        One that is met by whole strata (it is their action) is compared across them.
+        """
+        if all(holds & stratum in (0, stratum) for stratum in self.strata):
+            return (reduce(or_, self.strata),)
+        return self.strata
+
+    def tables(self, holds: int) -> tuple[Table, ...]:
+        """The sizes of a comparison, stratum by stratum."""
+        sizes = (
+            Table(
+                (stratum & self.members).bit_count(),
+                (stratum & holds).bit_count(),
+                stratum.bit_count(),
+            )
+            for stratum in self.within(holds)
+        )
+        return tuple(sorted(sizes))
 
 
 class _Family(NamedTuple):
@@ -75,13 +102,22 @@ class _Found(NamedTuple):
 
 
 def contrasts(
-    group: Sequence[Outcome], rest: Sequence[Outcome], rules: EvaluatePolicy = RULES
+    group: Sequence[Outcome],
+    rest: Sequence[Outcome],
+    rules: EvaluatePolicy = RULES,
+    *,
+    share: float | None = None,
+    stratum: Callable[[Outcome], str | None] = lambda _: "",
 ) -> list[Contrast]:
     """The conditions that are more frequent in `group` than in `rest`.
 
     Recorded ones before words of the reasoning, and the surest first.
 
-    Both hold outcomes of the same action and domain; an outcome in both counts as `group`.
+    Both hold outcomes of the same domain; an outcome in both counts as `group`. Compared are
+    those of the same `stratum` (their action, where there are several): a condition has to
+    separate within them, unless it is the stratum itself; what has none is counted, not compared.
+    `share` is the part of the allowance for false alarms that this question may use, where one
+    text asks several; each condition then has to keep within it by itself.
     """
     inside = {outcome.id for outcome in group}
     both = {outcome.id: outcome for outcome in (*rest, *group)}
@@ -89,9 +125,24 @@ def contrasts(
     if len(inside) < rules.contrast_support or len(inside) == len(everyone):
         return []
     members = bits(i for i, outcome in enumerate(everyone) if outcome.id in inside)
-    split = _Split(len(everyone), len(inside), members, rules.contrast_support)
-    found = _accepted(distinct(conditions(everyone)), split, rules.contrast_false_discovery)
+    strata = tuple(_strata(everyone, stratum))
+    split = _Split(len(everyone), len(inside), members, rules.contrast_support, strata)
+    found = _weighed(distinct(conditions(everyone)), split)
+    if share is None:
+        found = _step_up(found, rules.contrast_false_discovery)
+    else:
+        found = sorted(each for each in found if each.alarms <= FALSE_ALARM * share)
     return [_told(each, split, everyone) for each in _independent(found, split)]
+
+
+def _strata(everyone: Sequence[Outcome], stratum: Callable[[Outcome], str | None]) -> Iterator[int]:
+    """The outcomes that are compared with one another, as bit sets."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, outcome in enumerate(everyone):
+        name = stratum(outcome)
+        if name is not None:
+            places[name].append(i)
+    return map(bits, places.values())
 
 
 def leads(
@@ -126,37 +177,8 @@ def leads(
 # ── which of them chance does not explain ────────────────────────────────────────────
 
 
-def fisher(met: int, of: int, holds: int, total: int) -> float:
-    """One-sided Fisher probability: at least `met` of a group of `of` meet a condition.
-
-    `holds` of all `total` outcomes meet it. Exact up to rounding.
-    """
-    top = min(of, holds)
-    if met <= max(0, of + holds - total):
-        return 1.0
-    if met > top:
-        return 0.0
-    part = math.exp(_log_chance(met, of, holds, total))
-    tail = part
-    for x in range(met, top):
-        part *= (of - x) * (holds - x) / ((x + 1) * (total - of - holds + x + 1))
-        tail += part
-        if part < tail * 1e-17:
-            break
-    return min(tail, 1.0)
-
-
-def _log_chance(met: int, of: int, holds: int, total: int) -> float:
-    """Log of the hypergeometric chance that exactly `met` meet the condition."""
-    return _log_choose(holds, met) + _log_choose(total - holds, of - met) - _log_choose(total, of)
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _accepted(tried: Sequence[Condition], split: _Split, false_share: float) -> list[_Found]:
-    """Conditions that survive the correction for all that were tried, surest first."""
+def _weighed(tried: Sequence[Condition], split: _Split) -> list[_Found]:
+    """The conditions that chance gives seldom, each with its alarms, surest first."""
     families = [
         _Family(weight, members, _expected_by_chance(members, split))
         for weight, ranks in _FAMILIES
@@ -169,7 +191,7 @@ def _accepted(tried: Sequence[Condition], split: _Split, false_share: float) -> 
         for family in able
         for each, p in _unlikely(family.members, split)
     ]
-    return _step_up(sorted(found, key=lambda each: (each.alarms, each)), false_share)
+    return sorted(found, key=lambda each: (each.alarms, each))
 
 
 def _step_up(found: Sequence[_Found], false_share: float) -> list[_Found]:
@@ -188,7 +210,7 @@ def _unlikely(tried: Sequence[Condition], split: _Split) -> Iterator[tuple[Condi
         met, holds = split.counts(each.holds)
         if met < split.support or met * split.total <= holds * split.group:
             continue
-        p = fisher(met, split.group, holds, split.total)
+        p = tail(met, split.tables(each.holds))
         if p <= UNLIKELY:
             yield each, p
 
@@ -204,26 +226,22 @@ def _expected_by_chance(tried: Sequence[Condition], split: _Split) -> Callable[[
     outcomes meet them does not depend on who is in the group, so nothing is selected.
     """
     rises: dict[float, float] = defaultdict(float)
-    for holds, how_many in Counter(each.holds.bit_count() for each in tried).items():
+    for tables, how_many in Counter(split.tables(each.holds) for each in tried).items():
         before = 0.0
-        for tail in _attainable(holds, split):
-            rises[tail] += how_many * (tail - before)
-            before = tail
+        for chance in _attainable(tables, split.support):
+            rises[chance] += how_many * (chance - before)
+            before = chance
     at = sorted(rises)
-    sums = [0.0, *accumulate(rises[tail] for tail in at)]
+    sums = [0.0, *accumulate(rises[chance] for chance in at)]
     # The slack: `p` and the same tail summed in the other order differ in the last digits.
     return lambda p: sums[bisect_right(at, p * (1 + 1e-9))]
 
 
-def _attainable(holds: int, split: _Split) -> Iterator[float]:
-    """The probabilities up to UNLIKELY that a condition of this support can have."""
-    first = max(split.support, -(-holds * split.group // split.total))
-    tail = 0.0
-    for x in reversed(range(first, min(holds, split.group) + 1)):
-        tail += math.exp(_log_chance(x, split.group, holds, split.total))
-        if tail > UNLIKELY:
-            return
-        yield tail
+def _attainable(tables: Sequence[Table], support: int) -> Iterator[float]:
+    """The probabilities up to UNLIKELY that a condition of these sizes can have."""
+    expected = sum(of * holds / total for of, holds, total in tables)
+    first = max(support, math.ceil(expected - ROUNDING))
+    return takewhile(lambda chance: chance <= UNLIKELY, tails(tables, first))
 
 
 # ── which of those are worth telling ─────────────────────────────────────────────────
@@ -242,13 +260,13 @@ def _independent(found: Sequence[_Found], split: _Split) -> list[_Found]:
 def _adds(holds: int, known: int, split: _Split) -> bool:
     """True when a condition still separates the group where `known` is held fixed.
 
-    The Cochran-Mantel-Haenszel statistic over the two strata.
+    The Cochran-Mantel-Haenszel statistic over the two halves of each stratum.
     """
     if holds & known in (holds, known):
         return False
-    everyone = (1 << split.total) - 1
     surplus = variance = 0.0
-    for stratum in (known, everyone & ~known):
+    halves = [(s & known, s & ~known) for s in split.within(holds)]
+    for stratum in chain.from_iterable(halves):
         total, of = stratum.bit_count(), (stratum & split.members).bit_count()
         met, all_met = split.counts(stratum & holds)
         if total > 1:

@@ -28,27 +28,57 @@ from skillvault.text import listed, shorten, terms
 USUAL = 0.05  # share of the other reasonings from which on a word is usual
 
 
+class View:
+    """The outcomes of one action that outcomes of one trust are compared with.
+
+    Of many only so many are compared, those nearest before; the windows move by a quarter
+    of their width, so that one comparison serves all that fall into the same.
+    """
+
+    def __init__(self, outcomes: Sequence[Outcome], width: int) -> None:
+        self.outcomes = outcomes
+        self._width = width
+        self._stride = max(width // 4, 1)
+
+    def window(self, outcome: Outcome) -> tuple[int, int]:
+        """Where the peers of an outcome begin and end; itself is among them."""
+        place = bisect_left(self.outcomes, outcome.order, key=lambda o: o.order)
+        end = max((place // self._stride + 1) * self._stride, self._width)
+        end = min(end, len(self.outcomes))
+        return max(0, end - self._width), end
+
+
 class Peers:
-    """The outcomes of a vault, grouped so that each can be seen among its like."""
+    """The outcomes of a vault, grouped so that each can be seen among its like.
+
+    Trusted ones see only trusted ones, untrusted ones all.
+    """
 
     def __init__(self, outcomes: Iterable[Outcome], policy: Policy) -> None:
         self._policy = policy
+        self._width = policy.evaluate.peers
         self._same: dict[tuple[str, str, str | None, Trust], list[Outcome]] = {}
-        self._groups: dict[tuple[str, str], list[Outcome]] = {}
+        groups: dict[tuple[str, str, Trust], list[Outcome]] = {}
+        self._domains: dict[tuple[str, Trust], list[Outcome]] = {}
         for outcome in sorted(outcomes, key=lambda o: o.order):
-            key = (outcome.domain, outcome.decision.action)
-            self._groups.setdefault(key, []).append(outcome)
             self._same.setdefault((*outcome.subject, outcome.trust), []).append(outcome)
+            for trust in _seen_by(outcome):
+                key = (outcome.domain, outcome.decision.action, trust)
+                groups.setdefault(key, []).append(outcome)
+                self._domains.setdefault((outcome.domain, trust), []).append(outcome)
+        self._views = {key: View(found, self._width) for key, found in groups.items()}
         self._words: dict[tuple[str, Trust], tuple[Counter[str], int]] = {}
-        # One comparison serves every outcome of a group.
-        self._compared: dict[tuple[str, str, Trust, str], Case] = {}
+        # One comparison serves every outcome of a group within a window.
+        self._compared: dict[tuple[str, str, Trust, int, str], Case] = {}
 
     def case(self, outcome: Outcome) -> Case:
         """All that a judge is told about an outcome."""
         group = group_of(outcome, self._policy)
-        key = (outcome.domain, outcome.decision.action, outcome.trust, group)
+        view = self._views[outcome.domain, outcome.decision.action, outcome.trust]
+        start, end = view.window(outcome)
+        key = (outcome.domain, outcome.decision.action, outcome.trust, end, group)
         if key not in self._compared:
-            self._compared[key] = self._compare(outcome, group)
+            self._compared[key] = self._compare(outcome, group, view.outcomes[start:end])
         before, solved = self._around(outcome)
         return msgspec.structs.replace(
             self._compared[key], outcome=outcome, before=before, solved=solved
@@ -59,11 +89,10 @@ class Peers:
         same = self._same.get((*outcome.subject, outcome.trust), [])
         place = bisect_left(same, outcome.order, key=lambda o: o.order)
         before = same[place - 1] if place else None
-        after = (o for o in same[place + 1 :] if o.result.status == "success")
-        return before, next(after, None)
+        after = (same[i] for i in range(place + 1, len(same)))
+        return before, next((o for o in after if o.result.status == "success"), None)
 
-    def _compare(self, outcome: Outcome, group: str) -> Case:
-        peers = self._of(outcome)
+    def _compare(self, outcome: Outcome, group: str, peers: Sequence[Outcome]) -> Case:
         alike = [o for o in peers if group_of(o, self._policy) == group]
         rest = [o for o in peers if group_of(o, self._policy) != group]
         usual = partial(self._usual, outcome.domain, outcome.trust, peers)
@@ -80,24 +109,19 @@ class Peers:
         )
 
     def _usual(self, domain: str, trust: Trust, peers: Sequence[Outcome], term: str) -> bool:
-        """Whether a word stands in many reasonings of the domain's other actions."""
+        """Whether a word stands in many of the latest reasonings of the domain's other actions."""
         if (domain, trust) not in self._words:
-            inside = [
-                o
-                for (name, _), found in self._groups.items()
-                for o in found
-                if name == domain and (trust == "untrusted" or o.trust == "local")
-            ]
+            inside = self._domains[domain, trust][-self._width :]
             counts = Counter(t for o in inside for t in terms(o.decision.reasoning))
             self._words[domain, trust] = counts, len(inside)
         counts, total = self._words[domain, trust]
         here = sum(term in terms(o.decision.reasoning) for o in peers)
         return counts[term] - here > USUAL * (total - len(peers))
 
-    def _of(self, outcome: Outcome) -> list[Outcome]:
-        """The peers of an outcome, itself included, oldest first."""
-        found = self._groups[(outcome.domain, outcome.decision.action)]
-        return [o for o in found if outcome.trust == "untrusted" or o.trust == "local"]
+
+def _seen_by(outcome: Outcome) -> tuple[Trust, ...]:
+    """The trusts whose outcomes are compared with this one."""
+    return ("local", "untrusted") if outcome.trust == "local" else ("untrusted",)
 
 
 def group_of(outcome: Outcome, policy: Policy) -> str:

@@ -147,6 +147,7 @@ def plan(material: Material, policy: Policy) -> Plan:
     linked: dict[str, set[str]] = defaultdict(set)
     for link in links:
         linked[link.target.id].add(link.source.id)
+    merged = {link.source.id: link.target.id for link in links if link.type == "merged"}
     due: list[Due] = []
     repeats: list[Reinforcement] = []
     rejected: list[Rejection] = []
@@ -161,10 +162,11 @@ def plan(material: Material, policy: Policy) -> Plan:
                 rejected += refused
             elif not names:
                 due.append(one)
-            elif one.repeated and names[0] in material.live:
-                known = linked[names[0]] | made.keys()
+            elif one.repeated:
+                line = _line(names[0], merged)
+                known = made.keys() | {source for name in line for source in linked[name]}
                 fresh = [e for _, e in one.candidates if e.id not in known]
-                repeats += _repeat(names[0], fresh, material, rejected)
+                repeats += _repeat(line, fresh, material, rejected)
     due.sort(key=lambda one: one.candidates[0][0].order)
     return Plan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))))
 
@@ -205,19 +207,39 @@ def warning_taken_away(history: Iterable[Outcome], material: Material) -> list[R
     return [r for outcome_id in failed if (r := taken_away(outcome_id, material))]
 
 
+def _line(name: str, merged: Mapping[str, str]) -> list[str]:
+    """A skill, and the evolved ones that stand for it."""
+    line = [name]
+    while (after := merged.get(line[-1])) and after not in line:
+        line.append(after)
+    return line
+
+
 def _repeat(
-    name: str, fresh: Sequence[Evaluation], material: Material, rejected: list[Rejection]
+    line: Sequence[str],
+    fresh: Sequence[Evaluation],
+    material: Material,
+    rejected: list[Rejection],
 ) -> list[Reinforcement]:
-    """The repeats that are not linked yet; links that a person removed are not remade."""
+    """The repeats that are not linked yet, for the first of a line that lives.
+
+    Links that a person removed are not remade.
+    """
+    living = next((name for name in line if name in material.live), None)
     kept: list[Evaluation] = []
-    for evaluation in fresh:
-        link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("skill", name))
-        refused = material.rejections.of_target(Ref("link", link))
+    for evaluation in fresh if living else ():
+        refused = [r for name in line if (r := _unlinked(evaluation, name, material))]
         if refused:
-            rejected.append(refused)
+            rejected += refused
         else:
             kept.append(evaluation)
-    return [Reinforcement(name, tuple(kept))] if kept else []
+    return [Reinforcement(living, tuple(kept))] if living and kept else []
+
+
+def _unlinked(evaluation: Evaluation, name: str, material: Material) -> Rejection | None:
+    """The rejection of an evaluation's support of a skill."""
+    link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("skill", name))
+    return material.rejections.of_target(Ref("link", link))
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────

@@ -54,6 +54,7 @@ class Material:
         self.facts = facts
         self.links = links
         self.rejections = rejections
+        self._known: dict[str, Known] = {}
 
     @cached_property
     def told(self) -> dict[str, Link]:
@@ -101,6 +102,12 @@ class Material:
             if refused and evaluation.key_insight:
                 found[evaluation.domain].append((refused, evaluation.key_insight))
         return found
+
+    def known(self, domain: str, rules: PromotePolicy) -> "Known":
+        """What an insight of a domain may repeat; made once, for questions."""
+        if domain not in self._known:
+            self._known[domain] = Known(domain, self, rules)
+        return self._known[domain]
 
     def sessions(self, facts: Iterable[Fact]) -> set[str]:
         """The sessions of the outcomes that facts rest on."""
@@ -164,7 +171,13 @@ def standing(evaluation: Evaluation, material: Material, policy: Policy) -> Stan
     if refused := _taken_away(evaluation, material):
         made = refused.target.partition(":")[2]
         return Standing("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
-    return _unmet(evaluation, material, policy) or Standing("due", "`skillvault run`")
+    if unmet := _unmet(evaluation, material, policy):
+        return unmet
+    refused, _ = material.known(evaluation.domain, policy.promote).repeated(evaluation)
+    if refused:
+        gone = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
+        return Standing("rejected", f"it repeats {gone} and taken away since")
+    return Standing("due", "`skillvault run`")
 
 
 def _unmet(evaluation: Evaluation, material: Material, policy: Policy) -> Standing | None:
@@ -201,13 +214,13 @@ def _weak(evaluation: Evaluation, rules: PromotePolicy) -> Standing | None:
 def plan(material: Material, policy: Policy) -> Plan:
     """What the first arrow has to do, strongest first."""
     rules = policy.promote
-    known: dict[str, _Known] = {}
+    known: dict[str, Known] = {}
     promotions: list[Promotion] = []
     repeats: dict[str, list[Evaluation]] = defaultdict(list)
     rejected: list[Rejection] = []
     for evaluation in _candidates(material, policy, rejected):
         domain = evaluation.domain
-        facts = known.setdefault(domain, _Known(domain, material, rules))
+        facts = known.setdefault(domain, Known(domain, material, rules))
         refused, repeated = facts.repeated(evaluation)
         if refused:
             rejected.append(refused)
@@ -244,7 +257,7 @@ def _taken_away(evaluation: Evaluation, material: Material) -> Rejection | None:
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
 
-class _Known:
+class Known:
     """The trusted facts of a domain, and the insights whose fact a person took away."""
 
     def __init__(self, domain: str, material: Material, rules: PromotePolicy) -> None:

@@ -4,6 +4,7 @@ Only facts of one domain and one trust are compared. A skill whose facts rest on
 alone waits in proposed/.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -109,9 +110,9 @@ def _too_few(fact: Fact, material: Material, rules: PromotePolicy) -> str:
     nearest = f"; the nearest is {near[0][1]} at {near[0][0]:.2f}" if near else ""
     sessions = len(material.sessions([fact]))
     return (
-        f"{like} other facts are more than {rules.cluster_above:.2f} similar, a pattern needs "
-        f"{rules.cluster_size - 1}{nearest}; {sessions} sessions support it, alone it needs "
-        f"{rules.cluster_size}"
+        f"other facts more than {rules.cluster_above:.2f} similar: {like}, a pattern needs "
+        f"{rules.cluster_size - 1}{nearest}; sessions that support it: {sessions}, alone it "
+        f"needs {rules.cluster_size}"
     )
 
 
@@ -140,13 +141,21 @@ def brief_of(pattern: Pattern, material: Material) -> Recurrence:
     """What a judge is given to write the skill."""
     found = [e for fact in pattern.facts for e in material.support.get(fact.id, ())]
     unique = {e.id: e for e in found}
+    texts = [fact.text for fact in pattern.facts]
+    if len(texts) == 1:  # what its repeats share says more than its own first words
+        texts = [e.key_insight for e in found if e.key_insight] or texts
     return Recurrence(
         domain=pattern.facts[0].domain,
-        theme=inert(theme([fact.text for fact in pattern.facts]), 70),
+        theme=_plain(theme(texts)),
         facts=pattern.facts,
         evaluations=tuple(unique[key] for key in sorted(unique)),
         outcomes={key: material.outcomes[key] for key in unique if key in material.outcomes},
     )
+
+
+def _plain(said: str) -> str:
+    """A theme without the punctuation of the facts it was taken from."""
+    return inert("-".join(re.findall(r"\w+(?:[.']\w+)*", said)), 70)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────

@@ -33,6 +33,7 @@ class Rejections:
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._made: dict[tuple[str, str], dict[str, str]] = {}
+        self._sets: dict[tuple[str, Rejection], set[str]] = {}
         history = list(commits)
         self._past = frozenset(target for commit in history for target in commit.targets)
         for commit in history:
@@ -53,6 +54,8 @@ class Rejections:
         kind = rejection.target.partition(":")[0]
         for source in _made_of(commit, rejection.target):
             self._sources.setdefault((commit.step, source, kind), rejection)
+            first = self._targets[rejection.target]
+            self._sets.setdefault((commit.step, first), set()).add(source.partition(":")[2])
 
     def made_before(self, step: str, kind: str) -> dict[str, str]:
         """Source id -> id of what a step made of it and that is still present."""
@@ -70,6 +73,10 @@ class Rejections:
     def of_source(self, step: str, ref: object, kind: str) -> Rejection | None:
         """The rejection of what a step made of this record, under whatever name."""
         return self._sources.get((step, str(ref), kind))
+
+    def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
+        """(the ids of all it was made of, the rejection) of everything a step made."""
+        return [(frozenset(of), why) for (by, why), of in self._sets.items() if by == step]
 
 
 def _made_of(commit: Commit, target: str) -> tuple[str, ...]:

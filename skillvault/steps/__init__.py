@@ -10,7 +10,7 @@ from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.records import Link
 from skillvault.run import Report, Run
-from skillvault.steps import evaluate, expire, generate, promote, record
+from skillvault.steps import evaluate, expire, generate, merge, promote, record
 
 Step = Callable[[Run], Iterator[Change]]
 
@@ -19,6 +19,7 @@ STEPS: Mapping[str, Step] = {
     "evaluate": evaluate.step,
     "promote": promote.step,
     "generate": generate.step,
+    "merge": merge.step,
     "expire": expire.step,
 }
 

@@ -6,6 +6,7 @@ from skillvault.brief import Episode
 from skillvault.change import Change
 from skillvault.learning import evaluate, generate
 from skillvault.run import Run
+from skillvault.steps import strategy
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -22,6 +23,7 @@ def step(run: Run) -> Iterator[Change]:
     # A second look: what the new skills repeat is known only now.
     for repeat in generate.plan(material(run), run.policy).reinforcements:
         yield generate.reinforce_change(repeat, run.now)
+    yield from strategy.due(run)
 
 
 def material(run: Run) -> generate.Material:

@@ -24,6 +24,7 @@ from skillvault.vault import layout
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 MAX_OUTCOME = 256 * 1024
 _IGNORED = re.compile(r"^\.|\.tmp$|\.part$|~$")
+WRITING = "still being written"  # why a young file waits
 _ERROR = ".error.json"
 _MAX_NAME = 200  # bytes of a file name, so that what is added to it still fits
 _PATIENCE = 10.0  # seconds of waiting for a file that is being written all the time
@@ -82,14 +83,14 @@ class Inbox:
         found = [e.name for e in os.scandir(place) if e.is_dir()] if place.is_dir() else []
         return sorted(name for name in found if name not in own and not _IGNORED.search(name))
 
-    def settle(self, seconds: float) -> tuple[list[str], list[str]]:
+    def settle(self, seconds: float, patience: float | None = None) -> tuple[list[str], list[str]]:
         """Wait until what is here is no younger than `seconds`; the names (still, not yet).
 
         What arrives meanwhile is for the next time. Age is modification time; a time in the
-        future counts from when it was first seen.
+        future counts from when it was first seen. After `patience` seconds it waits no more.
         """
         names = self.names()
-        deadline = time.monotonic() + seconds + _PATIENCE
+        deadline = time.monotonic() + (seconds + _PATIENCE if patience is None else patience)
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
             young = [name for name in names if self._young(name, seconds, first_seen)]

@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ def played(story: str, place: Path) -> str:
         "GIT_COMMITTER_DATE": "2026-11-20T13:00:00Z",
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": str(HERE.parent.parent),
+        "EXAMPLES": str(HERE.parent.parent / "vault_template" / "examples"),
     }
     prelude = 'skillvault() { python -m skillvault "$@"; }; say() { echo "\n\\$ $*"; "$@"; }\n'
     script = prelude + (HERE / story / "commands.sh").read_text(encoding="utf-8")
@@ -64,7 +66,16 @@ def _files(vault: Path, env: dict[str, str]) -> str:
     for name in names:
         if "/" not in name:
             continue
+        text = (vault / name).read_text(encoding="utf-8").rstrip()
         told.append(f"---- {name}")
-        if not name.startswith("outcomes/"):
-            told.append((vault / name).read_text(encoding="utf-8").rstrip())
+        if name.startswith("links/"):
+            told.append(_ends(text))
+        elif not name.startswith("outcomes/"):
+            told.append(text)
     return "\n".join(told) + "\n"
+
+
+def _ends(link: str) -> str:
+    """A link's ends in one line."""
+    source, target = re.findall(r"  kind: (.+)\n  id: (.+)", link)
+    return f"{' '.join(source)} -> {' '.join(target)}"

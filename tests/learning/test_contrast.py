@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from skillvault.brief import Contrast
 from skillvault.learning.antecedents import unrecorded
-from skillvault.learning.contrast import contrasts, fisher, leads
+from skillvault.learning.chance import fisher
+from skillvault.learning.contrast import contrasts, leads
 from skillvault.records import (
     Decision,
     Outcome,

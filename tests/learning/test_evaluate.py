@@ -1,10 +1,12 @@
 """evaluate: the peers of an outcome, and what a judge's answer makes."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from skillvault.brief import Insight, Verdict
 from skillvault.learning import evaluate
-from skillvault.policy import Policy
+from skillvault.policy import EvaluatePolicy, Policy
 from skillvault.records import (
     JudgeInfo,
 )
@@ -73,3 +75,23 @@ def test_a_trusted_outcome_never_sees_an_untrusted_one() -> None:
     peers = evaluate.Peers([trusted, untrusted], Policy())
     assert peers.case(trusted).alike == (1, 1)
     assert peers.case(untrusted).alike == (2, 2)
+
+
+@given(st.integers(min_value=1, max_value=70), st.integers(min_value=20, max_value=40))
+@settings(max_examples=20, deadline=None)
+def test_an_outcome_is_among_the_peers_it_is_compared_with(count: int, width: int) -> None:
+    everyone = [outcome(raw(day - 70)) for day in range(count)]
+    policy = Policy(evaluate=EvaluatePolicy(peers=width))
+    view = evaluate.View(everyone, policy.evaluate.peers)
+    for place, one in enumerate(everyone):
+        start, end = view.window(one)
+        assert start <= place < end
+        assert end - start == min(count, width)
+
+
+def test_of_many_outcomes_only_the_nearest_are_peers() -> None:
+    everyone = [outcome(raw(day - 60, result__status="success")) for day in range(60)]
+    everyone.append(outcome(raw()))
+    policy = Policy(evaluate=EvaluatePolicy(peers=20))
+    assert evaluate.Peers(everyone, policy).case(everyone[-1]).alike == (1, 20)
+    assert evaluate.Peers(everyone, Policy()).case(everyone[-1]).alike == (1, 61)

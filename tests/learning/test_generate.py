@@ -180,6 +180,35 @@ def test_a_reinforcement_that_was_taken_away_is_not_made_again() -> None:
     assert [r.target for r in plan.rejected] == [f"link:{link.id}"]
 
 
+def _merged(name: str, into: str) -> dict[str, Link]:
+    link = link_of("merged", Ref("skill", name), Ref("skill", into), NOW)
+    return {link.id: link}
+
+
+def test_a_repeat_reinforces_the_evolved_skill_that_stands_for_its_warning() -> None:
+    first, second, third = (outcome(raw(day)) for day in range(3))
+    before = link_of("reinforced", Ref("evaluation", second.id), Ref("skill", "w"), NOW)
+    links = _generated(first, "w") | _merged("w", "e") | {before.id: before}
+    material = _material([first, second, third], links=links, live=frozenset({"e"}))
+    repeats = generate.plan(material, Policy()).reinforcements
+    # What reinforced the warning once does so no second time.
+    assert [(r.skill, [e.id for e in r.evaluations]) for r in repeats] == [("e", [third.id])]
+
+
+def test_a_warning_that_was_brought_back_is_reinforced_itself() -> None:
+    first, second = outcome(raw(0)), outcome(raw(1))
+    links = _generated(first, "w") | _merged("w", "e")
+    material = _material([first, second], links=links, live=frozenset({"e", "w"}))
+    assert [r.skill for r in generate.plan(material, Policy()).reinforcements] == ["w"]
+
+
+def test_a_merged_warning_without_a_living_heir_is_not_reinforced() -> None:
+    first, second = outcome(raw(0)), outcome(raw(1))
+    links = _generated(first, "w") | _merged("w", "e")
+    plan = generate.plan(_material([first, second], links=links), Policy())
+    assert (plan.due, plan.reinforcements) == ((), ())
+
+
 @given(st.permutations(range(6)))
 def test_the_plan_is_the_same_for_any_order_of_arrival(order: list[int]) -> None:
     status = itertools.cycle(["failure", "success", "failure"])

@@ -1,0 +1,82 @@
+"""The command that keeps running: watch. Here are its signals and its words."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from skillvault.cli.report import print_done, print_run
+from skillvault.cli.shared import now_option, opened, say, track, vault_option
+from skillvault.errors import UsageError
+from skillvault.run import Report
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Do what `skillvault run` does, and end.")
+@vault_option
+@now_option
+def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
+    """Run the loop whenever something arrives in the inbox; Ctrl-C or SIGTERM ends it."""
+    if now and not once:
+        raise UsageError("--now: goes with --once only; a daemon goes by the clock")
+    vault = opened(vault_path)
+    if once:
+        print_run(vault.run(now=now, on_done=print_done, track=track))
+        return
+    with asked_to_stop() as stopping:
+        # Here, as only who watches pays for watchdog, and its threads must hold signals back too.
+        from skillvault.daemon import Watch  # noqa: PLC0415
+
+        daemon = Watch(
+            vault,
+            stopping=stopping,
+            say=say,
+            on_done=print_done,
+            on_report=_teller(),
+            track=track,
+        )
+        daemon.run()
+
+
+@contextmanager
+def asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Whether SIGTERM or Ctrl-C came; they are held back, also from each git we start.
+
+    A terminal and systemd send them to git too, and one killed at its work would leave a
+    change half made. One that was ignored before, as in a script's `&`, still is.
+    """
+    wanted = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+
+    def asked() -> bool:
+        return bool(signal.sigpending() & wanted)
+
+    try:
+        yield asked
+    finally:
+        if not asked():  # else it would now kill what ends by itself
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _teller() -> Callable[[Report], None]:
+    """Prints what a run has to say, but for what the run before it said already."""
+    before: Report | None = None
+
+    def tell(report: Report) -> None:
+        nonlocal before
+        news = report
+        if before is not None:
+            news = msgspec.structs.replace(
+                report,
+                waiting=[one for one in report.waiting if one not in before.waiting],
+                rejected=[one for one in report.rejected if one not in before.rejected],
+                reasons=Report().reasons,
+            )
+        before = report
+        print_run(news)
+
+    return tell

@@ -1,0 +1,243 @@
+"""The daemon: wake, wait for quiet, run, sleep. It decides nothing.
+
+Truth is a scan: at start, after each wake, every 30 s and when the folders were replaced.
+What is due is the vault's answer, by `Vault.run`; what is kept here only saves idle runs.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault.api import Vault
+from skillvault.daemon.doors import Doors, MakeObserver, native, opened
+from skillvault.errors import NotAVaultError, SkillvaultError
+from skillvault.run import Done, Report, Tracker
+from skillvault.vault import layout
+from skillvault.vault.inbox import WRITING
+
+_TICK = 0.25  # seconds in which a wish to stop and a replaced folder are noticed
+_EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog tells of some renames 0.5 s late
+_UNREST = 10  # quiet times after which a stream of events is not waited for any longer
+
+Traces = frozenset[tuple[str, int, int, int]]
+
+
+class Pace(Struct, frozen=True):
+    """Seconds between two looks: when all is done, when something failed or is being written."""
+
+    scan: float = 30.0
+    retry: float = 5.0
+    soon: float = 1.0
+
+
+class _StoppedError(Exception):
+    """The wish to stop was noticed, where nothing is half done."""
+
+
+class Watch:
+    """One vault and its daemon.
+
+    `say` takes what a person must know, `on_report` what each completed run reports;
+    `make` makes what watches the folders.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        *,
+        stopping: Callable[[], bool],
+        say: Callable[[str], None],
+        on_done: Callable[[Done], None],
+        on_report: Callable[[Report], None],
+        track: Tracker | None = None,
+        make: MakeObserver = native,
+        pace: Pace | None = None,
+    ) -> None:
+        self._vault = vault
+        self._stopping = stopping
+        self._say = say
+        self._on_done = on_done
+        self._on_report = on_report
+        self._track: Tracker = track or (lambda items, _what: items)
+        self._make = make
+        self._pace = pace or Pace()
+        self._doors: Doors | None = None
+        self._how = ""
+        self._trouble: str | None = None
+        # How things stood when the last completed run began, but for its own commits.
+        self._unfinished = True
+        self._day: date | None = None
+        self._head: str | None = None
+        self._quarantine: Traces = frozenset()
+        self._quiet = 0.0
+        # Wakes in which something was evaluated; losing the count only promotes earlier.
+        self._cycles = 0
+        self._every = 1
+
+    def run(self) -> None:
+        """Look, run what is due, sleep, until `stopping` says so."""
+        try:
+            while True:
+                self._turn()
+        except _StoppedError:
+            self._say("stopped")
+        finally:
+            self._close()
+
+    def _turn(self) -> None:
+        """One look, one run where something is due, one sleep; what fails is said once."""
+        try:
+            doors = self._opened()
+            pause = self._work() if self._due() else self._pace.scan
+            if self._trouble:
+                self._say("resumed")
+                self._trouble = None
+            self._sleep(doors, pause)
+        except BrokenPipeError:
+            raise  # nobody reads what we print
+        except (SkillvaultError, OSError) as error:
+            self._unfinished = True
+            if self._trouble != (sentence := _sentence(error)):
+                self._say(sentence)
+                self._trouble = sentence
+            self._nap(self._pace.retry)
+
+    # ── looking ──────────────────────────────────────────────────────────────────────
+
+    def _opened(self) -> Doors:
+        """What watches the doors, made anew where they are."""
+        root = self._vault.root
+        if not (root / ".git").exists():
+            raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
+        if self._doors is None or self._doors.stale():
+            self._close()
+            self._doors, how = opened(self._vault.inbox, self._make)
+            if how != self._how:
+                self._say(how)
+                self._how = how
+        return self._doors
+
+    def _due(self) -> bool:
+        """Whether anything may have changed since the last completed run; never what."""
+        return bool(
+            self._unfinished
+            or self._day != _today()
+            or self._vault.inbox.names()
+            or self._mended()
+            or self._head != self._vault.store.git.head()
+        )
+
+    def _mended(self) -> bool:
+        """Whether a quarantined file was changed; they are read only where it looks so."""
+        traces = _traces(self._vault.root / layout.QUARANTINE)
+        if traces == self._quarantine:
+            return False
+        if self._vault.inbox.changed():
+            return True
+        self._quarantine = traces
+        return False
+
+    # ── working ──────────────────────────────────────────────────────────────────────
+
+    def _work(self) -> float:
+        """One run; the seconds until the next look."""
+        store, inbox = self._vault.store, self._vault.inbox
+        day, before = _today(), store.git.head()
+        report = self._vault.run(
+            on_done=self._done,
+            track=self._tracked,
+            patience=self._pace.soon,
+            consolidate=(self._cycles + 1) % self._every == 0,
+        )
+        self._cycles += any(done.change.step == "evaluate" for done in report.done)
+        if before != self._head:  # a person's commit; ours never touch the policy
+            policy = store.head().policy
+            self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
+            self._every = policy.promote.every
+        self._day, self._head = day, self._seen(before, report)
+        folders = {f"{layout.INBOX}/{name}" for name in inbox.folders()}
+        waiting = [one for one in report.waiting if one.path not in folders]
+        self._unfinished = bool(waiting)
+        self._on_report(report)
+        writing = any(one.reason == WRITING for one in waiting)
+        again = writing or (report.done and inbox.names())
+        return self._pace.soon if again else self._pace.scan
+
+    def _seen(self, before: str | None, report: Report) -> str | None:
+        """The commit up to which all was looked at; None where a person's came in between."""
+        if not report.done:
+            return before
+        last = report.done[-1].commit
+        count = self._vault.store.git.text("rev-list", "--count", f"{before}..{last}")
+        return last if int(count) == len(report.done) else None
+
+    def _done(self, done: Done) -> None:
+        self._on_done(done)
+        self._stop_if_asked()
+
+    def _tracked(self, items: Sequence[Any], what: str) -> Iterable[Any]:
+        for item in self._track(items, what):
+            self._stop_if_asked()
+            yield item
+
+    # ── waiting ──────────────────────────────────────────────────────────────────────
+
+    def _sleep(self, doors: Doors, seconds: float) -> None:
+        """Until something happened and it is quiet again; at most so long."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._stop_if_asked()
+            if doors.heard(min(_TICK, left)) or doors.stale():
+                self._wait_for_quiet(doors)
+                return
+
+    def _wait_for_quiet(self, doors: Doors) -> None:
+        """Until nothing was heard for as long as a file must be still; not for ever."""
+        end = time.monotonic() + _UNREST * self._quiet
+        quiet = time.monotonic() + self._quiet
+        while (left := min(quiet, end) - time.monotonic()) > 0:
+            self._stop_if_asked()
+            if doors.heard(min(_TICK, left)):
+                quiet = time.monotonic() + self._quiet
+
+    def _nap(self, seconds: float) -> None:
+        """Sleep, whatever happens."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._stop_if_asked()
+            time.sleep(_TICK)
+
+    def _stop_if_asked(self) -> None:
+        if self._stopping():
+            raise _StoppedError
+
+    def _close(self) -> None:
+        doors, self._doors = self._doors, None
+        if doors:
+            doors.close()
+
+
+def _traces(folder: Path) -> Traces:
+    """What betrays a change of a folder's files, without reading them."""
+    found: list[tuple[str, int, int, int]] = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        try:
+            state = path.lstat()
+        except FileNotFoundError:
+            continue  # a person is at work there
+        found.append((path.name, state.st_ino, state.st_size, state.st_mtime_ns))
+    return frozenset(found)
+
+
+def _sentence(error: SkillvaultError | OSError) -> str:
+    if isinstance(error, SkillvaultError):
+        return str(error)
+    return f"{error.filename or 'the system'}: {error.strerror or error}"
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

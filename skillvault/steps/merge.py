@@ -1,0 +1,119 @@
+"""merge: skills that say the same become one, or are taken up by one there is."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from skillvault.change import Change
+from skillvault.errors import BadInputError
+from skillvault.learning import evolved, fates, merge
+from skillvault.records import Ref, Skill
+from skillvault.run import WRITERS, Run, Waiting
+from skillvault.vault import codec, layout
+
+_Value = TypeVar("_Value")
+
+
+def step(run: Run) -> Iterator[Change]:
+    """One commit for each skill that comes of it or grows."""
+    found = material(run)
+    plan = merge.plan(found, run.policy)
+    run.report.rejected += plan.rejected
+    taken = run.names_taken() if plan.due else set()
+    for due in plan.due:
+        change = _written(run, found, due, taken)
+        if change is not None:
+            taken.update(ref.id for ref in change.targets)
+            yield change
+
+
+def material(run: Run) -> merge.Material:
+    """What the rule of merge reads of the vault."""
+    view = run.snapshot
+    return merge.Material(
+        skills=view.skills,
+        archived=view.archived,
+        outcomes=view.outcomes,
+        links=view.links,
+        rejections=run.rejections(),
+    )
+
+
+def _written(run: Run, found: merge.Material, due: merge.Merge, taken: set[str]) -> Change | None:
+    """The change, where the judge's text stands for every statement; else why there is none."""
+    brief = merge.brief_of(due, found)
+    draft = run.judge.write(brief)
+    reason = "the judge writes no text" if draft is None else fates.unfit(draft, brief)
+    if draft is None or reason:
+        path = f"skills/{due.evolved or due.fresh[-1]}"
+        run.report.waiting.append(Waiting(path, f"not merged: {reason}"))
+        return None
+    info = run.judge.info
+    if due.evolved is not None:
+        present = _present(run, found.known[due.evolved])
+        return evolved.growth_change(
+            due, brief, draft, present, judge=info, now=run.now, policy=run.policy
+        )
+    return evolved.merge_change(
+        due, brief, draft, judge=info, taken=taken.__contains__, now=run.now, policy=run.policy
+    )
+
+
+_KEYS = ("description", "tags", "expires")
+
+
+def _present(run: Run, skill: Skill) -> evolved.Present:
+    """An evolved skill as it stands, and what of it is as the program left it."""
+    home = f"skills/{skill.name}"
+    now = run.snapshot.bytes_of(run.snapshot.below(f"{home}/references"))
+    page = f"{home}/SKILL.md"
+    written = _written_of(run, skill.name, [page, *now])
+    pages = [(_parsed(skill.name, old), _parsed(skill.name, new)) for old, new in written[page]]
+    left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}
+    return evolved.Present(
+        skill=skill,
+        versions=tuple(run.versions(skill.name)),
+        untouched=frozenset(key for key, value in left.items() if value == _key(skill, key)),
+        files={Path(path).name: data.decode(errors="replace") for path, data in now.items()},
+        edited=frozenset(Path(p).name for p, data in now.items() if _last(written[p]) != data),
+    )
+
+
+def _written_of(
+    run: Run, name: str, paths: Sequence[str]
+) -> dict[str, list[tuple[bytes | None, bytes | None]]]:
+    """path -> (before, after) of each commit of the program on a skill, oldest first.
+
+    In whatever folder it stood then.
+    """
+    commits = [commit.sha for commit in run.commits_on(Ref("skill", name), WRITERS)]
+    places = {
+        (f"{sha}{parent}", path): [
+            f"{sha}{parent}:{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES
+        ]
+        for sha in commits
+        for parent in ("", "^")
+        for path in paths
+    }
+    there = run.store.git.files_at([place for each in places.values() for place in each])
+    found = {
+        key: next((there[p] for p in each if p in there), None) for key, each in places.items()
+    }
+    return {path: [(found[f"{sha}^", path], found[sha, path]) for sha in commits] for path in paths}
+
+
+def _last(pairs: Sequence[tuple[_Value, _Value]]) -> _Value | None:
+    """What the program wrote when it last changed a thing; None where it never did."""
+    return next((after for before, after in reversed(pairs) if before != after), None)
+
+
+def _key(skill: Skill | None, key: str) -> object:
+    return getattr(skill, key) if skill else None
+
+
+def _parsed(name: str, data: bytes | None) -> Skill | None:
+    try:
+        found = codec.decode(Ref("skill", name), data) if data else None
+    except BadInputError:
+        return None
+    return found if isinstance(found, Skill) else None

@@ -601,9 +601,8 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
         for number, target in enumerate(("SOL-PERP", "ARB-PERP", "DOGE-PERP")):
             given = loss(0, target, source__session=f"s{number}", **times)
             (vault.root / "inbox" / f"{number}.json").write_bytes(as_file(given))
-            until(lambda count=number + 1: recorded(vault) == count)  # type: ignore[misc]
         until(lambda: len(vault.store.head().evaluations) == 3)
-    assert vault.facts()
+        until(vault.facts)
     assert from_memory(vault) == []
     vault.run()
     assert from_memory(vault)

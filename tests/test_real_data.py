@@ -1,6 +1,9 @@
 """The loop on real outcomes, end to end."""
 
+import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from skillvault.api import Vault
 from tests.conftest import NOW
@@ -13,24 +16,40 @@ def _learned(place: Path, form: str, file: Path) -> Vault:
     return vault
 
 
+def _outcomes(tree: dict[str, Any]) -> Iterator[str]:
+    """The outcomes at the leaves of a `why`; every end of it is in the vault."""
+    for branch in tree["sources"]:
+        assert branch["ref"]["path"]
+        if branch["ref"]["kind"] == "outcome":
+            yield branch["ref"]["id"]
+        yield from _outcomes(branch)
+
+
 def test_every_heavy_loss_of_the_backtest_has_its_warning(shared: Path, tmp_path: Path) -> None:
     file = shared / "data/freqtrade/backtest-result.json"
     vault = _learned(tmp_path / "v", "freqtrade", file)
     head = vault.store.head()
     assert (len(head.outcomes), len(head.evaluations)) == (179, 179)
     heavy = {o.id for o in head.outcomes.values() if (o.result.score or 0) < -0.10}
-    reached = {
-        leaf["ref"]["id"]
-        for skill in vault.skills()
-        for evaluation in vault.why(skill.name)["sources"]
-        for leaf in evaluation["sources"]
-    }
+    told = [s.name for s in vault.skills() if s.kind in ("warning", "evolved")]
+    reached = {outcome for name in told for outcome in _outcomes(vault.why(name))}
     assert len(heavy) == 6
     assert heavy <= reached
     assert vault.check().problems == []
     assert vault.run(now=NOW).done == []
     again = vault.import_files("freqtrade", [file], now=NOW)
     assert (again.done, len(again.known)) == ([], 179)
+
+
+def test_the_strategy_of_the_backtest_names_what_separates_its_losses(
+    shared: Path, tmp_path: Path
+) -> None:
+    vault = _learned(tmp_path / "v", "freqtrade", shared / "data/freqtrade/backtest-result.json")
+    (strategy,) = [s for s in vault.skills() if s.kind == "strategy"]
+    avoid = vault.skill(strategy.name)[0].body.partition("## What to Avoid")[2]
+    assert "decided between 18:00 and 24:00 UTC" in avoid
+    assert "5 of 6" in avoid
+    assert "50 of 173" in avoid
 
 
 def test_the_agent_runs_teach_skills_that_reach_their_outcomes(
@@ -41,11 +60,27 @@ def test_the_agent_runs_teach_skills_that_reach_their_outcomes(
     assert len(head.outcomes) == 63
     assert len(head.evaluations) == 63
     skills = vault.skills()
-    assert {s.kind for s in skills} == {"warning", "pattern"}
-    for skill in skills:
-        leaves = [s for e in vault.why(skill.name)["sources"] for s in e["sources"]]
-        assert leaves
-        assert all(leaf["ref"]["path"] for leaf in leaves)
+    assert {s.kind for s in skills} >= {"warning", "pattern", "strategy"}
+    assert all(list(_outcomes(vault.why(skill.name))) for skill in skills)
     assert vault.check().problems == []
     insights = [e.key_insight for e in head.evaluations.values() if e.key_insight]
     assert len(set(insights)) == len(insights)
+
+
+def test_the_agent_runs_make_facts_and_a_skill_from_memory(shared: Path, tmp_path: Path) -> None:
+    vault = _learned(tmp_path / "v", "jsonl", shared / "data/agent-runs/outcomes.jsonl")
+    assert vault.facts()
+    links = vault.store.head().links.values()
+    derived = {link.target.id for link in links if link.type == "derived"}
+    assert derived & {skill.name for skill in vault.skills()}
+
+
+def test_any_order_of_the_same_import_gives_the_same_tree(shared: Path, tmp_path: Path) -> None:
+    lines = (shared / "data/agent-runs/outcomes.jsonl").read_text().splitlines()
+    trees = set()
+    for seed in (1, 2):
+        file = tmp_path / f"{seed}.jsonl"
+        file.write_text("\n".join(random.Random(seed).sample(lines, len(lines))))
+        vault = _learned(tmp_path / f"v{seed}", "jsonl", file)
+        trees.add(vault.store.git.text("rev-parse", "HEAD^{tree}"))
+    assert len(trees) == 1

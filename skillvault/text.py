@@ -152,7 +152,8 @@ def tokens(text: str) -> int:
     return len(text) - plain + -(-plain // 4)
 
 
-def outline(body: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=4096)
+def outline(body: str) -> tuple[tuple[str, str], ...]:
     """The statements of a skill's text, each behind the heading it stands under.
 
     A statement is a list item, a sentence or a block of code, white space folded. Headings,
@@ -163,7 +164,7 @@ def outline(body: str) -> list[tuple[str, str]]:
     for heading, paragraph, code in _paragraphs(body):
         parts = [" ".join(paragraph.split())] if code else list(_split(paragraph))
         found += [(heading, part) for part in parts if re.search(r"\w", part)]
-    return found
+    return tuple(found)
 
 
 def statements(body: str) -> list[str]:

@@ -118,7 +118,7 @@ x = 1
 
 
 def test_the_statements_of_a_text_stand_behind_their_headings() -> None:
-    assert text.outline(BODY) == [
+    assert list(text.outline(BODY)) == [
         ("Warning: title", "Head sentence. It leans on it."),
         ("Warning: title", "Another."),
         ("When", "An item is one."),

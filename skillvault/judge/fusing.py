@@ -13,7 +13,7 @@ from skillvault.brief import Agreement, Draft, Fate
 from skillvault.judge.reading import telling
 from skillvault.judge.sources import MOST, Sources, actions, decided, entered, evidence, sources_of
 from skillvault.judge.speech import plain, sentence, subject
-from skillvault.judge.strands import Said, Strand, strands, told, words_of
+from skillvault.judge.strands import Said, Strand, named, strands, told, words_of
 from skillvault.records import Skill
 from skillvault.text import flat, outline, shorten
 
@@ -31,11 +31,12 @@ _COUNTED = re.compile(
 _RESULT = re.compile(
     r"It (?:ended at \S+ %|ended neutral|failed|succeeded)(?: after [^:.]+)?(?:: (?P<how>.+)|\.)$"
 )
-_WHO = re.compile(r" \([^():]*\)(?P<stop>[.。！]?)$")
+_WHO = re.compile(r"(?: \([^()]*\))+(?P<stop>[.。！]?)$")
 _CONDITION = re.compile(r"condition|recogni[sz]e|appli(?:es|cab)|\bwhen\b|trigger", re.IGNORECASE)
 _HAPPENED = re.compile(
     r"wrong|why|happened|insight|learning|cause|result|evidence|origin", re.IGNORECASE
 )
+_A_LETTER = re.compile(r"[^\W\d_]")
 _QUOTE = re.compile(r"“([^”]{8,})”")
 _HEAD = re.compile(r"^# +(?:(?:Warning|Pattern|Evolved): +)?(?P<title>.+?)\s*$", re.MULTILINE)
 _ENDING = re.compile(r"(?:lost|gained) [\d.]+ ?%|failed|succeeded|neutral", re.IGNORECASE)
@@ -241,7 +242,10 @@ def _title(sources: Sources, insight: Said) -> str:
     """What the sources' titles share; where that says nothing, the insight."""
     found = (_title_of(skill, sources.about[skill.name]) for skill in sources.skills)
     titles = [title for title in found if title]
-    parts = [[p for p in _JOINT.split(t) if p and not _ENDING.fullmatch(p)] for t in titles]
+    parts = [
+        [p for p in _JOINT.split(t) if _A_LETTER.search(p) and not _ENDING.fullmatch(p)]
+        for t in titles
+    ]
     enough = MOST * len(titles)
     common = [part for part in _whole(parts) if sum(part in each for each in parts) >= enough]
     about = {_bare(o.decision.action) for o in sources.all_outcomes}
@@ -262,7 +266,7 @@ def _title_of(skill: Skill, about: str) -> str:
     """A source's title without what it alone is about; "" where it has none."""
     head = _HEAD.search(skill.body)
     title = flat(head["title"]) if head else ""
-    return " ".join(title.replace(about, " ").split()) if about else title
+    return " ".join(named(title, about, " ").split())
 
 
 def _whole(parts: Sequence[list[str]]) -> list[str]:

@@ -71,9 +71,17 @@ def words_of(text: str, own: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in _spelled(text, own))
 
 
+def named(text: str, own: str, other: str) -> str:
+    """A text that says `other` wherever it says, as a whole name, what its skill is about."""
+    if not own:
+        return text
+    name = rf"(?<![A-Za-z0-9_]){re.escape(own)}(?![A-Za-z0-9_])"
+    return re.sub(name, lambda _: other, text)
+
+
 def _spelled(text: str, own: str) -> list[str]:
-    plain = text.replace(own, _SELF) if own else text
-    return [word.rstrip(".:,") for word in _WORD.findall(plain.replace("[ ]", ""))]
+    found = _WORD.findall(named(text, own, _SELF).replace("[ ]", ""))
+    return [word.rstrip(".:,") for word in found]
 
 
 def strands(said: Sequence[Said]) -> list[Strand]:
@@ -137,8 +145,8 @@ def told(strand: Strand, sources: Sources, *, briefly: bool = False) -> str:
     text, names = flat(strand.lead.core), sources.names
     own = sources.about[strand.lead.skill]
     alike = all(member.words == strand.lead.words for member in strand.members)
-    if alike and own and own in text and strand.support > 1:
-        text = text.replace(own, listed(plain(sources.about[skill]) for skill in strand.skills))
+    if alike and _SELF in strand.lead.words and strand.support > 1:
+        text = named(text, own, listed(plain(sources.about[skill]) for skill in strand.skills))
         return _noted(text, count_of(strand.support, len(names)))
     by_words: dict[str, list[str]] = {"": []}
     for member in sorted(strand.members, key=lambda m: m.place):

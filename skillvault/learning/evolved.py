@@ -72,7 +72,7 @@ def _blocks(text: str) -> list[str]:
     for line in text.strip().splitlines():
         if not line.strip():
             fresh = True
-        elif fresh or line.startswith(("- ", "* ", "+ ", "[")) or line[0].isdigit():
+        elif fresh or line.startswith(("- ", "* ", "+ ")) or line[0].isdigit():
             found.append(line)
             fresh = False
         else:

@@ -1,7 +1,6 @@
 """merge: skills that say the same become one, or are taken up by one there is."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from skillvault.change import Change
@@ -15,12 +14,25 @@ _Value = TypeVar("_Value")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit for each skill that comes of it or grows."""
-    found = material(run)
-    plan = merge.plan(found, run.policy)
-    run.report.rejected += plan.rejected
-    taken = run.names_taken() if plan.due else set()
-    for due in plan.due:
+    """One commit for each skill that comes of it or grows.
+
+    What is made may be like what was left alone, so it looks again until nothing is due.
+    """
+    tried: set[merge.Merge] = set()
+    while True:
+        found = material(run)
+        plan = merge.plan(found, run.policy)
+        run.report.rejected += plan.rejected
+        fresh = [due for due in plan.due if due not in tried]
+        if not fresh:
+            return
+        tried.update(fresh)
+        yield from _changes(run, found, fresh)
+
+
+def _changes(run: Run, found: merge.Material, plan: Sequence[merge.Merge]) -> Iterator[Change]:
+    taken = run.names_taken()
+    for due in plan:
         change = _written(run, found, due, taken)
         if change is not None:
             taken.update(ref.id for ref in change.targets)
@@ -64,9 +76,8 @@ _KEYS = ("description", "tags", "expires")
 
 def _present(run: Run, skill: Skill) -> evolved.Present:
     """An evolved skill as it stands, and what of it is as the program left it."""
-    home = f"skills/{skill.name}"
-    now = run.snapshot.bytes_of(run.snapshot.below(f"{home}/references"))
-    page = f"{home}/SKILL.md"
+    page, folder = f"skills/{skill.name}/SKILL.md", f"skills/{skill.name}/references/"
+    now = run.snapshot.bytes_of(run.snapshot.below(folder.rstrip("/")))
     written = _written_of(run, skill.name, [page, *now])
     pages = [(_parsed(skill.name, old), _parsed(skill.name, new)) for old, new in written[page]]
     left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}
@@ -74,8 +85,8 @@ def _present(run: Run, skill: Skill) -> evolved.Present:
         skill=skill,
         versions=tuple(run.versions(skill.name)),
         untouched=frozenset(key for key, value in left.items() if value == _key(skill, key)),
-        files={Path(path).name: data.decode(errors="replace") for path, data in now.items()},
-        edited=frozenset(Path(p).name for p, data in now.items() if _last(written[p]) != data),
+        files={p.removeprefix(folder): d.decode(errors="replace") for p, d in now.items()},
+        edited=frozenset(p.removeprefix(folder) for p, d in now.items() if _last(written[p]) != d),
     )
 
 

@@ -166,6 +166,18 @@ def test_the_evidence_counts_the_outcomes_and_names_each_source() -> None:
     )
 
 
+def test_a_target_is_named_as_a_whole_only() -> None:
+    bodies = ["- The go release was good on go.", "- The py release was good on py."]
+    skills = brief(*bodies).skills
+    behind = {
+        s.name: (outcome(trade(n, decision__target=target)),)
+        for n, (s, target) in enumerate(zip(skills, ("go", "py"), strict=True))
+    }
+    made = fused(brief(skills=skills, outcomes=behind))
+    assert made is not None
+    assert "The go and py release was good on go and py (2 of 2)." in text_of(made)
+
+
 def test_only_the_record_of_one_outcome_is_dropped() -> None:
     made = fused(warned())
     dropped = [fate for fate in made.fates if fate.fate == "dropped"] if made else []

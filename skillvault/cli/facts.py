@@ -8,14 +8,13 @@ import click
 import msgspec
 
 from skillvault.api import ListedFact
-from skillvault.cli.report import print_done, run_shape
+from skillvault.cli.report import print_committed, print_done, run_shape
 from skillvault.cli.shared import (
     as_json,
     dry_option,
     json_option,
     now_option,
     opened,
-    say,
     vault_option,
 )
 from skillvault.errors import UsageError
@@ -78,12 +77,8 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     found, path = vault.fact(ref)
     if as_data:
         as_json({**msgspec.to_builtins(found), "path": path})
-        return
-    committed = vault.store.head().bytes_of([path])[path]
-    click.echo(committed.decode("utf-8"), nl=False)
-    place = vault.root / path
-    if not place.is_file() or place.read_bytes() != committed:
-        say(f"{path} has edits that are not committed; they count when they are")
+    else:
+        print_committed(vault, path)
 
 
 @fact.command()

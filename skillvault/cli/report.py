@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from skillvault.api import Vault
 from skillvault.change import Change
 from skillvault.cli.shared import as_json, say
 from skillvault.records import Skill
@@ -54,6 +55,15 @@ def _preview(change: Change) -> str:
     texts = [record.body for record in change.writes if isinstance(record, Skill)]
     lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
     return "\n".join(line.rstrip() for line in lines)
+
+
+def print_committed(vault: Vault, path: str) -> None:
+    """A file as it is committed, and whether a person has another in hand."""
+    committed = vault.store.head().bytes_of([path])[path]
+    click.echo(committed.decode("utf-8"), nl=False)
+    place = vault.root / path
+    if not place.is_file() or place.read_bytes() != committed:
+        say(f"{path} has edits that are not committed; they count when they are")
 
 
 def print_run(report: Report) -> None:

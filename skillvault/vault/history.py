@@ -194,23 +194,13 @@ class Git:
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """blob id -> bytes, all in one call."""
         wanted = list(dict.fromkeys(ids))
-        if not wanted:
-            return {}
-        out = self.run("cat-file", "--batch", data="\n".join([*wanted, ""]).encode())
-        found: dict[str, bytes] = {}
-        at = 0
-        for blob in wanted:
-            end = out.index(b"\n", at)
-            header = out[at:end].split(b" ")
-            if len(header) != 3:
-                raise GitError(f"object {blob} cannot be read; run `git fsck`")
-            size = int(header[2])
-            found[blob] = out[end + 1 : end + 1 + size]
-            at = end + size + 2
+        found = self.files_at(wanted)
+        if missing := [blob for blob in wanted if blob not in found]:
+            raise GitError(f"object {missing[0]} cannot be read; run `git fsck`")
         return found
 
     def files_at(self, places: Sequence[str]) -> dict[str, bytes]:
-        """`<commit>:<path>` -> bytes, for those that exist, all in one call."""
+        """`<commit>:<path>` or blob id -> bytes, for those that exist, all in one call."""
         if not places:
             return {}
         out = self.run("cat-file", "--batch", data="\n".join([*places, ""]).encode())

@@ -31,14 +31,14 @@ USUAL = 0.05  # share of the other reasonings from which on a word is usual
 class View:
     """The outcomes of one action that outcomes of one trust are compared with.
 
-    Of many only so many are compared, those nearest before; the windows move by a quarter
-    of their width, so that one comparison serves all that fall into the same.
+    Of many only so many are compared, those nearest before; the windows move by half of
+    their width, so that one comparison serves all that fall into the same.
     """
 
     def __init__(self, outcomes: Sequence[Outcome], width: int) -> None:
         self.outcomes = outcomes
         self._width = width
-        self._stride = max(width // 4, 1)
+        self._stride = max(width // 2, 1)
 
     def window(self, outcome: Outcome) -> tuple[int, int]:
         """Where the peers of an outcome begin and end; itself is among them."""

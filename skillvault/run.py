@@ -17,7 +17,7 @@ from skillvault.learning import record
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version
 from skillvault.policy import Policy
-from skillvault.records import Commit, Evaluation, Outcome, Ref, Trust
+from skillvault.records import Commit, Evaluation, Outcome, Ref, Skill, Trust
 from skillvault.vault import codec, layout
 from skillvault.vault.inbox import Inbox, Received, Refused
 from skillvault.vault.snapshot import Snapshot
@@ -83,7 +83,7 @@ class Run:
         self.track: Tracker = track or (lambda items, _what: items)
         self._on_done = on_done
         self._history = store.history(self.snapshot.commit)
-        self._written: dict[str, list[Version]] = {}
+        self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     def rejections(self) -> Rejections:
         """What a person took away, as of the present snapshot."""
@@ -115,13 +115,19 @@ class Run:
                     found.setdefault(target, []).append(commit)
         return found
 
-    def versions(self, name: str) -> list[Version]:
-        """The bodies that the program itself wrote of a skill, oldest first."""
-        commits = self.commits_on(Ref("skill", name), WRITERS)
-        before = [f"{commit.sha}^" for commit in commits]
-        found = self.store.skill_bodies(name, [*before, *(c.sha for c in commits)])
-        earlier = [Version(found.get(f"{c.sha}^"), found[c.sha]) for c in commits if c.sha in found]
-        return earlier + self._written.get(name, [])
+    def versions(self, name: str) -> tuple[list[Version], list[Version]]:
+        """(the descriptions, the bodies) that the program itself wrote of a skill, oldest first."""
+        shas = [commit.sha for commit in self.commits_on(Ref("skill", name), WRITERS)]
+        found = self.store.skill_texts(name, [*(f"{sha}^" for sha in shas), *shas])
+        texts = [(found.get(f"{sha}^"), found[sha]) for sha in shas if sha in found]
+        for old, new in self._written.get(name, []):
+            before = (old.description, old.body) if old else None
+            texts.append((before, (new.description, new.body)))
+        descriptions, bodies = (
+            [Version(old[part] if old else None, new[part]) for old, new in texts]
+            for part in (0, 1)
+        )
+        return descriptions, bodies
 
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
@@ -171,9 +177,7 @@ class Run:
         """Keep the bodies that this run wrote: git has none of a dry run's."""
         for ref in change.targets if change.step in WRITERS else ():
             if ref.kind == "skill" and (after := self.snapshot.any_skill(ref.id)):
-                old = before.any_skill(ref.id)
-                version = Version(old.body if old else None, after.body)
-                self._written.setdefault(ref.id, []).append(version)
+                self._written.setdefault(ref.id, []).append((before.any_skill(ref.id), after))
 
     def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""

@@ -35,10 +35,7 @@ MIN_FACT = 10  # characters; fewer are no statement
 
 
 class Material:
-    """What the rule reads of a vault, and what it asks of it more than once.
-
-    `live` are the skills in skills/ and proposed/, `links` all links by id.
-    """
+    """What the rule reads of a vault, and what it asks of it more than once."""
 
     def __init__(
         self,
@@ -220,7 +217,9 @@ def plan(material: Material, policy: Policy) -> Plan:
     rejected: list[Rejection] = []
     for evaluation in _candidates(material, policy, rejected):
         domain = evaluation.domain
-        facts = known.setdefault(domain, Known(domain, material, rules))
+        if domain not in known:
+            known[domain] = Known(domain, material, rules)
+        facts = known[domain]
         refused, repeated = facts.repeated(evaluation)
         if refused:
             rejected.append(refused)
@@ -233,7 +232,7 @@ def plan(material: Material, policy: Policy) -> Plan:
             facts.add(made.fact, evaluation.key_insight or "")
     return Plan(
         tuple(promotions),
-        tuple(Repetition(fact, kept) for fact, es in repeats.items() if (kept := tuple(es))),
+        tuple(Repetition(fact, tuple(of)) for fact, of in repeats.items()),
         tuple(sorted(set(rejected))),
     )
 

@@ -193,7 +193,7 @@ def growth_change(
     pattern: Pattern,
     draft: Draft,
     skill: Skill,
-    versions: list[sections.Version],
+    written: sections.Written,
     *,
     now: datetime,
 ) -> Change:
@@ -205,11 +205,11 @@ def growth_change(
     path = f"{shelf}/{skill.name}/SKILL.md"
     admitted = pattern.independent and _held_back(skill)
     edits: list[Edit] = []
-    if sections.untouched(versions, skill.body) and pattern.fresh:
+    if pattern.fresh and sections.untouched(written.descriptions, skill.description):
         edits.append(Edit(path, ("description",), shorten(draft.description, 1024)))
     if admitted:
         edits.append(Edit(path, ("metadata", "status"), "testing"))
-    wanted = sections.rewritten(skill.body, versions, body_of(pattern, draft))
+    wanted = sections.rewritten(skill.body, written.bodies, body_of(pattern, draft))
     return _derived(
         pattern,
         skill.name,

@@ -21,6 +21,13 @@ class Version(NamedTuple):
     after: str
 
 
+class Written(NamedTuple):
+    """What the program wrote of a skill, oldest first: its bodies and its descriptions."""
+
+    bodies: Sequence[Version] = ()
+    descriptions: Sequence[Version] = ()
+
+
 def parts(body: str) -> dict[Key, str]:
     """The sections of a body in order, each with its heading line; joined they are the body."""
     found: dict[Key, str] = {}

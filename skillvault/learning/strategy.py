@@ -5,7 +5,7 @@ sections only, what a person wrote stays.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -48,13 +48,6 @@ class Material(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The name of the domain's strategy."""
         return strategy_name(self.domain)
-
-
-class Written(Struct, frozen=True, kw_only=True):
-    """What the program wrote of a strategy, oldest first: its bodies and its descriptions."""
-
-    bodies: Sequence[sections.Version] = ()
-    descriptions: Sequence[sections.Version] = ()
 
 
 class Standing(Struct, frozen=True):
@@ -152,7 +145,7 @@ def next_change(
     material: Material,
     period: Period,
     draft: Draft,
-    written: Written,
+    written: sections.Written,
     *,
     now: datetime,
     policy: Policy,

@@ -83,7 +83,7 @@ def _present(run: Run, skill: Skill) -> evolved.Present:
     left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}
     return evolved.Present(
         skill=skill,
-        versions=tuple(run.versions(skill.name)),
+        versions=tuple(run.versions(skill.name)[1]),
         untouched=frozenset(key for key, value in left.items() if value == _key(skill, key)),
         files={p.removeprefix(folder): d.decode(errors="replace") for p, d in now.items()},
         edited=frozenset(p.removeprefix(folder) for p, d in now.items() if _last(written[p]) != d),

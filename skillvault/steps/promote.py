@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from skillvault.change import Change
-from skillvault.learning import promote, recurrence
+from skillvault.learning import promote, recurrence, sections
 from skillvault.run import Run
 
 
@@ -68,5 +68,6 @@ def _written(
     skill = run.snapshot.any_skill(pattern.skill)
     if skill is None:
         return None
-    versions = run.versions(pattern.skill)
-    return recurrence.growth_change(pattern, draft, skill, versions, now=run.now)
+    descriptions, bodies = run.versions(pattern.skill)
+    written = sections.Written(bodies=bodies, descriptions=descriptions)
+    return recurrence.growth_change(pattern, draft, skill, written, now=run.now)

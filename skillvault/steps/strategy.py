@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 
 from skillvault.change import Change
-from skillvault.errors import BadInputError
 from skillvault.learning import strategy
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.period import period
-from skillvault.learning.sections import Version
+from skillvault.learning.sections import Written
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.run import Run
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
 
 
 def due(run: Run) -> Iterator[Change]:
@@ -87,28 +86,6 @@ def _written(run: Run, material: strategy.Material, seen: frozenset[str]) -> Ite
     if material.skill is None:
         yield strategy.first_change(material, brief, draft, now=run.now, policy=run.policy)
         return
-    bodies = run.versions(material.name)
-    written = strategy.Written(bodies=bodies, descriptions=_descriptions(run, material.name))
+    descriptions, bodies = run.versions(material.name)
+    written = Written(bodies=bodies, descriptions=descriptions)
     yield strategy.next_change(material, brief, draft, written, now=run.now, policy=run.policy)
-
-
-def _descriptions(run: Run, name: str) -> list[Version]:
-    """The descriptions that the program itself wrote of a skill, oldest first."""
-    shas = [commit.sha for commit in _commits(run, Ref("skill", name))]
-    places = {
-        f"{commit}:{layout.skill_path(name, shelf)}": commit
-        for sha in shas
-        for commit in (f"{sha}^", sha)
-        for shelf in layout.SHELVES
-    }
-    files = run.store.git.files_at(list(places))
-    found = {places[place]: _description(data) for place, data in files.items()}
-    return [Version(found.get(f"{sha}^"), found[sha]) for sha in shas if sha in found]
-
-
-def _description(data: bytes) -> str:
-    try:
-        return str(codec.front_matter(codec.text_of(data))[0].get("description", ""))
-    except BadInputError:
-        # What a person broke then counts as theirs, whatever it said.
-        return ""

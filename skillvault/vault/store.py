@@ -68,20 +68,21 @@ class Store:
             self._history = (head, fresh + commits if grown else fresh)
         return self._history[1]
 
-    def skill_bodies(self, name: str, commits: Sequence[str]) -> dict[str, str]:
-        """commit -> the body of a skill there, in whatever folder it stood, if it did."""
+    def skill_texts(self, name: str, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """commit -> (description, body) of a skill there, in whatever folder it stood."""
         places = {
             f"{commit}:{layout.skill_path(name, shelf)}": commit
             for commit in commits
             for shelf in layout.SHELVES
         }
-        found: dict[str, str] = {}
+        found: dict[str, tuple[str, str]] = {}
         for place, data in self.git.files_at(list(places)).items():
             try:
-                found[places[place]] = codec.front_matter(codec.text_of(data))[1]
+                meta, body = codec.front_matter(codec.text_of(data))
+                found[places[place]] = str(meta.get("description", "")), body
             except BadInputError:
                 # What a person broke then counts as theirs, whatever it said.
-                found[places[place]] = ""
+                found[places[place]] = "", ""
         return found
 
     def _at(self, commit: str | None) -> Snapshot:

@@ -8,7 +8,7 @@ import msgspec
 from skillvault.brief import Draft
 from skillvault.learning import recurrence
 from skillvault.learning.recurrence import Pattern
-from skillvault.learning.sections import Version
+from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
 from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Skill, link_of
 from tests.given import NOW, evaluation, outcome, raw
@@ -110,7 +110,7 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
     facts = [fact(1), fact(2), fact(3)]
     held = Skill(SKILL, status="proposed", origin="generated", body="# Pattern: x", trust="local")
     (pattern,) = due(facts, derived=facts, skills=[held])
-    change = recurrence.growth_change(pattern, DRAFT, held, [], now=NOW)
+    change = recurrence.growth_change(pattern, DRAFT, held, Written(), now=NOW)
     assert [(m.source, m.target) for m in change.moves] == [
         (f"proposed/{SKILL}", f"skills/{SKILL}")
     ]
@@ -152,7 +152,10 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
 def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
     facts = (fact(1), fact(2), fact(3))
     pattern = Pattern(facts=facts, fresh=facts[2:], independent=True, skill=SKILL)
-    wrote = [Version(None, "# Pattern: x\n\n## One\n\n- old")]
+    wrote = Written(
+        bodies=[Version(None, "# Pattern: x\n\n## One\n\n- old")],
+        descriptions=[Version(None, "theirs")],
+    )
     edited = Skill(SKILL, "mine", "# Pattern: x\n\n## One\n\n- mine")
     change = recurrence.growth_change(pattern, DRAFT, edited, wrote, now=NOW)
     assert change.edits == ()

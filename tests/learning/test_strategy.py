@@ -14,7 +14,7 @@ from skillvault.errors import BadInputError
 from skillvault.learning import strategy
 from skillvault.learning.period import period
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.sections import Version
+from skillvault.learning.sections import Version, Written
 from skillvault.policy import GeneratePolicy, Policy, policy_from
 from skillvault.records import (
     Decision,
@@ -158,7 +158,7 @@ def _brief(material: strategy.Material, policy: Policy | None = None) -> Period:
 def _rewritten(
     material: strategy.Material, bodies: Sequence[str] = (), said: Sequence[str] = ("Says so.",)
 ) -> Change:
-    written = strategy.Written(
+    written = Written(
         bodies=[Version(None, body) for body in bodies or (OWN.body,)],
         descriptions=[Version(None, text) for text in said],
     )

@@ -111,6 +111,21 @@ def test_a_person_keeps_what_they_wrote_when_the_pattern_grows(
     assert tail not in after
 
 
+def test_a_person_keeps_a_description_although_the_text_grows(vault: Vault, person: Person) -> None:
+    vault = Vault(vault.root, EchoJudge())
+    learn(vault, *(alike(number, f"s{number}") for number in (1, 3, 5)))
+    (name,) = from_memory(vault)
+    path = f"skills/{name}/SKILL.md"
+    text = (vault.root / path).read_text()
+    said = vault.skill(name)[0].description
+    person.write(path, text.replace(said, "Mine"))
+    person.git("commit", "-qam", "my description")
+    learn(vault, alike(7, "s7"))
+    found = vault.skill(name)[0]
+    assert found.description == "Mine"
+    assert "0007" in found.body
+
+
 def test_a_reverted_promotion_is_not_redone(vault: Vault, person: Person) -> None:
     learn(vault, *three())
     person.git("revert", "--no-edit", "HEAD")  # what the last step made

@@ -2,11 +2,11 @@
 
 The floor plan; imports only go down:
 
-    4  doors    cli/ · api (Vault)
-    3  steps    STEPS, run: record, evaluate, generate
+    4  doors    cli/ · daemon/ · api (Vault)
+    3  steps    STEPS, run: record, evaluate, promote, generate, merge, expire · questions
     2  edges    vault/ (files, git) · judge/ (who evaluates and writes) · exchange/ (formats)
     1  rules    learning/: pure functions, records in, changes or values out
-    0  words    records · intake · strict_json · change · policy · text · errors · integrity
+    0  words    records · brief · intake · strict_json · change · policy · text · errors · integrity
 
 `Change` is the only thing that alters a vault, `Store.apply` the only function that
 commits, and the queue is a question to the vault.
@@ -14,13 +14,13 @@ commits, and the queue is a question to the vault.
 
 from typing import TYPE_CHECKING, Any
 
-from skillvault.records import Evaluation, Link, Outcome, Skill
+from skillvault.records import Evaluation, Fact, Link, Outcome, Skill
 
 if TYPE_CHECKING:
     from skillvault.api import Vault
 
 __version__ = "0.1.0"
-__all__ = ["Evaluation", "Link", "Outcome", "Skill", "Vault", "__version__"]
+__all__ = ["Evaluation", "Fact", "Link", "Outcome", "Skill", "Vault", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -128,7 +128,7 @@ def run(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Do what is due: take in the inbox, evaluate, generate. One line a commit."""
+    """Do what is due, from the inbox to expiry, or these steps alone. One line a commit."""
     vault = opened(vault_path)
     on_done = None if as_data else print_done
     report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track)

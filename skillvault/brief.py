@@ -166,14 +166,16 @@ class Period(Struct, frozen=True, kw_only=True):
 class Agreement(Struct, frozen=True, kw_only=True):
     """Skills that say the same, for an evolved one.
 
-    `evolved` is the one that stands for earlier sources and grows; `outcomes` are those
-    behind the skills, by the skill's name, for their counts.
+    `evolved` is the one that stands for earlier sources and grows. It is among `skills`, with
+    the text of its references, where it speaks for them itself; `spoken_for` are those for
+    which it does. `outcomes` are those behind each skill by its name, for their counts.
     """
 
     domain: str
     skills: tuple[Skill, ...]
     outcomes: Mapping[str, tuple[Outcome, ...]]
     evolved: Skill | None = None
+    spoken_for: tuple[str, ...] = ()
 
 
 Brief = Episode | Recurrence | Period | Agreement

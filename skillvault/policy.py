@@ -139,6 +139,10 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     min_similar: Annotated[
         int, Meta(ge=1, description="So many skills that say the same as a new one merge with it.")
     ] = 2
+    reread: Annotated[
+        int,
+        Meta(ge=2, description="So many sources are read again as one grows; of more, its text."),
+    ] = 24
     max_tokens: Annotated[
         int, Meta(ge=100, description="An evolved skill's text; the rest stands in references/.")
     ] = 600

@@ -10,16 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from skillvault.brief import Agreement, Draft, Fate
+from skillvault.judge.notes import BEFORE, Note, Voices
+from skillvault.judge.notes import read as read_note
 from skillvault.judge.reading import telling
 from skillvault.judge.sources import MOST, Sources, actions, decided, entered, evidence, sources_of
 from skillvault.judge.speech import plain, sentence, subject
-from skillvault.judge.strands import Said, Strand, named, strands, told, words_of
+from skillvault.judge.strands import Said, Strand, named, spoken_of, strands, told, words_of
 from skillvault.records import Skill
 from skillvault.text import flat, outline, shorten
 
 TITLE = 70
 DESCRIPTION = 400
 _INSIGHTS = 3
+_STRANDS = 150  # so many statements a text tells in all, those of most sources
 
 _ENTRY = re.compile(r"(?:size )?at entry:", re.IGNORECASE)
 _EVIDENCE = re.compile(r"evidence: “.*”$", re.IGNORECASE)
@@ -31,7 +34,6 @@ _COUNTED = re.compile(
 _RESULT = re.compile(
     r"It (?:ended at \S+ %|ended neutral|failed|succeeded)(?: after [^:.]+)?(?:: (?P<how>.+)|\.)$"
 )
-_WHO = re.compile(r"(?: \([^()]*\))+(?P<stop>[.。！]?)$")
 _CONDITION = re.compile(r"condition|recogni[sz]e|appli(?:es|cab)|\bwhen\b|trigger", re.IGNORECASE)
 _HAPPENED = re.compile(
     r"wrong|why|happened|insight|learning|cause|result|evidence|origin", re.IGNORECASE
@@ -44,10 +46,12 @@ _JOINT = re.compile(r"[:,;] +")
 _LOOSE = re.compile(r"(?:\W|\b(?:a|an|the|and|or|of|on|in|at|to|for|by|with|is|are|was)\b)+$")
 
 IN_ARCHIVE = "of its one outcome; told by the source in archive/"
+ITS_SOURCES_TELL = "of few sources; each of them tells it"
 COUNTED_ANEW = "a count of its day; counted anew under Evidence"
 UNDER_EVIDENCE = "its result stands under Evidence"
 
 _DECISIONS = "Decisions so far:"
+_UNTOLD = "Decisions in "  # where no outcome is recorded
 
 _Role = Literal["when", "was", "do"]
 
@@ -64,13 +68,15 @@ def fused(brief: Agreement) -> Draft | None:
     sources = sources_of(brief)
     read = _read(sources)
     found = [strand for strand in strands(read.said) if not _dropped(strand, read.fates)]
+    found = _told(found, read.fates)
     if not found:
         return None
-    lines = {s.lead.place: told(s, sources, briefly=_evidence(s.lead)) for s in found}
+    count = sources.count
+    lines = {s.lead.place: told(s, count, briefly=_evidence(s.lead)) for s in found}
     for strand in found:
         line = lines[strand.lead.place]
         read.fates.update((each.place, _fate(each, line)) for each in strand.members)
-    insight, when, principles, rest = _arranged(found, len(sources.skills))
+    insight, when, principles, rest = _arranged(found, count)
     parts = (
         ("Synthesized Insight", _lines(insight, lines)),
         ("When This Applies", [*_circumstances(sources), *_lines(when, lines)]),
@@ -97,26 +103,61 @@ def _read(sources: Sources) -> _Read:
     place = 0
     decisions = _decisions(sources)
     for skill in sources.skills:
-        subjects = {_bare(sentence(subject(o))) for o in sources.outcomes[skill.name]}
+        voice = _Voice(sources, skill)
         for heading, statement in outline(skill.body):
             place += 1
-            if _bare(statement) in subjects:
-                read.fates[place] = Fate(skill.name, statement, "fused", decisions)
-            elif sources.outcomes[skill.name] and (reason := _of_record(statement)):
-                read.fates[place] = Fate(skill.name, statement, "dropped", reason)
-            elif skill.kind == "evolved" and _summed_up(heading, statement):
-                read.fates[place] = Fate(skill.name, statement, "dropped", COUNTED_ANEW)
+            fate = voice.fate(heading, statement, decisions)
+            if fate is None:
+                core, own, note = voice.core(statement)
+                words = words_of(core, own)
+                read.said.append(
+                    Said(skill.name, heading, statement, core, own, words, note, place)
+                )
             else:
-                core = _core(statement, skill)
-                words = words_of(core, sources.about[skill.name])
-                read.said.append(Said(skill.name, heading, statement, core, words, place))
+                read.fates[place] = fate
     return read
 
 
-def _core(statement: str, skill: Skill) -> str:
-    """A statement without when and how far its one outcome ended, or who said it before."""
-    if skill.kind == "evolved":
-        return _WHO.sub(r"\g<stop>", statement)
+class _Voice:
+    """How one source's statements are to be read."""
+
+    def __init__(self, sources: Sources, skill: Skill) -> None:
+        self._skill = skill
+        self._evolved = skill.name not in sources.every
+        self._recorded = bool(sources.outcomes[skill.name])
+        if self._evolved:
+            self._speaks = sources.count == len(sources.every)
+            self._known = sources.known
+            self._every = {plain(about) for about in sources.about.values()}
+        else:
+            of = sources.outcomes[skill.name]
+            self._subjects = {_bare(sentence(subject(outcome))) for outcome in of}
+            self._own = tuple(filter(None, [sources.about[skill.name]]))
+            self._note = Note(Voices(1, (sources.names[skill.name],)))
+
+    def fate(self, heading: str, statement: str, decisions: str) -> Fate | None:
+        """What becomes of a statement that tells no lesson; None for one that may."""
+        name = self._skill.name
+        if self._evolved:
+            counted = _summed_up(heading, statement)
+            return Fate(name, statement, "dropped", COUNTED_ANEW) if counted else None
+        if _bare(statement) in self._subjects:
+            return Fate(name, statement, "fused", decisions)
+        reason = _of_record(statement) if self._recorded else None
+        return Fate(name, statement, "dropped", reason) if reason else None
+
+    def core(self, statement: str) -> tuple[str, tuple[str, ...], Note]:
+        """What a statement says, of what it says it, and who does."""
+        if not self._evolved:
+            return _core(statement), self._own, self._note
+        text, note = read_note(statement, self._known)
+        if not self._speaks:
+            note = Note(Voices(1, (BEFORE,)))
+        return text, spoken_of(text, self._every), note
+
+
+def _core(statement: str) -> str:
+    """A statement without when and how far its one outcome ended."""
     result = _RESULT.match(statement)
     how: str | None = result["how"] if result else None
     if how is None:
@@ -139,10 +180,22 @@ def _of_record(statement: str) -> str | None:
 
 
 def _summed_up(heading: str, statement: str) -> bool:
-    """Whether an evolved skill told so of the outcomes behind it."""
+    """Whether an evolved skill told so of the outcomes behind it, or of its own text."""
     return (
-        heading == "Evidence" or statement.startswith(_DECISIONS) or bool(_ENTRY.match(statement))
+        heading == "Evidence"
+        or statement.startswith((_DECISIONS, _UNTOLD, "See references/"))
+        or bool(_ENTRY.match(statement))
     )
+
+
+def _told(found: Sequence[Strand], fates: dict[int, Fate]) -> list[Strand]:
+    """The strands that a text has room for; the others are dropped, as few say so."""
+    ranked = sorted(found, key=lambda s: (-s.support, -s.lead.place))
+    for strand in ranked[_STRANDS:]:
+        for each in strand.members:
+            fates[each.place] = Fate(each.skill, each.statement, "dropped", ITS_SOURCES_TELL)
+    places = {strand.lead.place for strand in ranked[:_STRANDS]}
+    return [strand for strand in found if strand.lead.place in places]
 
 
 def _dropped(strand: Strand, fates: dict[int, Fate]) -> bool:
@@ -217,7 +270,7 @@ def _circumstances(sources: Sources) -> list[str]:
     """What was decided, and what was the same at entry."""
     outcomes = sources.all_outcomes
     context = entered(outcomes)
-    lines = [_decisions(sources) if outcomes else f"Decisions in {sources.domain}."]
+    lines = [_decisions(sources) if outcomes else f"{_UNTOLD}{sources.domain}."]
     return [*lines, f"At entry: {context}."] if context else lines
 
 
@@ -239,8 +292,15 @@ def _references(lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _title(sources: Sources, insight: Said) -> str:
-    """What the sources' titles share; where that says nothing, the insight."""
-    found = (_title_of(skill, sources.about[skill.name]) for skill in sources.skills)
+    """What the sources' titles share; where that says nothing, the insight.
+
+    One that speaks for others keeps its own.
+    """
+    evolved = (skill for skill in sources.skills if skill.name not in sources.every)
+    for skill in evolved:
+        if title := _title_of(skill, ""):
+            return title
+    found = (_title_of(skill, sources.about.get(skill.name, "")) for skill in sources.skills)
     titles = [title for title in found if title]
     parts = [
         [p for p in _JOINT.split(t) if _A_LETTER.search(p) and not _ENDING.fullmatch(p)]
@@ -310,5 +370,5 @@ def _description(sources: Sources, gist: Said, title: str) -> str:
     outcomes = sources.all_outcomes
     when = f"before {actions(outcomes)}" if outcomes else f"for decisions in {sources.domain}"
     what = sentence(shorten(flat(gist.core), 180))
-    text = f"{sentence(f'{lead} {title}')} {len(sources.skills)} skills say: {what} Use {when}."
+    text = f"{sentence(f'{lead} {title}')} {sources.count} skills say: {what} Use {when}."
     return shorten(text.replace("<", "").replace(">", ""), DESCRIPTION)

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from skillvault.brief import Agreement
 from skillvault.judge.speech import figure, held_for, plain
@@ -12,20 +13,26 @@ from skillvault.text import count_of, listed, percent
 MOST = 0.6  # the share of sources from which on something is common to them
 _MAX_CONTEXT = 8
 _MAX_TARGETS = 8
+_NAME = 40  # characters of a name
+_ENDINGS = 20  # so many sources have their end told, the newest
 
 
-class Sources(NamedTuple):
+class Sources(Struct, frozen=True):
     """The sources, oldest first.
 
+    `skills` are those whose text is read; `every` names them and those for whom an evolved
+    one among them speaks, which is no source itself. `count` is how many may say a thing.
     `about` is what each alone is about, as it was recorded ("" where it shares that with
     another or it is not one thing), `names` what it is called in the text.
     """
 
     domain: str
     skills: tuple[Skill, ...]
+    every: tuple[str, ...]
     outcomes: Mapping[str, tuple[Outcome, ...]]
     about: Mapping[str, str]
     names: Mapping[str, str]
+    count: int
 
     @property
     def all_outcomes(self) -> list[Outcome]:
@@ -33,20 +40,25 @@ class Sources(NamedTuple):
         found = {o.id: o for each in self.outcomes.values() for o in each}
         return sorted(found.values(), key=lambda o: o.order)
 
+    @property
+    def known(self) -> frozenset[str]:
+        """Whatever a source may have been called, now or when there were fewer."""
+        subjects = {plain(_subject(of), _NAME) for of in self.outcomes.values()}
+        return frozenset({*self.every, *self.names.values(), *subjects} - {""})
+
 
 def sources_of(brief: Agreement) -> Sources:
     """The sources of a brief."""
     skills = tuple(sorted(brief.skills, key=lambda s: (s.created or "", s.name)))
-    outcomes = {skill.name: () for skill in skills} | dict(brief.outcomes)
-    subjects = {skill.name: _subject(outcomes[skill.name]) for skill in skills}
+    plain_ones = [skill.name for skill in skills if skill is not brief.evolved]
+    every = (*brief.spoken_for, *plain_ones)
+    outcomes = dict.fromkeys((*every, *(s.name for s in skills)), ()) | dict(brief.outcomes)
+    subjects = {name: _subject(outcomes[name]) for name in every}
     counts = Counter(subjects.values())
     about = {name: said if counts[said] == 1 else "" for name, said in subjects.items()}
-    names = {s.name: _called(s, about[s.name]) for s in skills}
-    return Sources(brief.domain, skills, outcomes, about, names)
-
-
-def _called(skill: Skill, about: str) -> str:
-    return plain(about, 40) or ("as before" if skill.kind == "evolved" else skill.name)
+    names = {name: plain(about[name], _NAME) or name for name in every}
+    count = len(every) if brief.spoken_for else len(skills)
+    return Sources(brief.domain, skills, every, outcomes, about, names, count)
 
 
 def _subject(outcomes: Sequence[Outcome]) -> str:
@@ -113,14 +125,14 @@ def evidence(sources: Sources) -> Iterator[str]:
     outcomes = sources.all_outcomes
     if outcomes:
         yield f"All together: {_ended(outcomes)}."
-    for skill in sorted(sources.skills, key=lambda s: _latest(sources.outcomes[s.name]))[::-1]:
-        if skill.kind == "evolved":
-            continue
-        of = sources.outcomes[skill.name]
-        name = sources.names[skill.name]
-        where = "" if name == skill.name else f" ({skill.name})"
+    newest = sorted(sources.every, key=lambda name: _latest(sources.outcomes[name]))[::-1]
+    for source in newest[:_ENDINGS]:
+        of, name = sources.outcomes[source], sources.names[source]
+        where = "" if name == source else f" ({source})"
         ended = _result(of[0]) if len(of) == 1 else _ended(of) if of else "no outcome is recorded"
         yield f"{name}: {ended}{where}"
+    if len(newest) > _ENDINGS:
+        yield f"{len(newest) - _ENDINGS} more, in archive/"
 
 
 def _latest(outcomes: Sequence[Outcome]) -> str:

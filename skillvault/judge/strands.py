@@ -6,19 +6,18 @@ denies what the other says, they never are.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from skillvault.judge.notes import Note, Voices, noted
 from skillvault.judge.reading import telling
-from skillvault.judge.sources import Sources
 from skillvault.judge.speech import plain
-from skillvault.text import STOP_WORDS, count_of, flat, listed
+from skillvault.text import STOP_WORDS, flat, listed
 
 NEAR = 0.6  # Jaccard index of their words above which two statements may be one
 _FEW = 4  # words in which one may differ from another
-_NAMED = 3  # so many sources are named, more are counted
-_FIGURES = 5  # so many variants that differ in figures alone are told
+_LISTED = 8  # so many of what sources are about are listed
 _SELF = "\0"  # stands for what its own skill is about
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff]|\w[\w'’.,:/%+-]*|\0")
@@ -34,14 +33,17 @@ _SMALL = frozenset("all and any are but can for had has its our the was you".spl
 class Said(NamedTuple):
     """A statement of a source, and its words; `place` is its position among all.
 
-    `core` is the statement without what it says of its one outcome alone.
+    `core` is the statement without what it says of its one outcome alone, or of who says it,
+    which is `note`. `own` is what it speaks of where others speak of what they are about.
     """
 
     skill: str
     heading: str
     statement: str
     core: str
+    own: tuple[str, ...]
     words: tuple[str, ...]
+    note: Note
     place: int
 
 
@@ -56,31 +58,55 @@ class Strand(NamedTuple):
         return self.members[0]
 
     @property
-    def skills(self) -> list[str]:
-        """Who says so, in the order of the sources."""
-        return list(dict.fromkeys(m.skill for m in sorted(self.members, key=lambda m: m.place)))
+    def voices(self) -> list[Said]:
+        """One statement of each skill, in the order of the sources."""
+        found: dict[str, Said] = {}
+        for member in sorted(self.members, key=lambda m: m.place):
+            if member.note.count > (found[member.skill].note.count if member.skill in found else 0):
+                found[member.skill] = member
+        return list(found.values())
 
     @property
     def support(self) -> int:
         """How many sources say so."""
-        return len(self.skills)
+        return sum(member.note.count for member in self.voices)
 
 
-def words_of(text: str, own: str) -> tuple[str, ...]:
+def words_of(text: str, own: Sequence[str]) -> tuple[str, ...]:
     """The words of a statement in order; what its skill is about is one word for all of them."""
-    return tuple(word.casefold() for word in _spelled(text, own))
+    return tuple(word.casefold() for word in _spelled(_anyone(text, own)))
+
+
+def spoken_of(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Which of these names a text says, in its order."""
+    there = [name for name in names if name and name in text]
+    found = re.findall(_whole(there), text) if there else []
+    return tuple(dict.fromkeys(found))
+
+
+def _anyone(text: str, own: Sequence[str]) -> str:
+    """A text that says the same word wherever it says, or lists, what its skill is about."""
+    if not own:
+        return text
+    one = _whole(own)
+    return re.sub(rf"{one}(?:, {one})*(?: and (?:{one}|\d+ more))?", _SELF, text)
+
+
+def _whole(names: Sequence[str]) -> str:
+    """A pattern of any of these names, as a whole name and the longest first."""
+    either = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
+    return rf"(?<![A-Za-z0-9_])(?:{either})(?![A-Za-z0-9_])"
 
 
 def named(text: str, own: str, other: str) -> str:
     """A text that says `other` wherever it says, as a whole name, what its skill is about."""
     if not own:
         return text
-    name = rf"(?<![A-Za-z0-9_]){re.escape(own)}(?![A-Za-z0-9_])"
-    return re.sub(name, lambda _: other, text)
+    return re.sub(_whole([own]), lambda _: other, text)
 
 
-def _spelled(text: str, own: str) -> list[str]:
-    found = _WORD.findall(named(text, own, _SELF).replace("[ ]", ""))
+def _spelled(text: str) -> list[str]:
+    found = _WORD.findall(text.replace("[ ]", ""))
     return [word.rstrip(".:,") for word in found]
 
 
@@ -114,7 +140,8 @@ def strands(said: Sequence[Said]) -> list[Strand]:
 def _rank(same: list[Said]) -> tuple[int, float, int]:
     """Where a wording stands among others; its newest statement comes first."""
     same.sort(key=lambda each: -each.place)
-    return -len({each.skill for each in same}), -telling(same[0].core), -same[0].place
+    count = Strand(tuple(same)).support
+    return -count, -telling(same[0].core), -same[0].place
 
 
 def _one(strand: Sequence[Said], same: Sequence[Said]) -> bool:
@@ -137,54 +164,36 @@ def _differing(lead: Said, other: Said) -> list[tuple[int, int]]:
     return [(start, end) for tag, _, _, start, end in pairs if tag != "equal" and end > start]
 
 
-def told(strand: Strand, sources: Sources, *, briefly: bool = False) -> str:
-    """A strand in one line: the statement, who says so, and in which words they differ.
+def told(strand: Strand, of: int, *, briefly: bool = False) -> str:
+    """A strand in one line: the statement, who of so many says so, and how they differ.
 
     `briefly`: that they differ is all that is told.
     """
-    text, names = flat(strand.lead.core), sources.names
-    own = sources.about[strand.lead.skill]
-    alike = all(member.words == strand.lead.words for member in strand.members)
-    if alike and _SELF in strand.lead.words and strand.support > 1:
-        text = named(text, own, listed(plain(sources.about[skill]) for skill in strand.skills))
-        return _noted(text, count_of(strand.support, len(names)))
-    by_words: dict[str, list[str]] = {"": []}
-    for member in sorted(strand.members, key=lambda m: m.place):
-        other = _variant(strand.lead, member, sources.about[member.skill])
-        with_ = by_words.setdefault(other, [])
-        with_ += [name for name in [names[member.skill]] if name not in with_]
-    same = by_words.pop("")
-    counted = len(same) == len(names) or len(same) > _NAMED
-    others = _alike(by_words) if briefly else _differently(by_words)
-    return _noted(
-        text, "; ".join([count_of(len(same), len(names)) if counted else listed(same), *others])
-    )
+    lead, voices = strand.lead, strand.voices
+    alike = all(member.words == lead.words for member in strand.members)
+    if alike and _SELF in lead.words and strand.support > 1:
+        own = dict.fromkeys(plain(name) for member in voices for name in member.own)
+        text = _anyone(flat(lead.core), lead.own).replace(_SELF, _some(own, strand.support))
+        return noted(text, Note(Voices(strand.support)), of)
+    note = Note()
+    for member in voices:
+        note = note.join(member.note, _variant(lead, member))
+    return noted(flat(lead.core), note.brief() if briefly else note, of)
 
 
-def _alike(by_words: Mapping[str, Sequence[str]]) -> list[str]:
-    who = [name for with_ in by_words.values() for name in with_]
-    return (
-        [f"alike: {listed(who)}" if len(who) <= _NAMED else f"alike: {len(who)} more"]
-        if who
-        else []
-    )
+def _some(names: Iterable[str], count: int) -> str:
+    """The first of so many names."""
+    first = list(names)[:_LISTED]
+    more = count - len(first)
+    return listed([*first, f"{more} more"] if count > _LISTED else first)
 
 
-def _differently(by_words: Mapping[str, Sequence[str]]) -> list[str]:
-    """Who says it in which other words; of other figures alone not all of many."""
-    worded = [w for w in by_words if any(map(str.isalpha, w))]
-    figures = [w for w in by_words if w not in worded]
-    told = [f"{listed(by_words[other])}: {other}" for other in (*worded, *figures[:_FIGURES])]
-    more = sum(len(by_words[other]) for other in figures[_FIGURES:])
-    return [*told, f"{more} more with other figures"] if more else told
-
-
-def _variant(lead: Said, other: Said, own: str) -> str:
+def _variant(lead: Said, other: Said) -> str:
     """The words in which another differs from the lead; function words are no difference."""
-    spelled = _spelled(other.core, own)
+    spelled = _spelled(_anyone(other.core, other.own))
     runs = [spelled[start:end] for start, end in _differing(lead, other)]
     kept = [run for run in runs if not all(map(_hollow, run))]
-    return ", ".join(_joined(run) for run in kept).replace(_SELF, own)
+    return ", ".join(_joined(run) for run in kept).replace(_SELF, listed(map(plain, other.own)))
 
 
 def _hollow(word: str) -> bool:
@@ -194,9 +203,3 @@ def _hollow(word: str) -> bool:
 
 def _joined(run: Sequence[str]) -> str:
     return (" " if any(word.isascii() for word in run) else "").join(run)
-
-
-def _noted(text: str, note: str) -> str:
-    """A statement with a note in it, before its full stop."""
-    stop = text[-1:] if text.endswith((".", "。", "！")) else ""
-    return f"{text.removesuffix(stop)} ({note}){stop}"

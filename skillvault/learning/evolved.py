@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from skillvault.brief import Agreement, Draft, Fate
+from skillvault.brief import Draft, Fate
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.fates import Texts, kept_as
@@ -35,6 +35,11 @@ class Present(Struct, frozen=True, kw_only=True):
     untouched: frozenset[str]
     files: Mapping[str, str]
     edited: frozenset[str]
+
+    @property
+    def left(self) -> list[str]:
+        """The files in `references/` as the program left them."""
+        return [text for name, text in sorted(self.files.items()) if name not in self.edited]
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────
@@ -116,7 +121,7 @@ def _files(draft: Draft, moved: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def merge_change(
     merge: Merge,
-    brief: Agreement,
+    sources: Sequence[Skill],
     draft: Draft,
     *,
     judge: JudgeInfo,
@@ -126,7 +131,7 @@ def merge_change(
 ) -> Change:
     """The commit that makes one skill of several; their own go to archive/."""
     # A title in another script has no slug; what all sources are about may still have one.
-    shared = [t for t in _tags(brief) if all(t in s.tags for s in brief.skills)]
+    shared = [t for t in _tags(sources) if all(t in s.tags for s in sources)]
     about = slug(draft.title) or "-".join(tag for tag in shared if tag != merge.domain)
     name = free_name("evolved", merge.domain, about, taken)
     text = _text(draft, merge, policy.merge.max_tokens)
@@ -134,7 +139,7 @@ def merge_change(
         name=name,
         description=shorten(draft.description, 1024),
         body=text.body,
-        tags=_tags(brief),
+        tags=_tags(sources),
         kind="evolved",
         domain=merge.domain,
         status="testing",
@@ -159,7 +164,7 @@ def merge_change(
 
 def growth_change(
     merge: Merge,
-    brief: Agreement,
+    sources: Sequence[Skill],
     draft: Draft,
     present: Present,
     *,
@@ -180,7 +185,7 @@ def growth_change(
         reason=_reason(merge, draft, name),
         writes=links,
         files=_placed(name, _grown_files(draft, body, text.files, present)),
-        edits=tuple(_edits(path, draft, brief, present, _expiry(now, policy))),
+        edits=tuple(_edits(path, draft, sources, present, _expiry(now, policy))),
         rewrites=(Rewrite(path, body),) if body != present.skill.body else (),
         moves=_moves(merge),
         sources=_refs(merge),
@@ -213,15 +218,15 @@ def _spare_name(present: Present, written: Mapping[str, str]) -> str:
 
 
 def _edits(
-    path: str, draft: Draft, brief: Agreement, present: Present, expires: str
+    path: str, draft: Draft, sources: Sequence[Skill], present: Present, expires: str
 ) -> Iterator[Edit]:
     """The named keys to set, but for those that a person changed."""
     now = present.skill
     description = shorten(draft.description, 1024)
     if "description" in present.untouched and now.description != description:
         yield Edit(path, ("description",), description)
-    if "tags" in present.untouched and now.tags != _tags(brief):
-        yield Edit(path, ("metadata", "tags"), " ".join(_tags(brief)))
+    if "tags" in present.untouched and now.tags != _tags(sources):
+        yield Edit(path, ("metadata", "tags"), " ".join(_tags(sources)))
     if "expires" in present.untouched and (now.expires or expires) < expires:
         yield Edit(path, ("metadata", "expires"), expires)
 
@@ -230,9 +235,9 @@ def _expiry(now: datetime, policy: Policy) -> str:
     return stamp(now + timedelta(days=policy.generate.evolved_days))
 
 
-def _tags(brief: Agreement) -> tuple[str, ...]:
+def _tags(sources: Sequence[Skill]) -> tuple[str, ...]:
     """The tags of all sources, those that most of them have first."""
-    counts = Counter(tag for skill in brief.skills for tag in skill.tags)
+    counts = Counter(tag for skill in sources for tag in skill.tags)
     return tuple(sorted(counts, key=lambda tag: -counts[tag])[:_TAGS])
 
 
@@ -259,8 +264,10 @@ def _reason(merge: Merge, draft: Draft, name: str) -> str:
     for one, other, value in merge.alike:
         alike[one].append(f"{value:.2f} with {other}")
     lines += [f"  {one}{': ' if with_ else ''}{', '.join(with_)}" for one, with_ in alike.items()]
-    for said, names in (("It stood for", merge.earlier), ("No longer there", merge.missing)):
-        lines += [f"{said}:", *(f"  {each}" for each in names)] if names else []
+    if merge.evolved:
+        gone = f", of which {len(merge.missing)} are gone" if merge.missing else ""
+        before = len(merge.earlier) + len(merge.missing)
+        lines.append(f"Before it stood for {before}{gone}.")
     counts = Counter(fate.fate for fate in draft.fates)
     lines.append(f"Statements: {listed(f'{n} {fate}' for fate, n in sorted(counts.items()))}.")
     return "\n".join([*lines, *_table(draft.fates)])

@@ -145,18 +145,29 @@ def plan(material: Material, policy: Policy) -> Plan:
     return Plan(tuple(due), tuple(sorted(set(rejected))))
 
 
-def brief_of(merge: Merge, material: Material) -> Agreement:
-    """What a judge is given. Where an earlier source is gone, the evolved one speaks for it."""
-    names = [*merge.earlier, *merge.fresh]
-    if merge.evolved and (merge.missing or not merge.earlier):
-        names.append(merge.evolved)
-    names.sort(key=lambda name: _order(material.known[name]))
-    behind = dict.fromkeys(filter(None, [*names, merge.evolved]))
+def brief_of(
+    merge: Merge, material: Material, rules: MergePolicy, references: Iterable[str] = ()
+) -> Agreement:
+    """What a judge is given.
+
+    Where the earlier sources are too many or not all there, the evolved skill speaks for them,
+    with the texts of its references.
+    """
+    there = not merge.missing and bool(merge.earlier)
+    speaks = merge.evolved and not (there and len(merge.earlier) <= rules.reread)
+    evolved = material.known[merge.evolved] if merge.evolved else None
+    if evolved and speaks:
+        body = "\n\n".join([evolved.body, *references])
+        evolved = msgspec.structs.replace(evolved, body=body)
+    names = merge.fresh if speaks else (*merge.earlier, *merge.fresh)
+    skills = [*(material.known[name] for name in names), *([evolved] if evolved and speaks else [])]
+    every = dict.fromkeys(filter(None, (*merge.earlier, *merge.fresh, merge.evolved)))
     return Agreement(
         domain=merge.domain,
-        skills=tuple(material.known[name] for name in names),
-        outcomes={name: material.outcomes_of(name) for name in behind},
-        evolved=material.known[merge.evolved] if merge.evolved else None,
+        skills=tuple(sorted(skills, key=_order)),
+        outcomes={name: material.outcomes_of(name) for name in every},
+        evolved=evolved,
+        spoken_for=(*merge.earlier, *merge.missing) if speaks else (),
     )
 
 
@@ -268,12 +279,13 @@ class _Table:
         self._index.add(self._sayings[name])
 
     def _speakers(self, group: _Group) -> Iterator[str]:
-        """The skills whose text says what a group says.
+        """The skills whose text says what a group says, the newest of its sources.
 
         An evolved one speaks itself where not enough of its sources are left to do so.
         """
         there = [name for name in group.earlier if name in self._material.known]
-        yield from there
+        newest = sorted(there, key=lambda name: _order(self._material.known[name]))
+        yield from newest[-self._rules.reread :]
         if group.evolved and (
             len(there) < self._rules.min_similar or len(there) < len(group.earlier)
         ):

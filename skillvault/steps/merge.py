@@ -53,21 +53,21 @@ def material(run: Run) -> merge.Material:
 
 def _written(run: Run, found: merge.Material, due: merge.Merge, taken: set[str]) -> Change | None:
     """The change, where the judge's text stands for every statement; else why there is none."""
-    brief = merge.brief_of(due, found)
+    present = _present(run, found.known[due.evolved]) if due.evolved else None
+    brief = merge.brief_of(due, found, run.policy.merge, present.left if present else ())
     draft = run.judge.write(brief)
     reason = "the judge writes no text" if draft is None else fates.unfit(draft, brief)
     if draft is None or reason:
         path = f"skills/{due.evolved or due.fresh[-1]}"
         run.report.waiting.append(Waiting(path, f"not merged: {reason}"))
         return None
-    info = run.judge.info
-    if due.evolved is not None:
-        present = _present(run, found.known[due.evolved])
+    info, skills = run.judge.info, [found.known[name] for name in (*due.earlier, *due.fresh)]
+    if present is not None:
         return evolved.growth_change(
-            due, brief, draft, present, judge=info, now=run.now, policy=run.policy
+            due, skills, draft, present, judge=info, now=run.now, policy=run.policy
         )
     return evolved.merge_change(
-        due, brief, draft, judge=info, taken=taken.__contains__, now=run.now, policy=run.policy
+        due, skills, draft, judge=info, taken=taken.__contains__, now=run.now, policy=run.policy
     )
 
 

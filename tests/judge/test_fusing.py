@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.brief import Agreement, Draft, Episode, Fate
-from skillvault.judge.fusing import COUNTED_ANEW, IN_ARCHIVE, fused
+from skillvault.judge.fusing import COUNTED_ANEW, IN_ARCHIVE, ITS_SOURCES_TELL, fused
 from skillvault.judge.offline import OfflineJudge
 from skillvault.learning import evaluate
 from skillvault.learning.fates import unfit
@@ -193,6 +193,62 @@ def test_the_title_is_what_the_titles_share() -> None:
     assert made.description.startswith("Warns of no canary. 3 skills say: Say so.")
 
 
+# ── growing from its own text ────────────────────────────────────────────────────────
+
+
+def grown(*bodies: str, read: int) -> tuple[Agreement, Draft]:
+    """A text of all these skills, made of that of the first so many and of the others."""
+    first = fused(brief(*bodies[:read]))
+    assert first is not None
+    parts = [f"## {heading}\n\n{text}" for heading, text in (*first.sections, *first.references)]
+    evolved = Skill("e", body="\n\n".join(parts), kind="evolved")
+    every = brief(*bodies).skills
+    names = tuple(skill.name for skill in every[:read])
+    skills = (evolved, *every[read:])
+    again = brief(skills=skills, evolved=evolved, spoken_for=names)
+    made = fused(again)
+    assert made is not None
+    return again, made
+
+
+def test_the_counts_go_on_where_they_stood() -> None:
+    bodies = ["- Set the stop within one hour.\n- Wait."] * 5 + [
+        "- Set the stop within one day."
+    ] * 2
+    again, made = grown(*bodies, read=4)
+    assert "Set the stop within one hour (5 of 7; s5 and s6: day)." in text_of(made)
+    assert "Wait (5 of 7)." in text_of(made)
+    assert unfit(made, again) is None
+
+
+def test_what_each_says_of_its_own_stays_one_statement() -> None:
+    every = brief(*[f"- The {t} market broke." for t in "abcdefghijkl"]).skills
+    behind = {
+        s.name: (outcome(trade(n, decision__target="abcdefghijkl"[n])),)
+        for n, s in enumerate(every)
+    }
+    first = fused(brief(skills=every[:10], outcomes=behind))
+    assert first is not None
+    line = "The a, b, c, d, e, f, g, h and 2 more market broke (10 of 10)."
+    assert line in text_of(first)
+    evolved = Skill("e", body=f"## Key Principles\n\n- {line}", kind="evolved")
+    names = tuple(s.name for s in every[:10])
+    skills = (evolved, *every[10:])
+    made = fused(brief(skills=skills, outcomes=behind, evolved=evolved, spoken_for=names))
+    assert made is not None
+    assert "The a, b, c, d, e, f, g, h and 4 more market broke (12 of 12)." in text_of(made)
+
+
+def test_of_very_many_statements_those_of_most_sources_stay() -> None:
+    words = [f"{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(400)]
+    alone = [f"- With x{word} and y{word} came z{word}." for word in words]
+    made = draft(*(f"- Use a stop.\n{line}" for line in alone))
+    assert "Use a stop (400 of 400)." in text_of(made)
+    dropped = [fate for fate in made.fates if fate.fate == "dropped"]
+    assert len(dropped) == 400 - 149
+    assert {fate.note for fate in dropped} == {ITS_SOURCES_TELL}
+
+
 # ── whatever the sources ─────────────────────────────────────────────────────────────
 
 LINES = st.sampled_from(
@@ -211,6 +267,14 @@ BODIES = st.lists(st.lists(LINES, max_size=8).map("".join) | st.text(max_size=40
 def test_every_statement_is_accounted_for_once_whatever_the_sources(bodies: list[str]) -> None:
     made = fused(brief(*bodies))
     assert made is None or unfit(made, brief(*bodies)) is None
+
+
+@given(st.lists(st.lists(LINES, max_size=8).map("".join), min_size=2, max_size=5))
+def test_every_statement_is_accounted_for_as_it_grows(bodies: list[str]) -> None:
+    made = fused(brief(*bodies[:1]))
+    if made is not None:
+        again, more = grown(*bodies, read=1)
+        assert unfit(more, again) is None
 
 
 @given(st.permutations(range(4)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.brief import Agreement, Draft, Fate
+from skillvault.brief import Draft, Fate
 from skillvault.change import Edit, Move
 from skillvault.learning import evolved
 from skillvault.learning.merge import Merge
@@ -24,7 +24,6 @@ SOURCES = tuple(
     for name in "abc"
 )
 NAMES = tuple(skill.name for skill in SOURCES)
-BRIEF = Agreement(domain="ops", skills=SOURCES, outcomes={})
 MERGE = Merge(domain="ops", fresh=NAMES, alike=((NAMES[2], NAMES[0], 0.5678),))
 LINES = tuple(f"- Say {name}." for name in "abc")
 DRAFT = Draft(
@@ -43,7 +42,7 @@ def made(draft: Draft = DRAFT, limit: int = 600, taken: tuple[str, ...] = ()) ->
     """The change that merges the sources."""
     return evolved.merge_change(
         MERGE,
-        BRIEF,
+        SOURCES,
         draft,
         judge=JUDGE,
         taken=taken.__contains__,
@@ -154,7 +153,7 @@ def grown(body: str = NOW_BODY, **changes: Any) -> Any:
     present = evolved.Present(**{**fields, **changes})
     draft = changes.pop("draft", DRAFT)
     return evolved.growth_change(
-        merge, BRIEF, draft, present, judge=JUDGE, now=NOW, policy=Policy()
+        merge, SOURCES, draft, present, judge=JUDGE, now=NOW, policy=Policy()
     )
 
 

@@ -116,7 +116,12 @@ def test_one_that_is_like_its_sources_is_taken_up() -> None:
     found = material([EVOLVED, skill("d")], THREE, GROWN)
     (only,) = merge.plan(found, POLICY).due
     assert (only.evolved, only.fresh, only.earlier) == ("e", ("d",), ("a", "b", "c"))
-    assert [s.name for s in merge.brief_of(only, found).skills] == ["a", "b", "c", "d"]
+    assert [s.name for s in merge.brief_of(only, found, POLICY.merge).skills] == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
 
 
 def test_one_that_is_not_stays_alone() -> None:
@@ -132,7 +137,7 @@ def test_one_without_sources_speaks_for_itself() -> None:
     found = material([alone, skill("d")])
     (only,) = merge.plan(found, POLICY).due
     assert (only.evolved, only.fresh) == ("e", ("d",))
-    assert [s.name for s in merge.brief_of(only, found).skills] == ["d", "e"]
+    assert [s.name for s in merge.brief_of(only, found, POLICY.merge).skills] == ["d", "e"]
 
 
 def test_one_whose_side_is_not_known_grows_on_one_side_at_a_time() -> None:
@@ -144,7 +149,7 @@ def test_where_a_source_is_gone_the_evolved_skill_speaks_for_it() -> None:
     found = material([EVOLVED, skill("d")], THREE[:2], GROWN)
     (only,) = merge.plan(found, POLICY).due
     assert (only.earlier, only.missing) == (("a", "b"), ("c",))
-    assert "e" in [s.name for s in merge.brief_of(only, found).skills]
+    assert "e" in [s.name for s in merge.brief_of(only, found, POLICY.merge).skills]
 
 
 @pytest.mark.parametrize("change", [{"status": "pinned"}, {"origin": "manual"}])

@@ -335,6 +335,25 @@ def test_growing_makes_the_text_of_all_at_once(tmp_path: Path) -> None:
     assert len(bodies) == 1
 
 
+def test_of_more_sources_than_are_read_again_its_own_text_speaks(
+    vault: Vault, person: Person
+) -> None:
+    person.write("vault.yaml", "format: 1\nmerge: {reread: 2, max_tokens: 150}\n")
+    person.git("commit", "-qam", "short texts")
+    name = three(vault)
+    for number in range(3, 6):
+        learn(vault, loss(number))
+    folder = vault.root / "skills" / name
+    text = "".join(path.read_text() for path in folder.rglob("*.md"))
+    assert "Stands for 6 skills" in text
+    assert "(6 of 6)" in text
+    assert "All together: 6 of 6 outcomes" in text
+    message = person.git("log", "-1", "--format=%B")
+    assert "Before it stood for 5." in message
+    assert message.count(f"\n  {name}\n") == 1
+    assert vault.run(now=NOW).done == []
+
+
 def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: Person) -> None:
     name = three(vault)
     place = vault.root / "skills" / name / "SKILL.md"

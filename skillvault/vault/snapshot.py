@@ -5,6 +5,7 @@ value; its record is left out and the rest goes on.
 """
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TypeVar
@@ -75,7 +76,13 @@ class Snapshot:
 
     def below(self, folder: str) -> list[str]:
         """Every path below a folder, sorted."""
-        return sorted(path for path in self.contents if path.startswith(f"{folder}/"))
+        paths = self._sorted_paths
+        start = bisect_left(paths, f"{folder}/")
+        return paths[start : bisect_left(paths, f"{folder}0", start)]  # "0" comes after "/"
+
+    @cached_property
+    def _sorted_paths(self) -> list[str]:
+        return sorted(self.contents)
 
     # ── records ──────────────────────────────────────────────────────────────────────
 

@@ -121,13 +121,13 @@ class Store:
             if before is None:
                 raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
             files[rewrite.path] = codec.with_body(before, rewrite.body)
-        for move in change.moves:
-            for path, data in base.bytes_of(base.below(move.source)).items():
-                target = _moved(move, path)
-                if target in base.contents:
-                    raise EditedError(f"{target}: stands there already; rename one of the two")
-                files[target] = files.get(path) or data
-                files[path] = None
+        origins = _origins(change, base)
+        moved = base.bytes_of(origins.values())
+        for target, path in origins.items():
+            if target in base.contents:
+                raise EditedError(f"{target}: stands there already; rename one of the two")
+            files[target] = files.get(path) or moved[path]
+            files[path] = None
         return files
 
     def lay(self, change: Change, base: Snapshot) -> Snapshot:

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 from skillvault.change import Change, Edit, Move
 from skillvault.errors import UsageError
+from skillvault.learning.expire import EXPIRES
 from skillvault.policy import Policy
 from skillvault.records import Ref, Skill, stamp
 
 _STATUS = ("metadata", "status")
-_EXPIRES = ("metadata", "expires")
 
 
 def approve(skill: Skill, shelf: str) -> Change:
@@ -49,7 +49,7 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
     days = policy.days(skill.kind)
     if skill.expires and days:
         path = f"{shelf}/{skill.name}/SKILL.md"
-        edits.append(Edit(path, _EXPIRES, stamp(now + timedelta(days=days))))
+        edits.append(Edit(path, EXPIRES, stamp(now + timedelta(days=days))))
     return _moved("restore", skill, shelf, "skills", tuple(edits))
 
 

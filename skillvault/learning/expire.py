@@ -13,7 +13,7 @@ from skillvault.policy import Policy
 from skillvault.records import Commit, Outcome, Ref, Skill, stamp
 
 STEP = "expire"
-_EXPIRES = ("metadata", "expires")
+EXPIRES = ("metadata", "expires")
 
 
 class Lifetime(Struct, frozen=True):
@@ -89,7 +89,7 @@ def change(expiry: Expiry, now: datetime) -> Change:
         step=STEP,
         subject=f"renew {expiry.name}",
         reason=f"{ended} {expiry.renewed}; it lives until {ends[:10]} now.",
-        edits=(Edit(path, _EXPIRES, ends),),
+        edits=(Edit(path, EXPIRES, ends),),
         targets=(target,),
     )
 

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from skillvault.brief import Draft
-from skillvault.change import Change
+from skillvault.change import Change, Edit, Move
+from skillvault.learning.expire import EXPIRES
 from skillvault.learning.naming import free_name, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import Policy
@@ -52,22 +53,25 @@ class Due(Struct, frozen=True):
 
 
 class Reinforcement(Struct, frozen=True):
-    """Repeated failures that support a warning there is."""
+    """Repeated failures that support a warning there is; `expired` one comes back."""
 
     skill: str
     evaluations: tuple[Evaluation, ...]
+    expired: Skill | None = None
 
 
 class Material(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault.
 
-    `names` are those of all skills, `live` those outside the archive.
+    `names` are those of all skills, `live` those outside the archive, `expired` those that went
+    there when their time was over.
     """
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
     links: Mapping[str, Link]
     live: frozenset[str]
+    expired: Mapping[str, Skill]
     names: frozenset[str]
     rejections: Rejections
 
@@ -221,19 +225,23 @@ def _repeat(
     material: Material,
     rejected: list[Rejection],
 ) -> list[Reinforcement]:
-    """The repeats that are not linked yet, for the first of a line that lives.
+    """The repeats that are not linked yet, for the first of a line that lives or only expired.
 
     Links that a person removed are not remade.
     """
-    living = next((name for name in line if name in material.live), None)
+    there = (name for known in (material.live, material.expired) for name in line if name in known)
+    target = next(there, None)
     kept: list[Evaluation] = []
-    for evaluation in fresh if living else ():
+    for evaluation in fresh if target else ():
         refused = [r for name in line if (r := _unlinked(evaluation, name, material))]
         if refused:
             rejected += refused
         else:
             kept.append(evaluation)
-    return [Reinforcement(living, tuple(kept))] if living and kept else []
+    if target is None or not kept:
+        return []
+    back = None if target in material.live else material.expired[target]
+    return [Reinforcement(target, tuple(kept), back)]
 
 
 def _unlinked(evaluation: Evaluation, name: str, material: Material) -> Rejection | None:
@@ -286,19 +294,28 @@ def skill_change(
     )
 
 
-def reinforce_change(reinforcement: Reinforcement, now: datetime) -> Change:
-    """The commit that links repeated failures to the warning they repeat."""
-    target = Ref("skill", reinforcement.skill)
+def reinforce_change(reinforcement: Reinforcement, now: datetime, policy: Policy) -> Change:
+    """The commit that links repeated failures to the warning they repeat.
+
+    One that had expired comes back, and its time to live begins anew.
+    """
+    name, back = reinforcement.skill, reinforcement.expired
+    target = Ref("skill", name)
     sources = [Ref("evaluation", e.id) for e in reinforcement.evaluations]
     links = tuple(link_of("reinforced", source, target, now) for source in sources)
     count = len(links)
+    happened = f"happened {count} more time{'s' if count > 1 else ''}"
+    expires = stamp(now + timedelta(days=policy.days(back.kind) or 0)) if back else None
+    shelf = "skills" if back and back.trust == "local" else "proposed"
     return Change(
         step=STEP,
-        subject=f"reinforce {reinforcement.skill}",
-        reason=f"The failure it warns of happened {count} more time{'s' if count > 1 else ''}.",
+        subject=f"{'restore' if back else 'reinforce'} {name}",
+        reason=f"The failure it warns of {happened}{' after its time was over' if back else ''}.",
         writes=links,
+        edits=(Edit(f"archive/{name}/SKILL.md", EXPIRES, expires),) if expires else (),
+        moves=(Move(f"archive/{name}", f"{shelf}/{name}"),) if back else (),
         sources=tuple(sources),
-        targets=tuple(Ref("link", link.id) for link in links),
+        targets=tuple(Ref("link", link.id) for link in links) + ((target,) if back else ()),
     )
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from skillvault.brief import Comparison, Draft, Period
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
-from skillvault.learning.expire import lifetime
+from skillvault.learning.expire import EXPIRES, lifetime
 from skillvault.learning.generate import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
@@ -22,7 +22,6 @@ from skillvault.policy import GeneratePolicy, Policy
 from skillvault.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
 from skillvault.text import count_of, listed, percent, shorten, slug
 
-_EXPIRES = ("metadata", "expires")
 _TAGGED = 3  # actions that become tags
 
 
@@ -164,7 +163,7 @@ def next_change(
         edits.append(Edit(path, ("description",), said))
     life, ends = lifetime(skill, policy), now + timedelta(days=policy.generate.strategy_days)
     if life and life.ends < ends:
-        edits.append(Edit(path, _EXPIRES, stamp(ends)))
+        edits.append(Edit(path, EXPIRES, stamp(ends)))
     archived = path.startswith("archive/")
     back = Move(f"archive/{material.name}", f"skills/{material.name}")
     return _generated(

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterator
 from skillvault.brief import Episode
 from skillvault.change import Change
 from skillvault.learning import evaluate, generate
-from skillvault.run import Run
+from skillvault.learning.expire import STEP as EXPIRE
+from skillvault.records import Ref, Skill
+from skillvault.run import WRITERS, Run
 from skillvault.steps import strategy
 
 
@@ -22,7 +24,7 @@ def step(run: Run) -> Iterator[Change]:
             yield change
     # A second look: what the new skills repeat is known only now.
     for repeat in generate.plan(material(run), run.policy).reinforcements:
-        yield generate.reinforce_change(repeat, run.now)
+        yield generate.reinforce_change(repeat, run.now, run.policy)
     yield from strategy.due(run)
 
 
@@ -34,9 +36,18 @@ def material(run: Run) -> generate.Material:
         evaluations=view.evaluations,
         links=view.links,
         live=frozenset(view.skills) | frozenset(view.proposed),
+        expired=dict(_expired(run)),
         names=view.names,
         rejections=run.rejections(),
     )
+
+
+def _expired(run: Run) -> Iterator[tuple[str, Skill]]:
+    """The skills whose end was that of their time; what a person retired stays out."""
+    for name, skill in run.snapshot.archived.items():
+        commits = run.commits_on(Ref("skill", name), {*WRITERS, EXPIRE})
+        if skill.status != "retired" and commits and commits[-1].step == EXPIRE:
+            yield name, skill
 
 
 def supported(due: generate.Due) -> bool:

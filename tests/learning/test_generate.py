@@ -33,6 +33,7 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> generate.Material:
         "evaluations": {o.id: evaluation(o) for o in outcomes},
         "links": {},
         "live": frozenset(),
+        "expired": {},
         "names": frozenset(),
         "rejections": Rejections([], ()),
     }

@@ -52,3 +52,24 @@ def test_a_skill_a_person_is_editing_waits(vault: Vault, person: Person) -> None
     assert report.done == []
     assert [waiting.path for waiting in report.waiting] == [path]
     assert (vault.root / path).read_text() == mine
+
+
+def test_the_failure_that_an_expired_warning_tells_of_brings_it_back(vault: Vault) -> None:
+    name = learned(vault)
+    vault.run(now=LATER)
+    vault.record([("b.json", as_file(raw(7)))], now=LATER)
+    report = vault.run(now=LATER)
+    assert f"restore {name}" in [done.change.subject for done in report.done]
+    skill, path = vault.skill(name)
+    assert path == f"skills/{name}/SKILL.md"
+    assert skill.expires == "2027-03-21T12:00:00Z"
+    assert vault.run(now=LATER).done == []
+    assert vault.check().problems == []
+
+
+def test_a_retired_warning_stays_away_when_its_failure_returns(vault: Vault) -> None:
+    name = learned(vault)
+    vault.retire(name, now=NOW)
+    vault.record([("b.json", as_file(raw(7)))], now=LATER)
+    vault.run(now=LATER)
+    assert vault.skill(name)[1] == f"archive/{name}/SKILL.md"

@@ -16,10 +16,12 @@ from msgspec import Struct
 
 from skillvault import exchange, questions, steps
 from skillvault.change import Change
+from skillvault.doctor import Row, examined
 from skillvault.errors import BadInputError, PausedError, SkillvaultError, UsageError
 from skillvault.judge import Judge
 from skillvault.judge.offline import OfflineJudge
 from skillvault.learning import account, curate, promote
+from skillvault.policy import Policy
 from skillvault.questions import Status
 from skillvault.records import (
     IMPORTANCES,
@@ -34,7 +36,8 @@ from skillvault.records import (
 )
 from skillvault.run import Done, Report, Run, Tracker
 from skillvault.vault import checked, layout, provenance, setup
-from skillvault.vault.inbox import WRITING, Inbox, Received, Refused
+from skillvault.vault.disk import guarded
+from skillvault.vault.inbox import WRITING, Held, Inbox, Received, Refused, shown
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
 
@@ -61,6 +64,13 @@ class ListedFact(Struct, frozen=True):
     kind: str
     text: str
     path: str
+
+
+class Returned(Struct, frozen=True):
+    """A file that went from quarantine/ back into the inbox, and its name there."""
+
+    name: str
+    to: str
 
 
 class Checked(Struct, frozen=True):
@@ -104,12 +114,18 @@ class Vault:
         head = vault.store.head()
         if layout.MARK not in head.contents:
             change = setup.founding(root, branch, domains)
-            vault.store.apply(change, head, now=now or _clock(), branch=branch, first=True)
+            policy = msgspec.structs.replace(Policy(), branch=branch)
+            vault.store.apply([change], head, now=now or _clock(), policy=policy, first=True)
             made.did.append(f"the first commit ({change.subject})")
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
         equipped = setup.equip(root, git, post_merge=post_merge)
         return vault, setup.Made(made.did + equipped.did, made.left + equipped.left)
+
+    @staticmethod
+    def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
+        """What keeps the vault at or above `path` from working, also where it cannot be opened."""
+        return examined(Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
@@ -123,18 +139,23 @@ class Vault:
         track: Tracker | None = None,
         patience: float | None = None,
         consolidate: bool = True,
+        between: Callable[[], None] | None = None,
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.run`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
-        whether facts that recur become skills.
+        whether facts that recur become skills. `between` is called where nothing is half
+        done; it may raise.
         """
-        state = Run(
-            self.store, judge=self.judge, now=now or _clock(), dry=dry, on_done=on_done, track=track
-        )
-        state.consolidates = consolidate
+        with guarded():
+            state = self._state(dry=dry, now=now or _clock(), on_done=on_done, track=track)
+            state.consolidates = consolidate
+            state.between = between
+            return self._done(state, wanted, patience)
+
+    def _done(self, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
         if "record" in (wanted or steps.STEPS):
-            if dry:
+            if state.dry:
                 state.arrived = self.inbox.changed()
             else:
                 self.inbox.requeue_changed()
@@ -144,9 +165,15 @@ class Vault:
             state.leave(self.inbox.folders(), "a folder; the inbox is flat, move its files up")
         report = steps.run(state, wanted)
         if report.waiting:
-            state.snapshot = self.store.head()  # what waits may have met another run
-        report.reasons = questions.reasons(state)
+            state.renew()  # what waits may have met another run
+        report.reasons = partial(questions.reasons, state)
         return report
+
+    def _state(self, *, dry: bool = False, **given: Any) -> Run:
+        """A run on the vault as it is, once what a killed one left half-made is undone."""
+        if not dry:
+            self.store.settle()
+        return Run(self.store, judge=self.judge, dry=dry, **given)
 
     def record(
         self,
@@ -160,16 +187,15 @@ class Vault:
         now = now or _clock()
         if dry:
             arrived = [Received(name, data) for name, data in files]
-            state = Run(self.store, judge=self.judge, now=now, dry=True, arrived=arrived)
-            return steps.run(state, ["record"])
-        names = list(self.inbox.put(files))
-        state = Run(self.store, judge=self.judge, now=now, names=names, track=track)
-        try:
-            return steps.run(state, ["record"])
-        except PausedError as error:
-            raise PausedError(
-                f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
-            ) from None
+            return steps.run(self._state(now=now, dry=True, arrived=arrived), ["record"])
+        with guarded():
+            names = list(self.inbox.put(files))
+            try:
+                return steps.run(self._state(now=now, names=names, track=track), ["record"])
+            except PausedError as error:
+                raise PausedError(
+                    f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
+                ) from None
 
     def import_files(
         self,
@@ -188,6 +214,52 @@ class Vault:
         report = self.record(files, now=now, dry=dry, track=track) if files else Report()
         report.quarantined = refused + report.quarantined
         return report
+
+    # ── quarantine ───────────────────────────────────────────────────────────────────
+
+    def quarantined(self) -> list[Held]:
+        """What lies in quarantine/, each with its reason."""
+        return self.inbox.held()
+
+    def retry(self, names: Sequence[str] | None = None) -> list[Returned]:
+        """Put quarantined files back into the inbox, as trusted as they came; without names all.
+
+        UsageError, before any is moved, for a name that is not there or cannot go back.
+        """
+        ready = self._lying(names)
+        for name in ready if names is not None else ():
+            if obstacle := self.inbox.obstacle(name):
+                raise UsageError(f"{name}: {obstacle}")
+        back = ((n, self.inbox.put_back(n)) for n in ready if self.inbox.obstacle(n) is None)
+        return [Returned(shown(name), shown(to)) for name, to in back if to is not None]
+
+    def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
+        """Remove quarantined files and their reasons for good; without names all but folders.
+
+        UsageError, before any is removed, for a name that is not there or is a folder's.
+        """
+        place = self.root / layout.QUARANTINE
+        found = self._lying(names)
+        folders = [n for n in found if (place / n).is_dir() and not (place / n).is_symlink()]
+        if folders and names is not None:
+            raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
+        going = [name for name in found if name not in folders]
+        for name in going if not dry else ():
+            self.inbox.remove(name)
+        return [shown(name) for name in going]
+
+    def _lying(self, names: Sequence[str] | None) -> list[str]:
+        """These names, each once, where all of them stand in quarantine/ itself."""
+        if (self.root / layout.QUARANTINE).is_symlink():
+            raise UsageError("quarantine/ is a symbolic link; what it leads to is yours to tidy")
+        known = self.inbox.quarantined()
+        for name in names or ():
+            if name not in known:
+                raise UsageError(
+                    f"{name}: nothing of this name lies in quarantine/; "
+                    "see `skillvault quarantine list`"
+                )
+        return known if names is None else list(dict.fromkeys(names))
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -411,10 +483,12 @@ class Vault:
     def _decide(self, change: Change, head: Snapshot, now: datetime, *, dry: bool) -> Report:
         """Make one change that a person asked for."""
         if dry:
-            self.store.lay(change, head)
+            laid, _ = self.store.lay(change, head)
+            self.store.check_free(laid, head)
             return Report(done=[Done(change, None)])
-        after = self.store.apply(change, head, now=now, branch=head.policy.branch)
-        return Report(done=[Done(change, after.commit)])
+        with guarded():
+            (commit,), _ = self.store.apply([change], head, now=now, policy=head.policy)
+        return Report(done=[Done(change, commit)])
 
 
 def _foreign(

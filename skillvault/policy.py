@@ -17,6 +17,9 @@ from skillvault.errors import BadInputError
 from skillvault.intake import stored
 from skillvault.text import is_slug
 
+# What git takes for a branch's name, and what no command could take for anything else.
+_BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
+
 
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are taken in."""
@@ -153,8 +156,15 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     format: Annotated[Literal[1], Meta(description="The version of the vault's file format.")] = 1
     branch: Annotated[
-        str, Meta(min_length=1, description="The branch that learns; on another one all waits.")
+        str,
+        Meta(pattern=_BRANCH, description="The branch that learns; on another one all waits."),
     ] = "main"
+    durability: Annotated[
+        Literal["full", "normal"],
+        Meta(
+            description="full: a commit lasts through a loss of power; normal: the system's pace."
+        ),
+    ] = "full"
     domains: Annotated[
         tuple[str, ...], Meta(description="The domains this vault is known to be about.")
     ] = ()

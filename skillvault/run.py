@@ -3,7 +3,8 @@
 Floor 3, beside `steps`, which say what is due; here it is committed, laid or left waiting.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, get_args
@@ -26,6 +27,9 @@ from skillvault.vault.store import Store
 # The steps that write the text of skills.
 WRITERS = frozenset({"promote", "generate", "merge"})
 
+_GROUP = 100  # so many changes are published at once at most
+_SECONDS = 0.2  # a change waits so long for others, while its step goes on
+
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
@@ -44,14 +48,14 @@ class Done(Struct, frozen=True):
 
 
 class Report(Struct):
-    """What a run did; `reasons` say for `skill` and `fact` why it made none."""
+    """What a run did; `reasons()` says for `skill` and `fact` why it made none."""
 
     done: list[Done] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
     quarantined: list[Refused] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
 
 
 class Run:
@@ -77,12 +81,16 @@ class Run:
         self.arrived = arrived
         self.consolidates = True  # whether facts may become skills in this run
         self.inbox = Inbox(store.root)
-        self.snapshot = store.head()
-        self.policy: Policy = self.snapshot.policy
+        # The vault as it is committed, and as the changes leave it that are not yet.
+        self._head = self._view = store.head()
+        self._pending: list[tuple[Change, Snapshot]] = []
+        self._since = 0.0
+        self.policy: Policy = self._head.policy
         self.report = Report()
         self.track: Tracker = track or (lambda items, _what: items)
         self._on_done = on_done
-        self._history = store.history(self.snapshot.commit)
+        self.between: Callable[[], None] | None = None  # called where nothing is half done
+        self._history = store.history(self._head.commit)
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     def rejections(self) -> Rejections:
@@ -152,32 +160,88 @@ class Run:
         if not self.dry:
             self.inbox.done([name])
 
+    @property
+    def snapshot(self) -> Snapshot:
+        """The vault as it stands now, every change so far committed."""
+        self.flush()
+        return self._view
+
+    def renew(self) -> None:
+        """Look at the vault again: another run may have met it."""
+        self._head = self._view = self.store.head()
+
     def perform(self, change: Change) -> None:
-        """Commit one change, or lay it on the snapshot in a dry run; one that is held waits."""
-        before = self.snapshot
+        """Commit one change, with others if they come quickly; lay it in a dry run.
+
+        One that is held by a person waits.
+        """
+        before = self._view
         try:
+            laid, after = self.store.lay(change, before)
             if self.dry:
-                self.snapshot = self.store.lay(change, self.snapshot)
-            else:
-                self.snapshot = self.store.apply(
-                    change, self.snapshot, now=self.now, branch=self.policy.branch
-                )
-                self.inbox.done(change.takes)
+                self.store.check_free(laid, before)
         except EditedError as error:
-            path, _, reason = str(error).partition(": ")
-            self.report.waiting.append(Waiting(path, reason))
+            self._held(error)
             return
-        self._remember(change, before)
-        done = Done(change, None if self.dry else self.snapshot.commit)
+        self._view = after
+        if self.dry:
+            self._finish(change, before, after, None)
+            return
+        self._since = self._since if self._pending else time.monotonic()
+        self._pending.append((change, before))
+        if len(self._pending) >= _GROUP or time.monotonic() - self._since >= _SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Publish what is pending: all at once, or where a person holds a path one by one."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        last, self._view = self._view, self._head
+        try:
+            self._publish(pending, last)
+        except EditedError as error:
+            if len(pending) == 1:
+                self._held(error)
+            else:
+                self._singly([change for change, _ in pending])
+        self._view = self._head
+        if self.between:
+            self.between()
+
+    def _singly(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            try:
+                _, after = self.store.lay(change, self._head)
+                self._publish([(change, self._head)], after)
+            except EditedError as error:
+                self._held(error)
+
+    def _publish(self, pending: Sequence[tuple[Change, Snapshot]], last: Snapshot) -> None:
+        """Commit changes that were laid on the head, `last` being the vault after them."""
+        changes = [change for change, _ in pending]
+        commits, head = self.store.apply(changes, self._head, now=self.now, policy=self.policy)
+        self._head = head
+        self.inbox.done(name for change in changes for name in change.takes)
+        views = [*(before for _, before in pending[1:]), last]
+        for (change, before), after, commit in zip(pending, views, commits, strict=True):
+            self._finish(change, before, after, commit)
+
+    def _held(self, error: EditedError) -> None:
+        path, _, reason = str(error).partition(": ")
+        self.report.waiting.append(Waiting(path, reason))
+
+    def _finish(
+        self, change: Change, before: Snapshot, after: Snapshot, commit: str | None
+    ) -> None:
+        """Report a change that is made, and keep the bodies that it wrote: a dry run has no git."""
+        for ref in change.targets if change.step in WRITERS else ():
+            if ref.kind == "skill" and (skill := after.any_skill(ref.id)):
+                self._written.setdefault(ref.id, []).append((before.any_skill(ref.id), skill))
+        done = Done(change, commit)
         self.report.done.append(done)
         if self._on_done:
             self._on_done(done)
-
-    def _remember(self, change: Change, before: Snapshot) -> None:
-        """Keep the bodies that this run wrote: git has none of a dry run's."""
-        for ref in change.targets if change.step in WRITERS else ():
-            if ref.kind == "skill" and (after := self.snapshot.any_skill(ref.id)):
-                self._written.setdefault(ref.id, []).append((before.any_skill(ref.id), after))
 
     def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""

@@ -14,11 +14,13 @@ WORDS = {
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 HOMES = {
     "git": {"vault/launch"},
+    "pygit2": {"vault/objects"},
+    "ctypes": {"vault/disk"},
     "yaml": {"vault/strict_yaml"},
     "frontmatter": {"vault/codec"},
     "detect_secrets": {"vault/redact"},
     "defusedxml": {"exchange/junit"},
-    "fcntl": {"vault/lock"},
+    "fcntl": {"vault/lock", "vault/held"},
     "click": {"cli"},
     "rich": {"cli"},
     "watchdog": {"daemon"},
@@ -61,7 +63,7 @@ def _allowed(module: str) -> set[str]:
         return WORDS
     if room in {"learning", "vault", "judge", "exchange"}:
         return WORDS | {room}
-    if room in {"steps", "run", "questions"}:
+    if room in {"steps", "run", "questions", "doctor"}:
         return everything - DOORS
     return everything
 

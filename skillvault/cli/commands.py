@@ -8,7 +8,9 @@ import click
 
 from skillvault import __version__, exchange, steps
 from skillvault.api import Vault
+from skillvault.cli.doctor import doctor
 from skillvault.cli.facts import fact
+from skillvault.cli.quarantine import quarantine
 from skillvault.cli.reading import check, impact, log, status, why, why_not
 from skillvault.cli.report import print_done, print_intake, print_refused, print_run, run_shape
 from skillvault.cli.shared import (
@@ -159,5 +161,5 @@ def _example() -> Path:
     return layout.resource("vault_template") / "examples" / "outcome.yaml"
 
 
-for command in (status, log, why, impact, why_not, check, fact, skill, watch):
+for command in (status, log, why, impact, why_not, check, doctor, fact, skill, quarantine, watch):
     cli.add_command(command)

@@ -76,11 +76,12 @@ def print_run(report: Report) -> None:
             if isinstance(record, Skill) and record.status == "proposed":
                 say(f"proposed: {record.name}; let it in with `skillvault skill approve`")
     _print_rejected(report)
-    for kind, reasons in report.reasons.items():
+    found = report.reasons()
+    for kind, reasons in found.items():
         say(f"no new {kind}:")
         for reason in reasons:
             say(f"  {reason}")
-    if report.reasons:
+    if found:
         say("  (`skillvault why-not ID` for one outcome)")
 
 

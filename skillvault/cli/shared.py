@@ -57,9 +57,14 @@ def dry_option(function: _F) -> _F:
 
 
 def opened(vault_path: Path | None) -> Vault:
-    """The vault that is meant: the command's `--vault`, the group's, the environment's."""
+    """The vault that is meant."""
+    return Vault.open(meant(vault_path))
+
+
+def meant(vault_path: Path | None) -> Path:
+    """Where to look for the vault: the command's `--vault`, the group's, the environment's."""
     before: Path | None = click.get_current_context().find_root().params.get("vault_path")
-    return Vault.open(vault_path or before or Path())
+    return vault_path or before or Path()
 
 
 def _time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:

@@ -74,7 +74,7 @@ def _teller() -> Callable[[Report], None]:
                 report,
                 waiting=[one for one in report.waiting if one not in before.waiting],
                 rejected=[one for one in report.rejected if one not in before.rejected],
-                reasons=Report().reasons,
+                reasons=dict,
             )
         before = report
         print_run(news)

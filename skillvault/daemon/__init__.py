@@ -79,10 +79,14 @@ class Watch:
         self._every = 1
 
     def run(self) -> None:
-        """Look, run what is due, sleep, until `stopping` says so."""
+        """Look, run what is due, sleep, until `stopping` says so.
+
+        VaultBusyError where another daemon does so already.
+        """
         try:
-            while True:
-                self._turn()
+            with self._vault.store.watched():
+                while True:
+                    self._turn()
         except _StoppedError:
             self._say("stopped")
         finally:
@@ -148,7 +152,8 @@ class Watch:
         store, inbox = self._vault.store, self._vault.inbox
         day, before = _today(), store.git.head()
         report = self._vault.run(
-            on_done=self._done,
+            on_done=self._on_done,
+            between=self._stop_if_asked,
             track=self._tracked,
             patience=self._pace.soon,
             consolidate=(self._cycles + 1) % self._every == 0,
@@ -174,10 +179,6 @@ class Watch:
         last = report.done[-1].commit
         count = self._vault.store.git.text("rev-list", "--count", f"{before}..{last}")
         return last if int(count) == len(report.done) else None
-
-    def _done(self, done: Done) -> None:
-        self._on_done(done)
-        self._stop_if_asked()
 
     def _tracked(self, items: Sequence[Any], what: str) -> Iterable[Any]:
         for item in self._track(items, what):

@@ -7,7 +7,9 @@ launches git. What a repository's own config could run is switched off in each c
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,8 +17,10 @@ from msgspec import Struct
 from skillvault.change import SOURCE, STEP, TARGET
 from skillvault.errors import GitError, NotAVaultError, PausedError, VaultBusyError
 from skillvault.records import Commit, stamp
-from skillvault.vault import trees
-from skillvault.vault.launch import as_environment, filters_off, launched, said, signers
+from skillvault.vault import launch
+from skillvault.vault.launch import as_environment, launched, said
+from skillvault.vault.objects import Objects
+from skillvault.vault.trees import Entry
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
@@ -32,18 +36,24 @@ _NOBODY = (
     "git does not know who you are; run `git config --global user.name NAME` and "
     "`git config --global user.email ADDRESS`"
 )
-_SIGNING_WAIT = 60.0  # seconds that a person has to unlock a key
+_SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
 _INDEX_WAIT = 5.0  # seconds that a person's own git may hold the index
 _CHUNK = 1000  # paths on one command line
+
+_SYNCED = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
 
 ABSENT = "0" * 40
 
 
-class Entry(Struct, frozen=True):
-    """A file in a tree or an index: its mode and blob id."""
+class Settings(Struct, frozen=True):
+    """What a person's config says of making commits; read once for each group of them.
 
-    mode: str
-    blob: str
+    `signing` and `staging` are the settings to make them with, as git's environment.
+    """
+
+    signs: bool
+    signing: Mapping[str, str]
+    staging: Mapping[str, str]
 
 
 class Git:
@@ -56,6 +66,24 @@ class Git:
         self.root = root
         self._index = {"GIT_INDEX_FILE": index} if index else {}
         self._dirs: tuple[Path, Path] | None = None
+        self._lock: int | None = None
+
+    @contextmanager
+    def fenced(self, lock: int) -> Iterator[None]:
+        """Let what moves the index and the branch hold this lock's descriptor too.
+
+        Were this process killed, no other one could take the lock before they have ended.
+        """
+        self._lock = lock
+        try:
+            yield
+        finally:
+            self._lock = None
+
+    @cached_property
+    def objects(self) -> Objects:
+        """The repository's object database."""
+        return Objects(self.dirs()[1] / "objects")
 
     def run(
         self,
@@ -64,13 +92,16 @@ class Git:
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         patience: float | None = None,
+        fenced: bool = False,
     ) -> bytes:
         """Standard output of one git call; GitError with git's own words otherwise.
 
-        After `patience` seconds it is killed and TimeoutError raised.
+        After `patience` seconds it is killed and TimeoutError raised. `fenced`: it holds the
+        writer's lock as long as it lives.
         """
         settings = {**self._index, **(env or {})}
-        code, out, err = launched(self.root, args, data, settings, patience)
+        lock = self._lock if fenced else None
+        code, out, err = launched(self.root, args, data, settings, patience, lock)
         if code not in ok:
             raise GitError(said(args[0], err))
         return out
@@ -114,6 +145,12 @@ class Git:
         name = self.text("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))
         return name.removeprefix("refs/heads/") or None
 
+    def tip(self, branch: str) -> str | None:
+        """The commit of this branch where HEAD stands on it; None where it does not."""
+        said = self.text("for-each-ref", "--format=%(HEAD)%(objectname)", f"refs/heads/{branch}")
+        found = (line for line in said.splitlines() if line.startswith("*"))
+        return next(found, "").removeprefix("*") or None
+
     def pause_reason(self, branch: str, *, founding: bool = False) -> str | None:
         """Why nothing may be committed now; None when all is normal.
 
@@ -121,20 +158,26 @@ class Git:
         """
         if unfit := self._unfit():
             return unfit
+        if self.tip(branch) is None and (elsewhere := self._elsewhere(branch, founding)):
+            return elsewhere
+        if self.run("ls-files", "--unmerged", "-z"):
+            return "the index has unmerged files; resolve them"
+        return None
+
+    def _elsewhere(self, branch: str, founding: bool) -> str | None:
+        """Where HEAD stands, if not on the branch's commit."""
         current = self.branch()
         if current is None:
             return f"HEAD is detached; run `git switch {branch}`"
         if current != branch:
             return f"on branch {current}, and the vault learns on {branch}; switch back"
-        if self.head() is None and not founding:
-            return "the branch has no commit yet; run `skillvault init`"
-        if self.run("ls-files", "--unmerged", "-z"):
-            return "the index has unmerged files; resolve them"
-        return None
+        return None if founding else "the branch has no commit yet; run `skillvault init`"
 
     def _unfit(self) -> str | None:
         """What lies in the git dir that must be finished or mended first."""
         own, common = self.dirs()
+        if self.text("rev-parse", "--is-bare-repository") == "true":
+            return "the repository is bare; a vault needs a work tree"
         for name, what in _IN_PROGRESS.items():
             if (own / name).exists():
                 return f"{what} is in progress; finish or abort it"
@@ -179,6 +222,10 @@ class Git:
                     found[path] = Entry(mode, blob)
         return found
 
+    def entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, Entry]:
+        """path -> entry of these files of a commit."""
+        return self.objects.entries(self.objects.root(commit) if commit else None, paths)
+
     def staged(self, paths: Sequence[str] | None = None) -> dict[str, Entry]:
         """path -> entry of the index, of these paths only where given."""
         found: dict[str, Entry] = {}
@@ -192,12 +239,8 @@ class Git:
         return found
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """blob id -> bytes, all in one call."""
-        wanted = list(dict.fromkeys(ids))
-        found = self.files_at(wanted)
-        if missing := [blob for blob in wanted if blob not in found]:
-            raise GitError(f"object {missing[0]} cannot be read; run `git fsck`")
-        return found
+        """blob id -> bytes."""
+        return self.objects.blobs(ids)
 
     def files_at(self, places: Sequence[str]) -> dict[str, bytes]:
         """`<commit>:<path>` or blob id -> bytes, for those that exist, all in one call."""
@@ -217,11 +260,16 @@ class Git:
             at += size + 1
         return found
 
+    def passed(self, branch: str) -> set[str]:
+        """The commits that a branch stood at, as far back as its reflog tells."""
+        out = self.run("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
+        return set(out.decode().split())
+
     def is_ancestor(self, older: str, newer: str) -> bool:
         """True where `newer` holds all the history of `older`."""
         return self.text("merge-base", older, newer, ok=(0, 1, 128)) == older
 
-    def commits(self, head: str, *, since: str | None = None) -> Iterator[Commit]:
+    def log(self, head: str, *, since: str | None = None) -> Iterator[Commit]:
         """The program's commits up to `head`, newest first; those after `since` alone."""
         trailer = "%(trailers:key={},valueonly,separator=%x1f)"
         form = "%H%x00%cI%x00%s%x00" + "%x00".join(
@@ -255,62 +303,38 @@ class Git:
 
     # ── writing ──────────────────────────────────────────────────────────────────────
 
-    def store_blobs(self, contents: Sequence[bytes], folder: Path) -> list[str]:
-        """Blob ids of these contents, written without filters; `folder` takes the drafts."""
-        names = []
-        for number, content in enumerate(contents):
-            draft = folder / f"blob-{number}"
-            draft.write_bytes(content)
-            names.append(str(draft))
-        out = self.run(
-            "hash-object",
-            "-w",
-            "--no-filters",
-            "--stdin-paths",
-            data="\n".join([*names, ""]).encode(),
-        )
-        return out.decode().split()
+    def settings(self) -> Settings:
+        """What the config says of making commits."""
+        said = launch.Config(self.run("config", "--show-scope", "-z", "--list"))
+        signing = {"user.useConfigOnly": "true", **(said.signers() if said.signs else {})}
+        return Settings(said.signs, as_environment(signing), as_environment(said.without_filters()))
 
-    def write_tree(self, base: str | None, entries: Mapping[str, Entry | None]) -> str:
-        """The id of the tree of `base` with these entries set or (None) removed.
+    def commits(
+        self, made: Sequence[tuple[str, str]], parent: str | None, at: datetime, settings: Settings
+    ) -> list[str]:
+        """The commit objects of (tree, message) one after the other, on `parent`.
 
-        Only the folders on the paths are read and written, whatever the vault's size.
+        In the person's name, and signed where their git signs. PausedError where git does not
+        know that name, or the signing fails or does not end.
         """
-        levels = trees.levels(entries)
-        found = self._folders(base, [folder for level in levels for folder in level])
-        trees.put(found, {p: trees.Node(e.mode, e.blob) if e else None for p, e in entries.items()})
-        for level in levels:
-            kept = [folder for folder in level if found[folder] or not folder]
-            out = self.run("mktree", "-z", "--batch", data=trees.listed([found[f] for f in kept]))
-            ids = dict(zip(kept, out.decode().split(), strict=True))
-            trees.hang(found, level, ids)
-        return ids[""]
+        found: list[str] = []
+        lines = b""
+        for tree, message in made:
+            if lines:
+                commit = _commit(tree, parent, lines, message)
+                parent = self.objects.write_commit(commit)
+            else:
+                parent = self._commit_tree(tree, parent, message, at, settings)
+                lines = b"" if settings.signs else _names(self.objects.commit(parent))
+            found.append(parent)
+        return found
 
-    def _folders(self, base: str | None, folders: Sequence[str]) -> dict[str, trees.Tree]:
-        """folder -> its entries in a commit; empty where it has no such folder."""
-        if base is None:
-            return {folder: {} for folder in folders}
-        names = "".join(f"{base}:{folder}\n" for folder in folders)
-        out = self.run("cat-file", "--batch", data=names.encode(errors="surrogateescape"))
-        return dict(zip(folders, trees.parsed(out), strict=True))
-
-    def commit_tree(self, tree: str, parent: str | None, message: str, at: datetime) -> str:
-        """A commit object, in the person's name and signed where their git signs.
-
-        PausedError where git does not know that name, or the signing does not end.
-        """
-        signs = self.text("config", "--type=bool", "--get", "commit.gpgSign", ok=(0, 1)) == "true"
-        args = [*(["-p", parent] if parent else []), *(["-S"] if signs else []), "-F", "-"]
-        settings = {"user.useConfigOnly": "true"}
-        if signs:
-            gpg = ("config", "--show-scope", "-z", "--get-regexp", r"^gpg\.")
-            settings |= signers(self.run(*gpg, ok=(0, 1)))
-        env = {
-            "GIT_AUTHOR_DATE": stamp(at),
-            "GIT_COMMITTER_DATE": stamp(at),
-            **as_environment(settings),
-        }
-        text = message.replace("\0", " ").encode()
+    def _commit_tree(
+        self, tree: str, parent: str | None, message: str, at: datetime, settings: Settings
+    ) -> str:
+        args = [*(["-p", parent] if parent else []), *(["-S"] if settings.signs else []), "-F", "-"]
+        env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}
+        text = _message(message)
         try:
             out = self.run("commit-tree", tree, *args, data=text, env=env, patience=_SIGNING_WAIT)
         except TimeoutError:
@@ -319,20 +343,24 @@ class Git:
                 "key, or set commit.gpgSign to false in this vault"
             ) from None
         except GitError as error:
-            if not any(word in str(error) for word in _NO_IDENTITY):
+            if any(word in str(error) for word in _NO_IDENTITY):
+                raise PausedError(f"paused: {_NOBODY}") from None
+            if not settings.signs:
                 raise
-            raise PausedError(f"paused: {_NOBODY}") from None
+            raise PausedError(
+                f"paused: the commit could not be signed ({error}); mend the signing, or set "
+                "commit.gpgSign to false in this vault"
+            ) from None
         return out.decode().strip()
 
-    def stage(self, entries: Mapping[str, Entry | None]) -> None:
+    def stage(self, entries: Mapping[str, Entry | None], settings: Settings) -> None:
         """Set exactly these entries of the person's index; VaultBusyError while it is locked."""
         deadline = time.monotonic() + _INDEX_WAIT
-        filters = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
-        env = as_environment(filters_off(self.run(*filters, ok=(0, 1))))
         info = _index_info(entries)
         while True:
             try:
-                self.run("update-index", "-z", "--index-info", data=info, env=env)
+                args = ("update-index", "-z", "--index-info")
+                self.run(*args, data=info, env=settings.staging, fenced=True)
             except GitError as error:
                 if "index.lock" not in str(error):
                     raise
@@ -344,12 +372,15 @@ class Git:
             else:
                 return
 
-    def swap(self, branch: str, new: str, old: str | None, subject: str) -> bool:
+    def swap(
+        self, branch: str, new: str, old: str | None, subject: str, *, durable: bool = False
+    ) -> bool:
         """Move the branch from `old` to `new`; False when it no longer stands at `old`."""
         ref = f"refs/heads/{branch}"
         try:
             note = f"skillvault: {subject}".replace("\0", " ")
-            self.run("update-ref", "-m", note, ref, new, old or ABSENT)
+            sync = _SYNCED if durable else ()
+            self.run(*sync, "update-ref", "-m", note, ref, new, old or ABSENT, fenced=True)
         except GitError:
             if self.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1)) != (old or ""):
                 return False
@@ -357,9 +388,26 @@ class Git:
         return True
 
 
+def _message(text: str) -> bytes:
+    return text.replace("\0", " ").encode()
+
+
+def _names(commit: bytes) -> bytes:
+    """The lines of a commit object that say who made it, when and in which encoding."""
+    head, _, _ = commit.partition(b"\n\n")
+    lines = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
+    return b"\n".join(lines)
+
+
+def _commit(tree: str, parent: str | None, names: bytes, message: str) -> bytes:
+    """A commit object with these names."""
+    lines = [f"tree {tree}".encode(), *([f"parent {parent}".encode()] if parent else []), names]
+    return b"\n".join([*lines, b"", _message(message)])
+
+
 def _index_info(entries: Mapping[str, Entry | None]) -> bytes:
     lines = (
-        f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {ABSENT}\t{path}\0"
+        f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {ABSENT}\t{path}\0"
         for path, entry in entries.items()
     )
     return "".join(lines).encode(errors="surrogateescape")

@@ -20,6 +20,7 @@ from msgspec import Struct
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Trust, stamp
 from skillvault.vault import layout
+from skillvault.vault.failpoint import reach
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 MAX_OUTCOME = 256 * 1024
@@ -46,6 +47,17 @@ class Refused(Struct, frozen=True):
     code: str
     message: str
     line: int | None = None
+
+
+class Held(Struct, frozen=True, rename={"origin": "from"}):
+    """A file in quarantine/ and why it lies there; without a reason `at` and `from` are null."""
+
+    name: str
+    code: str
+    message: str
+    line: int | None = None
+    at: str | None = None
+    origin: str | None = None
 
 
 class Inbox:
@@ -149,12 +161,14 @@ class Inbox:
         wanted = _plain_name(wanted).lstrip(".") or "outcome"
         draft = folder / f".{os.getpid()}.tmp"
         draft.write_bytes(data)
+        reach("inbox-drafted")
         try:
             for name in _free_names(wanted):
                 try:
                     os.link(draft, folder / name)
                 except FileExistsError:
                     continue
+                reach("inbox-filled")
                 return name
         finally:
             draft.unlink()
@@ -165,6 +179,7 @@ class Inbox:
         for name in names:
             path = self.root / layout.INBOX / name
             if os.path.lexists(path) and _identity(path.lstat()) == self._read.get(name):
+                reach("inbox-done")
                 path.unlink(missing_ok=True)
 
     # ── quarantine ───────────────────────────────────────────────────────────────────
@@ -177,24 +192,28 @@ class Inbox:
         if twin := self._same(name, _digest(source)):
             source.unlink()  # the same bytes lie there already
             return Refused(twin, error.code, error.message, error.line)
-        target = folder / _free_in(folder, _plain_name(name.replace("/", "-")))
-        try:
-            (self.root / layout.INBOX / name).rename(target)
-        except FileNotFoundError:  # another run took it
-            return Refused(target.name, error.code, error.message, error.line)
+        target = folder / _free_in(folder, _plain_name(name.replace("/", "-")), name)
         reason = {
             "code": error.code,
             "message": error.message,
             "line": error.line,
-            "sha256": _digest(target),
+            "sha256": _digest(source),
             "at": stamp(now),
             "from": name,
         }
-        (folder / f"{target.name}{_ERROR}").write_text(
+        # The reason goes first: were we killed in between, the file is refused once more.
+        told = folder / f"{target.name}{_ERROR}"
+        told.write_text(
             json.dumps(reason, indent=2, ensure_ascii=False) + "\n",
             encoding="utf-8",
             errors="backslashreplace",  # a name that is not UTF-8, as a JSON escape
         )
+        reach("quarantine-told")
+        try:
+            source.rename(target)
+        except FileNotFoundError:  # another run took it
+            told.unlink()
+        reach("quarantined")
         return Refused(target.name, error.code, error.message, error.line)
 
     def quarantined(self) -> list[str]:
@@ -220,6 +239,7 @@ class Inbox:
             target = folder / _free_in(folder, Path(origin).name)
             try:
                 path.rename(target)
+                reach("requeued")
                 path.with_name(path.name + _ERROR).unlink()
             except FileNotFoundError:
                 continue  # another run took it
@@ -233,6 +253,57 @@ class Inbox:
             said = _reason(path.with_name(name + _ERROR))
             if said is not None and said.get("sha256") != _digest(path):
                 yield path, str(said.get("from", name))
+
+    def held(self) -> list[Held]:
+        """What lies in quarantine/, by name, each with its reason in words that can be shown."""
+        folder = self.root / layout.QUARANTINE
+        return [_held(name, _reason(folder / (name + _ERROR))) for name in self.quarantined()]
+
+    def obstacle(self, name: str) -> str | None:
+        """Why a quarantined file cannot go back into the inbox; None where it can."""
+        path = self.root / layout.QUARANTINE / name
+        if path.is_symlink() or not path.is_file():
+            return "not a regular file; put the file itself into inbox/"
+        if _IGNORED.search(self._arrival(name)[1]):
+            return "the inbox ignores files of such a name; rename it here"
+        return None
+
+    def put_back(self, name: str) -> str | None:
+        """Move a quarantined file back through its door; its name there, None when it is gone.
+
+        One without a reason may have come from anywhere, so it comes back untrusted.
+        """
+        self.create()
+        door, wanted = self._arrival(name)
+        source = self.root / layout.QUARANTINE / name
+        for free in _free_names(wanted):
+            try:
+                # A link replaces nothing, whatever arrives meanwhile.
+                os.link(source, self.root / layout.INBOX / door / free, follow_symlinks=False)
+            except FileExistsError:
+                continue
+            except FileNotFoundError:
+                return None  # another run took it
+            # The reason goes first: a file without one is seen and asked about, never lost.
+            self.remove(name)
+            return door + free
+        raise UsageError(f"{name}: no free name in the inbox")
+
+    def remove(self, name: str) -> None:
+        """Remove a quarantined file, or link, and its reason for good."""
+        path = self.root / layout.QUARANTINE / name
+        path.with_name(name + _ERROR).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+    def _arrival(self, name: str) -> tuple[str, str]:
+        """(`untrusted/` or nothing, file name) under which a quarantined file came."""
+        said = _reason(self.root / layout.QUARANTINE / (name + _ERROR)) or {}
+        origin = said.get("from")
+        if not isinstance(origin, str):
+            return "untrusted/", _plain_name(name)
+        wanted = _plain_name(Path(origin).name)
+        known = wanted if wanted and not _IGNORED.search(wanted) else _plain_name(name)
+        return "untrusted/" if _untrusted(origin) else "", known
 
     def _same(self, name: str, digest: str | None) -> str | None:
         """The quarantined file that came under this name with these bytes."""
@@ -271,12 +342,19 @@ def _free_names(wanted: str) -> Iterator[str]:
         number += 1
 
 
-def _free_in(folder: Path, wanted: str) -> str:
-    """A name that neither a file nor the reason of one has in this folder."""
+def _free_in(folder: Path, wanted: str, origin: str | None = None) -> str:
+    """A name that neither a file nor the reason of one has in this folder.
+
+    The reason that was left for a file of this `origin`, which never followed, is no reason.
+    """
     return next(
         name
         for name in _free_names(wanted)
-        if not any(os.path.lexists(folder / taken) for taken in (name, name + _ERROR))
+        if not os.path.lexists(folder / name)
+        and (
+            not os.path.lexists(folder / (name + _ERROR))
+            or (origin and (_reason(folder / (name + _ERROR)) or {}).get("from") == origin)
+        )
     )
 
 
@@ -302,9 +380,36 @@ def _digest(path: Path) -> str | None:
         return None
 
 
+def _held(name: str, said: dict[str, object] | None) -> Held:
+    if said is None:
+        return Held(
+            shown(name),
+            "no-reason",
+            "no reason lies beside it, so nobody knows why or from where it came; "
+            "retry it as untrusted, or drop it",
+        )
+    line = said.get("line")
+    return Held(
+        shown(name),
+        shown(said.get("code") or "no-code"),
+        shown(said.get("message") or "its reason says nothing"),
+        line if isinstance(line, int) else None,
+        *(shown(value) if (value := said.get(key)) else None for key in ("at", "from")),
+    )
+
+
+def shown(value: object) -> str:
+    """A foreign text that does nothing to a terminal and fits into JSON."""
+    return "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value)
+    )
+
+
 def _reason(path: Path) -> dict[str, object] | None:
+    if path.is_symlink() or not path.is_file():
+        return None
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) else None

@@ -5,11 +5,14 @@ config could make git run is switched off here.
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import git
+
+from skillvault.errors import GitError
 
 # Location, config injection and executables must not reach us from the environment;
 # GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_CONFIG_GLOBAL are the person's and stay.
@@ -53,6 +56,7 @@ _SIGNERS = {
     "gpg.ssh.program": "ssh-keygen",
     "gpg.ssh.defaultkeycommand": "",
 }
+_TRUE = frozenset({"true", "yes", "on", "1"})
 _FILTER_STEPS = ("clean", "smudge", "process")
 
 
@@ -62,27 +66,42 @@ def launched(
     data: bytes,
     env: Mapping[str, str],
     patience: float | None = None,
+    lock: int | None = None,
 ) -> tuple[int, bytes, bytes]:
     """(exit code, stdout, stderr) of one git call in `root`, with `data` on its stdin.
 
-    After `patience` seconds it is killed and TimeoutError raised.
+    After `patience` seconds it is killed and TimeoutError raised. It inherits the descriptor
+    `lock`.
     """
     ours = {**_ENVIRONMENT, **env}
     unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
     prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
     config = [part for setting in _OFF for part in ("-c", setting)]
+    # Where a person sits at a terminal, it is there that a signing program asks for the key.
+    alone = patience is not None and not os.isatty(0)
     process = git.Git(str(root)).execute(
         [*prefix, "git", *config, *args],
         as_process=True,
         istream=subprocess.PIPE,
         env=ours,
+        start_new_session=alone,
+        **({"pass_fds": (lock,)} if lock is not None else {}),
     )
+    child = process.proc
+    if child is None:
+        raise GitError(f"git {args[0]}: could not be started")
     try:
-        out, err = process.communicate(data, timeout=patience)
+        out, err = child.communicate(data, timeout=patience)
     except subprocess.TimeoutExpired:
-        process.kill()
+        if alone:
+            os.killpg(child.pid, signal.SIGKILL)  # and whatever it waits for
+        child.kill()
+        child.wait()
         raise TimeoutError(f"git {args[0]} did not end") from None
-    return process.returncode, bytes(out), bytes(err)
+    except BaseException:
+        child.wait()  # what it does is done before anybody looks at what it did
+        raise
+    return child.returncode, out, err
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -93,34 +112,43 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def signers(config: bytes) -> dict[str, str]:
-    """Settings for the programs that sign, where the repository's own config names others.
+class Config:
+    """A repository's settings, of the output of `config --show-scope -z --list`."""
 
-    `config` is the output of `config --show-scope -z --get-regexp ^gpg`.
-    """
-    fields = config.decode(errors="replace").split("\0")
-    own: dict[str, str] = {}
-    foreign = False
-    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
-        key, _, value = setting.partition("\n")
-        if key in _SIGNERS and scope in ("local", "worktree"):
-            foreign = True
-        elif key in _SIGNERS:
-            own[key] = value
-    if not foreign:
-        return {}
-    program = own.get("gpg.openpgp.program", own.get("gpg.program", "gpg"))
-    return {**_SIGNERS, **own, "gpg.program": program, "gpg.openpgp.program": program}
+    def __init__(self, said: bytes) -> None:
+        fields = said.decode(errors="surrogateescape").split("\0")
+        # (scope, key, value), in the order in which later ones win; None: the key alone stands.
+        self.found: list[tuple[str, str, str | None]] = []
+        for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+            key, separator, value = setting.partition("\n")
+            self.found.append((scope, key, value if separator else None))
 
+    @property
+    def signs(self) -> bool:
+        """Whether commits are to be signed."""
+        said = [value for _, key, value in self.found if key == "commit.gpgsign"]
+        return bool(said) and (said[-1] is None or said[-1].lower() in _TRUE)
 
-def filters_off(config: bytes) -> dict[str, str]:
-    """Settings without filters: writing an index runs them on files just saved.
+    def signers(self) -> dict[str, str]:
+        """Settings for what signs, where the repository's own config names other programs."""
+        own: dict[str, str] = {}
+        foreign = False
+        for scope, key, value in self.found:
+            if key in _SIGNERS and scope in ("local", "worktree"):
+                foreign = True
+            elif key in _SIGNERS:
+                own[key] = value or ""
+        if not foreign:
+            return {}
+        program = own.get("gpg.openpgp.program", own.get("gpg.program", "gpg"))
+        return {**_SIGNERS, **own, "gpg.program": program, "gpg.openpgp.program": program}
 
-    `config` is the output of `config --name-only -z --get-regexp ^filter`.
-    """
-    drivers = {key.rpartition(".")[0] for key in os.fsdecode(config).split("\0") if key}
-    off = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
-    return off | {f"{driver}.required": "false" for driver in drivers}
+    def without_filters(self) -> dict[str, str]:
+        """Settings without filters: writing an index runs them on files just saved."""
+        keys = {key for _, key, _ in self.found if key.startswith("filter.")}
+        drivers = {key.rpartition(".")[0] for key in keys}
+        off = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
+        return off | {f"{driver}.required": "false" for driver in drivers}
 
 
 def said(command: str, err: bytes) -> str:

@@ -1,6 +1,7 @@
-"""One writer at a time: an flock in the git common dir, freed by the kernel on any death.
+"""Two locks: one writer at a time, one daemon for its life. Freed by the kernel on any death.
 
-What the file says is for messages only; the lock is the truth.
+Each is an flock on a file in the git common dir. What the file says is for messages only; the
+lock is the truth.
 """
 
 import fcntl
@@ -12,26 +13,47 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillvault.errors import VaultBusyError
+from skillvault.vault.failpoint import reach
 
+WRITER, DAEMON = "writer.lock", "daemon.lock"
 WAIT_SECONDS = 10.0
 _PAUSE = 0.05
 
 
 @contextmanager
-def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the vault's writer lock; VaultBusyError names the holder after `wait` seconds."""
-    folder.mkdir(exist_ok=True)
-    descriptor = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
+    """Hold the vault's writer lock and give its descriptor.
+
+    VaultBusyError names the holder after `wait` seconds.
+    """
+    told = "another skillvault is writing here ({}); try again when it is done"
+    with _held(folder / WRITER, wait, told) as descriptor:
+        reach("lock-taken")
+        yield descriptor
+
+
+@contextmanager
+def daemon_lock(folder: Path) -> Iterator[None]:
+    """Be the vault's one daemon; VaultBusyError names the one that is already."""
+    told = "another `skillvault watch` is at work on this vault ({}); stop it first"
+    with _held(folder / DAEMON, 0.0, told):
+        yield
+
+
+@contextmanager
+def _held(path: Path, wait: float, told: str) -> Iterator[int]:
+    path.parent.mkdir(exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        _acquire(descriptor, wait)
+        _acquire(descriptor, wait, told)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
-def _acquire(descriptor: int, wait: float) -> None:
+def _acquire(descriptor: int, wait: float, told: str) -> None:
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -39,10 +61,7 @@ def _acquire(descriptor: int, wait: float) -> None:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 holder = os.pread(descriptor, 200, 0).decode(errors="replace")
-                raise VaultBusyError(
-                    f"another skillvault is writing here ({holder or 'unknown holder'}); "
-                    "try again when it is done"
-                ) from None
+                raise VaultBusyError(told.format(holder or "unknown holder")) from None
             time.sleep(_PAUSE)
         else:
             return

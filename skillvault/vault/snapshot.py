@@ -54,16 +54,22 @@ class Snapshot:
         self._fresh = fresh or {}
         self._cache: Cache = {} if cache is None else cache
 
-    def with_files(self, files: Mapping[str, bytes | None], *, commit: str | None) -> "Snapshot":
-        """The view after a change: path -> new bytes, None for a removed file."""
-        contents, fresh = dict(self.contents), dict(self._fresh)
+    def with_files(self, files: Mapping[str, bytes | None]) -> "Snapshot":
+        """The view after a change that is not committed: path -> new bytes, None: removed."""
+        contents = dict(self.contents)
+        fresh: dict[str, bytes] = {}
         for path, data in files.items():
             if data is None:
                 contents.pop(path, None)
             else:
                 contents[path] = blob_id(data)
                 fresh[contents[path]] = data
-        return Snapshot(contents, self._read, commit=commit, cache=self._cache, fresh=fresh)
+        fresh = {**self._fresh, **fresh}
+        return Snapshot(contents, self._read, commit=self.commit, cache=self._cache, fresh=fresh)
+
+    def at(self, commit: str) -> "Snapshot":
+        """The same view, now that this commit shows it."""
+        return Snapshot(self.contents, self._read, commit=commit, cache=self._cache)
 
     def bytes_of(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""

@@ -213,3 +213,34 @@ def test_why_not_of_a_fact(vault: Vault) -> None:
     found = ask(vault, "why-not", fact.id)
     assert found["fact"] == fact.id
     assert [step["step"] for step in found["steps"]] == ["memory", "promote"]
+
+
+def test_quarantine_list(vault: Vault) -> None:
+    (vault.root / "inbox" / "untrusted" / "bad.json").write_bytes(as_file(raw(domain=None)))
+    (vault.root / "quarantine" / "stray.json").write_bytes(b"{}")
+    ask(vault, "run", *NOW)
+    stray, bad = ask(vault, "quarantine", "list")
+    assert bad == {
+        "name": "untrusted-bad.json",
+        "code": "missing-key",
+        "message": bad["message"],
+        "line": None,
+        "at": "2026-11-20T12:00:00Z",
+        "from": "untrusted/bad.json",
+    }
+    assert list(stray) == list(bad)
+    assert (stray["name"], stray["code"], stray["from"]) == ("stray.json", "no-reason", None)
+
+
+def test_doctor(vault: Vault) -> None:
+    rows = ask(vault, "doctor")
+    assert all(list(row) == ["check", "state", "detail", "fix"] for row in rows)
+    assert {row["state"] for row in rows} <= {"ok", "note"}
+    vault.store.git.run("checkout", "-q", "--detach")
+    (paused,) = [row for row in ask(vault, "doctor", exit_code=1) if row["state"] == "problem"]
+    assert paused == {
+        "check": "paused",
+        "state": "problem",
+        "detail": "HEAD is detached",
+        "fix": "run `git switch main`",
+    }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.change import Change
+from skillvault.policy import Policy
 from skillvault.vault.snapshot import Snapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -150,7 +151,8 @@ def files(**contents: str) -> Change:
 
 def applied(vault: Vault, change: Change, base: Snapshot | None = None) -> Snapshot:
     """The vault after a change, laid on HEAD or on the view it was made on."""
-    return vault.store.apply(change, base or vault.store.head(), now=NOW, branch="main")
+    _, after = vault.store.apply([change], base or vault.store.head(), now=NOW, policy=Policy())
+    return after
 
 
 def nested(depth: int) -> dict[str, Any]:

@@ -428,6 +428,7 @@ def test_a_thousand_paths_and_more_are_asked_for(vault: Vault, person: Person) -
 def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person) -> None:
     tree = person.git("rev-parse", "HEAD^{tree}")
     parent = person.git("rev-parse", "HEAD")
-    made = vault.store.git.commit_tree(tree, parent, "a\0b\n", NOW)
-    assert vault.store.git.swap("main", made, parent, "a\0b")
-    assert person.git("log", "-1", "--format=%s") == "a b"
+    git = vault.store.git
+    made = git.commits([(tree, "a\0b\n"), (tree, "c\0d\n")], parent, NOW, git.settings())
+    assert git.swap("main", made[-1], parent, "a\0b")
+    assert person.git("log", "-2", "--format=%s").splitlines() == ["c d", "a b"]

@@ -12,7 +12,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.change import Change, Edit, Move
-from skillvault.errors import EditedError, GitError, VaultBusyError
+from skillvault.errors import EditedError, GitError, PausedError, VaultBusyError
 from skillvault.records import Problem
 from skillvault.vault.store import Store
 from tests.conftest import Person
@@ -389,18 +389,21 @@ def test_a_file_that_appears_while_the_commit_is_signed_is_kept(
     assert person.git("rev-parse", "HEAD") == head
 
 
-def test_a_file_that_appears_at_the_very_last_moment_is_kept(vault: Vault) -> None:
-    place = vault.root / "notes/b.md"
-    change = {"notes/a.md": b"a\n", "notes/b.md": b"b\n"}
-    before: dict[str, bytes | None] = dict.fromkeys(change)
-    entries = dict.fromkeys(change)
-    place.parent.mkdir()
-    place.write_text("mine\n")
+def test_a_file_that_appears_at_the_very_last_moment_is_kept(
+    vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, head = vault.root / "notes/b.md", person.git("rev-parse", "HEAD")
+
+    def save(point: str) -> None:
+        if point == "intent-written":
+            person.write("notes/b.md", "mine\n")
+
+    monkeypatch.setattr("skillvault.vault.journal.reach", save)  # a person's timing
     with pytest.raises(EditedError, match=r"notes/b.md"):
-        vault.store._place(change, before, entries)
-    vault.store._restore(change, before, entries, {})
+        applied(vault, files(notes_a="a\n", notes_b="b\n"))
     assert sorted(p.name for p in place.parent.iterdir()) == ["b.md"]
     assert place.read_text() == "mine\n"
+    assert (person.git("rev-parse", "HEAD"), person.status()) == (head, "?? notes/")
 
 
 def test_a_person_s_commit_that_took_our_file_up_keeps_it(vault: Vault, person: Person) -> None:
@@ -466,10 +469,10 @@ def test_a_commit_that_cannot_be_made_leaves_index_and_work_tree_as_they_were(
     person.git("config", "--global", "commit.gpgsign", "true")
     person.git("config", "--global", "gpg.program", "false")
     before = state(person)
-    with pytest.raises(GitError, match="gpg failed to sign"):
+    with pytest.raises(PausedError, match="gpg failed to sign"):
         applied(vault, RETIRE)
     assert state(person) == before
-    assert list((vault.root / ".git/skillvault").glob("draft-*")) == []
+    assert list((vault.root / ".git/skillvault").glob("intent*")) == []
 
 
 def test_a_full_work_tree_leaves_everything_as_it_was(

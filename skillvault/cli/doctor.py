@@ -1,0 +1,32 @@
+"""The command that looks for what is wrong: doctor. It must work where nothing else does."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from skillvault.api import Vault
+from skillvault.cli.shared import as_json, json_option, meant, vault_option
+from skillvault.doctor import Row
+
+
+@click.command()
+@vault_option
+@json_option
+def doctor(vault_path: Path | None, as_data: bool) -> None:
+    """What keeps the vault from working, and how to mend it; exit 1 where there is a problem."""
+    rows = Vault.doctor(meant(vault_path))
+    if as_data:
+        as_json(rows)
+    else:
+        _print(rows)
+    if any(row.state == "problem" for row in rows):
+        sys.exit(1)
+
+
+def _print(rows: list[Row]) -> None:
+    width = max(len(row.check) for row in rows)
+    for row in rows:
+        click.echo(f"{row.state:7}  {row.check:{width}}  {row.detail}")
+        if row.fix:
+            click.echo(f"{'':7}  {'':{width}}  fix: {row.fix}")

@@ -1,0 +1,86 @@
+"""quarantine list, retry, drop: what could not be taken, and what becomes of it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
+from skillvault.errors import UsageError
+from skillvault.vault.inbox import Held
+
+_LIST = "see `skillvault quarantine list`"
+
+_names = click.argument("names", nargs=-1, metavar="[NAME]...")
+_all = click.option("--all", "everything", is_flag=True, help="All that lies there.")
+
+
+@click.group()
+def quarantine() -> None:
+    """What could not be taken, and why."""
+
+
+@quarantine.command("list")
+@vault_option
+@json_option
+def list_(vault_path: Path | None, as_data: bool) -> None:
+    """What lies in quarantine/, each with its reason."""
+    found = opened(vault_path).quarantined()
+    if as_data:
+        as_json(found)
+        return
+    if not found:
+        click.echo("quarantine/ is empty")
+    width = max((len(held.name) for held in found), default=0)
+    for held in found:
+        click.echo(_line(held, width))
+
+
+def _line(held: Held, width: int) -> str:
+    at = f"line {held.line}"
+    line = f" ({at})" if held.line is not None and at not in held.message else ""
+    came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))
+    return f"{held.name:{width}}  [{held.code}] {held.message}{line}  {came}".rstrip()
+
+
+@quarantine.command()
+@_names
+@_all
+@vault_option
+def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> None:
+    """Put files back into the inbox, through the door they came by."""
+    wanted = _wanted("retry", names, everything=everything)
+    vault = opened(vault_path)
+    back = vault.retry(wanted)
+    for one in back:
+        click.echo(f"{one.name} -> inbox/{one.to}")
+    if wanted is None:
+        for held in vault.quarantined():
+            say(f"left: {held.name}: `skillvault quarantine retry {held.name}` says why")
+    say("next: skillvault run" if back else "nothing to retry")
+
+
+@quarantine.command()
+@_names
+@_all
+@click.option("--yes", is_flag=True, help="Remove them; without it nothing is.")
+@vault_option
+def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
+    """Remove files and their reasons for good."""
+    wanted = _wanted("drop", names, everything=everything)
+    going = opened(vault_path).drop(wanted, dry=not yes)
+    for name in going:
+        click.echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
+    if not going:
+        say("nothing to drop")
+    elif not yes:
+        raise UsageError(f"{len(going)} file(s) would go for good; say --yes to remove them")
+
+
+def _wanted(verb: str, names: Sequence[str], *, everything: bool) -> Sequence[str] | None:
+    """The names that were given; None for all."""
+    if names and everything:
+        raise UsageError(f"{verb} names, or --all; not both")
+    if not names and not everything:
+        raise UsageError(f"{verb} what? give a NAME or --all; {_LIST}")
+    return None if everything else names

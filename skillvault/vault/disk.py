@@ -1,0 +1,72 @@
+"""What a disk can do to us: be full, fail, be read-only; and what makes a write last."""
+
+import ctypes
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from skillvault.errors import GitError, PausedError
+
+_TROUBLE = {
+    errno.ENOSPC: "no space left",
+    errno.EDQUOT: "the quota is used up",
+    errno.EIO: "an input/output error",
+    errno.EROFS: "the file system is read-only",
+    errno.EMFILE: "too many open files",
+    errno.ENFILE: "too many open files",
+}
+# The same in the words of git and libgit2, which tell no number.
+_SAID = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()}
+
+
+def trouble(error: OSError | GitError) -> str | None:
+    """What is wrong with the disk; None where the error says something else."""
+    if isinstance(error, OSError):
+        what = _TROUBLE.get(error.errno or 0)
+        where = f" ({error.filename})" if error.filename else ""
+        return f"{what}{where}" if what else None
+    words = str(error).lower()
+    return next((text for said, text in _SAID.items() if said in words), None)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """PausedError for what is the disk's fault; it passes when the disk is mended."""
+    try:
+        yield
+    except (OSError, GitError) as error:
+        what = trouble(error)
+        if what is None:
+            raise
+        raise PausedError(
+            f"paused: disk: {what}; what arrived stays in inbox/, make room or mend it"
+        ) from error
+
+
+def synced(path: Path) -> None:
+    """Make a file, or the names in a folder, last through a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def all_synced(*folders: Path) -> None:
+    """Make everything written to the file systems of these folders last; one wait for all."""
+    if not sys.platform.startswith("linux"):
+        os.sync()
+        return
+    system = ctypes.CDLL(None, use_errno=True)
+    devices = {folder.stat().st_dev: folder for folder in folders}
+    for folder in devices.values():
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if system.syncfs(descriptor) != 0:
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), str(folder))
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,44 @@
+"""Named points at durable steps where a test lets the process die, an error rise, a disk fill.
+
+`SKILLVAULT_FAILPOINT=NAME[:N]=kill|raise|enospc` acts on the N-th time (the first without N)
+that the point is reached. Without the variable a point does nothing. The points are where
+`reach` is called; tests/crash visits every one.
+"""
+
+import errno
+import os
+import signal
+
+from skillvault.errors import UsageError
+
+VARIABLE = "SKILLVAULT_FAILPOINT"
+_reached: dict[str, int] = {}
+
+
+def reach(name: str) -> None:
+    """Do what the environment asks for at this point.
+
+    OSError for `raise` (EIO) and `enospc` (ENOSPC); UsageError for a setting that is none.
+    """
+    setting = os.environ.get(VARIABLE)
+    if not setting:
+        return
+    point, _, action = setting.partition("=")
+    wanted, _, number = point.partition(":")
+    if wanted != name:
+        return
+    _reached[name] = _reached.get(name, 0) + 1
+    if _reached[name] == int(number or 1):
+        _act(action, name)
+
+
+def _act(action: str, name: str) -> None:
+    if action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif action in _ERRORS:
+        raise OSError(_ERRORS[action], f"failpoint {name}")
+    else:
+        raise UsageError(f"{VARIABLE}: {action!r} is no action; write kill, raise or enospc")
+
+
+_ERRORS = {"raise": errno.EIO, "enospc": errno.ENOSPC}

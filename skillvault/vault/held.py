@@ -1,0 +1,102 @@
+"""Who holds a lock of this vault, and which locks of git were left behind. Only looks.
+
+An flock is probed and let go at once; a lock file of git is never removed here.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+_PROC = Path("/proc")
+_STALE = 60.0  # seconds from which on a lock that nobody uses was left behind
+
+
+class LockFile(Struct, frozen=True):
+    """A lock file of git: its age in seconds, and whether somebody seems to be at work."""
+
+    path: Path
+    age: float
+    used: bool
+
+    @property
+    def stale(self) -> bool:
+        """Whether it may be removed."""
+        return self.age > _STALE and not self.used
+
+
+def holder(path: Path) -> str | None:
+    """What is known of the process that holds this flock; None where nobody does."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _named(os.pread(descriptor, 1000, 0))
+    finally:
+        os.close(descriptor)  # which lets the lock go
+    return None
+
+
+def _named(data: bytes) -> str:
+    try:
+        said = json.loads(data)
+    except ValueError:
+        return "a process that does not say which"
+    pid = said.get("pid") if isinstance(said, dict) else None
+    words = _command(pid) if isinstance(pid, int) else ""
+    return f"process {pid}" + (f" ({words})" if words else "")
+
+
+def _command(pid: int) -> str:
+    """The command line of a process; empty where the system does not tell."""
+    try:
+        return os.fsdecode((_PROC / str(pid) / "cmdline").read_bytes()).replace("\0", " ").strip()
+    except OSError:
+        return ""
+
+
+def lock_files(root: Path, own: Path, common: Path, now: float) -> list[LockFile]:
+    """The lock files of git that stand in the git dirs, by path."""
+    names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
+             "shallow.lock")  # fmt: skip
+    places = {folder / name for folder in (own, common) for name in names}
+    places |= {path for folder in {own, common} for path in (folder / "refs").rglob("*.lock")}
+    found = sorted(path for path in places if path.is_file())
+    working = bool(found) and any(_working_in(root, own, common))
+    opened = set(_open_files()) if found else set()
+    return [
+        LockFile(path, max(0.0, now - path.stat().st_mtime), working or str(path) in opened)
+        for path in found
+    ]
+
+
+def _open_files() -> Iterator[str]:
+    """The files that processes hold open, as far as this one may see; none without /proc."""
+    for link in _PROC.glob("[0-9]*/fd/*"):
+        if target := _target(link):
+            yield target
+
+
+def _working_in(*folders: Path) -> Iterator[str]:
+    """The git processes at work in these folders.
+
+    While a person writes a commit message git keeps index.lock, and does not hold it open.
+    """
+    for link in _PROC.glob("[0-9]*/cwd"):
+        target = _target(link)
+        inside = target and any(Path(target).is_relative_to(folder) for folder in folders)
+        if inside and Path(_command(int(link.parent.name)).partition(" ")[0]).name == "git":
+            yield link.parent.name
+
+
+def _target(link: Path) -> str | None:
+    try:
+        return str(link.readlink())
+    except OSError:  # the process ended, or belongs to somebody else
+        return None

@@ -1,0 +1,202 @@
+"""The commit protocol: a group of changes becomes commits, all published at once.
+
+Objects first (nobody sees them), then the journal of intent, the work tree, exactly our index
+entries, and the branch by compare-and-swap, which is the fence should the lock lie. A person's
+`commit -a` right afterwards finds nothing of ours to add or to remove.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from skillvault.change import Change
+from skillvault.errors import EditedError, GitError
+from skillvault.vault import hand, worktree
+from skillvault.vault.disk import all_synced, synced
+from skillvault.vault.failpoint import reach
+from skillvault.vault.history import Git, Settings
+from skillvault.vault.journal import Intent, Journal, Place
+from skillvault.vault.trees import Entry
+
+_REGULAR = "100644"
+
+
+class Laid(Struct, frozen=True):
+    """A change and what it does to files: path -> new bytes, None for one that goes away.
+
+    `origins` says where each file that it moves stood before.
+    """
+
+    change: Change
+    files: Mapping[str, bytes | None]
+    origins: Mapping[str, str]
+
+
+class Group(Struct, frozen=True):
+    """What laid changes do together, the last word on each path.
+
+    `contents` are the blobs by path of the commit that they are laid on.
+    """
+
+    steps: Sequence[Laid]
+    contents: Mapping[str, str]
+
+    @property
+    def files(self) -> dict[str, bytes | None]:
+        """path -> the bytes after all of them."""
+        found: dict[str, bytes | None] = {}
+        for step in self.steps:
+            found |= step.files
+        return found
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Where each file that is moved stood before the first of them."""
+        found: dict[str, str] = {}
+        for step in self.steps:
+            found |= {to: found.get(source, source) for to, source in step.origins.items()}
+        return {to: source for to, source in found.items() if source in self.contents}
+
+
+class Writer:
+    """Publishes groups of changes in one work tree, under the writer's lock."""
+
+    def __init__(self, root: Path, git: Git, *, branch: str, durable: bool) -> None:
+        self._root = root
+        self._git = git
+        self._branch = branch
+        self._durable = durable
+        self._journal = Journal(root, git)
+
+    def publish(self, group: Group, parent: str | None, at: datetime) -> list[str] | None:
+        """The commits, oldest first; None where the branch moved meanwhile.
+
+        EditedError where a path is in a person's hand; then nothing is published.
+        """
+        files, origins = group.files, group.origins
+        paths = sorted({*files, *origins.values()})
+        tree = self._git.entries(parent, paths)
+        settings = self._git.settings()
+        if settings.signs:  # nobody is asked for a key in vain
+            self._refuse_held(group, files, origins, tree)
+        commits, entries = self._commits(group, parent, at, settings, tree)
+        reach("objects-written")
+        # People save while a commit is signed, so this is asked as late as can be.
+        index = self._refuse_held(group, files, origins, tree)
+        intent = self._intent(files, entries, index, parent, commits[-1])
+        self._journal.write(intent, durable=self._durable)
+        try:
+            self._place(files, intent)
+            reach("before-index")
+            self._git.stage(entries, settings)
+            reach("index-written")
+            if self._durable:
+                all_synced(self._root, self._git.dirs()[1])
+            reach("before-swap")
+            headline = group.steps[-1].change.headline
+            moved = not self._swap(commits[-1], parent, headline)
+        except BaseException as error:
+            self._take_back(error)
+            raise
+        reach("branch-moved")
+        if moved:
+            # What a person's commit took up with theirs stays in their hands.
+            theirs = self._git.entries(self._git.head(), paths)
+            self._journal.undo(intent, [p for p in files if theirs.get(p) != entries.get(p)])
+        self._journal.forget()
+        return None if moved else commits
+
+    def _refuse_held(
+        self,
+        group: Group,
+        files: Mapping[str, bytes | None],
+        origins: Mapping[str, str],
+        tree: Mapping[str, Entry],
+    ) -> dict[str, Entry]:
+        """The index entries; EditedError where a path is not ours."""
+        index = self._git.staged(sorted({*files, *origins.values()}))
+        held = hand.held(self._root, index, files, group.contents, tree)
+        held |= hand.taken_away(self._root, index, origins)
+        if held:
+            path, why = min(held.items())
+            raise EditedError(f"{path}: {why}; commit or undo it, and run again")
+        return index
+
+    def _commits(
+        self,
+        group: Group,
+        parent: str | None,
+        at: datetime,
+        settings: Settings,
+        tree: Mapping[str, Entry],
+    ) -> tuple[list[str], dict[str, Entry | None]]:
+        """(the commit objects, path -> index entry after them), nothing of it published."""
+        objects = self._git.objects
+        root = objects.root(parent) if parent else None
+        now: dict[str, Entry | None] = dict(tree)
+        made: list[tuple[str, str]] = []
+        for step in group.steps:
+            entries = {p: self._entry(p, data, step, now) for p, data in step.files.items()}
+            root = objects.write_tree(root, entries)
+            now |= entries
+            made.append((root, step.change.message))
+        entries = {path: now[path] for path in group.files if now[path] or path in tree}
+        return self._git.commits(made, parent, at, settings), entries
+
+    def _entry(
+        self, path: str, data: bytes | None, step: Laid, now: Mapping[str, Entry | None]
+    ) -> Entry | None:
+        """A file that stays or moves keeps its mode."""
+        if data is None:
+            return None
+        before = now.get(step.origins.get(path, path)) or now.get(path)
+        return Entry(before.mode if before else _REGULAR, self._git.objects.write_blob(data))
+
+    def _intent(
+        self,
+        files: Mapping[str, bytes | None],
+        entries: Mapping[str, Entry | None],
+        index: Mapping[str, Entry],
+        old: str | None,
+        new: str,
+    ) -> Intent:
+        places = {}
+        for path in files:
+            entry = entries.get(path)
+            before = hand.blob_at(self._root, path)
+            places[path] = Place(before, entry.id if entry else None, index.get(path), entry)
+        draft = f".skillvault-{os.getpid()}.tmp"
+        return Intent(branch=self._branch, old=old, new=new, draft=draft, places=places)
+
+    def _place(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
+        """Put the files into the work tree; what a person saves meanwhile is not replaced."""
+        for path, place in intent.places.items():
+            data = files[path]
+            if place.after == place.before:
+                continue
+            if hand.blob_at(self._root, path) != place.before:
+                raise EditedError(f"{path}: a file of yours appeared there; run again")
+            if data is None:
+                worktree.remove(self._root, path)
+            else:
+                mode = place.entry.mode if place.entry else None
+                replace = place.before is not None
+                worktree.put(self._root, path, data, mode=mode, replace=replace, draft=intent.draft)
+
+    def _swap(self, new: str, old: str | None, headline: str) -> bool:
+        """Whether the branch moved from `old` to `new`."""
+        done = self._git.swap(self._branch, new, old, headline, durable=self._durable)
+        if done and self._durable:
+            folder = self._git.dirs()[1] / "refs/heads" / self._branch
+            synced(folder.parent)
+        return done
+
+    def _take_back(self, cause: BaseException) -> None:
+        """Undo what was done; where even that fails the journal stays, for the next writer."""
+        try:
+            self._journal.settle()
+        except (OSError, GitError) as error:
+            cause.add_note(f"what is half-made is undone by the next writer ({error})")

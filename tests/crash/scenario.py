@@ -1,0 +1,49 @@
+"""What a machine does in a vault, again and again until it is done: the process to be killed.
+
+python -m tests.crash.scenario ROOT
+"""
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from skillvault.api import Vault
+from skillvault.errors import SkillvaultError
+from tests.given import NOW, as_file, raw, trade
+
+RECORDED = 3  # outcomes that the command records itself
+DROPPED = 5  # outcomes that agents dropped into the inbox before
+LATER = NOW + timedelta(days=61)
+BAD = b"domain: [\n"
+
+
+def given(number: int) -> dict[str, Any]:
+    """An outcome that can be told from every other one."""
+    named: dict[str, Any] = {"event_id": f"event-{number}", "decision__target": f"target-{number % 4}"}
+    return trade(number, **named) if number % 2 else raw(number, **named)
+
+
+def main(root: Path) -> None:
+    """Record, run, decide, and let time pass; each again where it was cut off."""
+    vault = Vault.open(root)
+    vault.record([(f"own-{n}.json", as_file(given(n))) for n in range(RECORDED)], now=NOW)
+    vault.run(now=NOW)
+    for skill in vault.skills()[:1]:
+        vault.retire(skill.name, now=NOW)
+        vault.restore(skill.name, now=NOW)
+    vault.run(now=LATER)
+
+
+def outcomes() -> Iterator[bytes]:
+    """The files that agents dropped."""
+    yield from (as_file(given(RECORDED + n)) for n in range(DROPPED))
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]))
+    except SkillvaultError as error:
+        print(error)
+        sys.exit(error.exit_code)

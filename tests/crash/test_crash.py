@@ -1,0 +1,87 @@
+"""Killed anywhere, the vault is whole again after the next run, and the person's work untouched."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault
+from tests.conftest import NOW
+from tests.crash.scenario import outcomes
+from tests.crash.world import KILLED, World, failpoints
+
+POINTS = failpoints()
+KILLS = int(os.environ.get("SKILLVAULT_KILLS", "60"))
+# A point of the recovery is only reached where there is something to recover from.
+RECOVERY = {"undo-file": "index-written", "undo-index": "index-written"}
+MENDED = {"requeued"}
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """The world that each test begins with."""
+    return World.made(tmp_path_factory.mktemp("crash") / "vault")
+
+
+@pytest.fixture
+def world(template: World, tmp_path: Path) -> World:
+    """A world of the test's own."""
+    return template.copied(tmp_path / "vault")
+
+
+def prepared(world: World, point: str) -> None:
+    """Bring a world to where a point lies ahead."""
+    if point in RECOVERY:
+        assert world.run(f"{RECOVERY[point]}=kill") == KILLED
+    if point in MENDED:
+        world.drop("mended.yaml", b"domain: [\nmore\n")
+        Vault.open(world.root).run(["record"], now=NOW)
+        (world.root / "quarantine/mended.yaml").write_bytes(next(outcomes()))
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_kill_at_any_point_is_recovered_from(world: World, point: str) -> None:
+    before = world.hand()
+    prepared(world, point)
+    assert world.run(f"{point}=kill") == KILLED
+    assert world.run() == 0
+    world.check(before)
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("action", ["raise", "enospc"])
+def test_an_error_at_any_point_pauses_and_leaves_nothing_half_made(
+    world: World, point: str, action: str
+) -> None:
+    before = world.hand()
+    prepared(world, point)
+    assert world.run(f"{point}={action}") in (0, 7)
+    assert world.run() == 0
+    world.check(before)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_kills_at_any_time_are_recovered_from(world: World, part: int) -> None:
+    chance = random.Random(part if KILLS == 60 else None)
+    before = world.hand()
+    for _ in range(KILLS // 4):
+        process = world.start()
+        time.sleep(0.4 + chance.random() * 2.5)
+        # Sometimes git is killed with it, sometimes it goes on alone.
+        if process.poll() is None and chance.random() < 0.5:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+    _unlock(world)
+    assert world.run() == 0
+    world.check(before)
+
+
+def _unlock(world: World) -> None:
+    """What git left when it was killed itself is old by the time anybody looks."""
+    for lock in (world.root / ".git").rglob("*.lock"):
+        if lock.parent.name != "skillvault":
+            os.utime(lock, (0, time.time() - 600))

@@ -1,0 +1,122 @@
+"""A vault with a person's work in it, the machine that is killed, and what must hold after."""
+
+import ast
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from skillvault.api import Vault
+from skillvault.vault.failpoint import VARIABLE
+from tests.conftest import Person
+from tests.crash.scenario import BAD, DROPPED, LATER, RECORDED, outcomes
+from tests.vault.given import HAND_MADE
+
+PACKAGE = Path(__file__).resolve().parents[2] / "skillvault"
+KILLED = -signal.SIGKILL
+
+
+def failpoints() -> list[str]:
+    """Every point in the package, by its calls of `reach`."""
+    found: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "reach":
+                found.update(str(a.value) for a in node.args if isinstance(a, ast.Constant))
+    return sorted(found)
+
+
+class World:
+    """One vault; `person` has work in every state in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.person = Person(root)
+
+    @classmethod
+    def made(cls, root: Path) -> "World":
+        """A new vault, the person at work, the inbox full."""
+        vault, _ = Vault.init(root, ["perps", "coding"])
+        world = cls(root)
+        person = world.person
+        person.write("skills/mine/SKILL.md", HAND_MADE.format(name="mine"))
+        person.write("notes.md", "one\ntwo\n")
+        person.git("add", "-A")
+        person.git("commit", "-qm", "mine")
+        person.write("staged.md", "staged\n")
+        person.write("notes.md", "one\nstaged\n")
+        person.git("add", "staged.md", "notes.md")
+        person.write("notes.md", "one\nedited\n")
+        person.write("skills/mine/SKILL.md", HAND_MADE.format(name="mine") + "Edited.\n")
+        person.write("memory/perps/mine.md", "untracked\n")
+        person.write("intended.md", "later\n")
+        person.git("add", "-N", "intended.md")
+        vault.inbox.create()
+        for number, data in enumerate(outcomes()):
+            world.drop(f"agent-{number}.json", data)
+        world.drop("bad.yaml", BAD)
+        return world
+
+    def copied(self, root: Path) -> "World":
+        """Another one like this."""
+        shutil.copytree(self.root, root, symlinks=True)
+        Person(root).git("update-index", "-q", "--refresh", ok=False)
+        return World(root)
+
+    def drop(self, name: str, data: bytes) -> None:
+        """Put a file into the inbox as an agent does, some time ago."""
+        draft = self.root / "inbox" / f".{name}"
+        draft.write_bytes(data)
+        os.utime(draft, (0, time.time() - 60))
+        draft.rename(self.root / "inbox" / name)
+
+    def start(self, point: str = "") -> subprocess.Popen[bytes]:
+        """The machine, in a process group of its own."""
+        environment = {**os.environ, **({VARIABLE: point} if point else {})}
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.scenario", str(self.root)],
+            cwd=PACKAGE.parent,
+            env=environment,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def run(self, point: str = "") -> int:
+        """How the machine ended."""
+        process = self.start(point)
+        process.communicate(timeout=120)
+        return process.returncode
+
+    def hand(self) -> tuple[str, str, dict[str, bytes]]:
+        """The person's work: what differs in the index, what is not committed, its bytes."""
+        person = self.person
+        status = [line for line in person.status().splitlines() if "quarantine" not in line]
+        paths = ("staged.md", "notes.md", "skills/mine/SKILL.md", "memory/perps/mine.md")
+        seen = {path: (self.root / path).read_bytes() for path in (*paths, "intended.md")}
+        return person.git("diff", "--cached"), "\n".join(sorted(status)), seen
+
+    def check(self, before: tuple[str, str, dict[str, bytes]]) -> None:
+        """Once it ran to its end, nothing tells of what happened on the way."""
+        assert self.hand() == before
+        assert self.person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
+        vault = Vault.open(self.root)
+        head = vault.store.head()
+        events = sorted(one.event_id or "" for one in head.outcomes.values())
+        assert events == sorted(f"event-{n}" for n in range(RECORDED + DROPPED))
+        assert sorted(head.evaluations) == sorted(head.outcomes)
+        assert vault.check().problems == []
+        assert vault.inbox.names() == []
+        assert [(one.name, one.code) for one in vault.inbox.held()] == [("bad.yaml", "yaml")]
+        assert not list((self.root / ".git/skillvault").glob("intent*"))
+        left = [p for p in self.root.rglob(".skillvault-*") if ".git" not in p.parts]
+        assert left == []
+        assert not list((self.root / ".git").rglob("*.lock")) or self._only_ours()
+        assert vault.run(now=LATER).done == []
+
+    def _only_ours(self) -> bool:
+        """Whether every lock file is the flock of this program, which stays."""
+        locks = (self.root / ".git").rglob("*.lock")
+        return all(lock.parent.name == "skillvault" for lock in locks)

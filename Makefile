@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test clean
+.PHONY: demo test crash person clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -46,6 +46,13 @@ test: .venv/tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+# So many kills, at random times; so many sequences of a person's work beside the program.
+crash: .venv/tested
+	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
+
+person: .venv/tested
+	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -246,6 +246,6 @@ class Run:
     def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
         files: dict[str, bytes | None] = {layout.path_of(r): codec.encode(r) for r in records}
-        held = self.store.in_hand(files, self.snapshot.contents)
+        held = self.store.in_hand(files, self.snapshot)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

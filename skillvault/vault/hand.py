@@ -1,51 +1,111 @@
 """What is in a person's hand: paths on which HEAD, index and work tree do not agree.
 
 A path is ours only while index and work tree each hold what HEAD holds, or already exactly
-what a change writes. Everything else waits.
+what a change writes; modes count. Everything else waits.
 """
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
+from skillvault.vault.history import Git
 from skillvault.vault.snapshot import blob_id
-from skillvault.vault.trees import Entry
+from skillvault.vault.trees import EXECUTABLE, REGULAR, Entry
+
+Files = Mapping[str, bytes | None]
+
+
+class Ground(Struct, frozen=True):
+    """What HEAD and the index hold where a change wants to write.
+
+    `clashes` are paths for which HEAD has a folder in the place of a file or the reverse,
+    `bare` the folders that are not in HEAD, `modes` says whether the work tree's count.
+    """
+
+    tree: Mapping[str, Entry]
+    index: Mapping[str, Entry]
+    clashes: Mapping[str, str]
+    bare: frozenset[str]
+    modes: bool
+
+
+def ground(
+    git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, modes: bool
+) -> Ground:
+    """The ground of a change; `origins` says where each file that it moves stands now."""
+    paths = sorted({*files, *origins.values()})
+    root = git.objects.root(commit) if commit else None
+    clashes, bare = git.objects.clashes(root, paths)
+    tree = git.objects.entries(root, [path for path in paths if path not in clashes])
+    index = git.staged([*paths, *sorted(bare)])
+    return Ground(tree, index, clashes, frozenset(bare), modes)
 
 
 def held(
-    root: Path,
-    index: Mapping[str, Entry],
-    files: Mapping[str, bytes | None],
-    base: Mapping[str, str],
-    tree: Mapping[str, Entry] | None = None,
+    root: Path, found: Ground, files: Files, origins: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """path -> why it is a person's now; empty when every path is ours.
-
-    `index` are its entries for `files`, `base` HEAD's blobs by path, `tree` its entries where
-    a staged mode counts too.
-    """
-    found: dict[str, str] = {}
+    """path -> why it is a person's now; empty when every path is ours."""
+    moved = origins or {}
+    beside = {**_staged_beside(found, files), **found.clashes}
+    reasons: dict[str, str] = {}
     for path, data in files.items():
-        fine = {base.get(path), blob_id(data) if data is not None else None}
-        if (index[path].id if path in index else None) not in fine:
-            found[path] = "staged in the index and not committed"
-        elif tree and path in index and path in tree and index[path].mode != tree[path].mode:
-            found[path] = "its mode is staged and not committed"
-        elif reason := _edited(root, path, fine):
-            found[path] = reason
-    return found
+        before = found.tree.get(path) or found.tree.get(moved.get(path, path))
+        mode = before.mode if before else REGULAR
+        reason = beside.get(path) or _reason(root, found, path, data, mode)
+        if reason:
+            reasons[path] = reason
+    for target, source in moved.items():
+        if _taken_away(root, found, source, target):
+            reasons[source] = "deleted and not committed"
+    return reasons
 
 
-def taken_away(
-    root: Path, index: Mapping[str, Entry], origins: Mapping[str, str]
-) -> dict[str, str]:
-    """The files to move that a person removed, where we did not begin to move them."""
-    return {
-        source: "deleted and not committed"
-        for target, source in origins.items()
-        if not (os.path.lexists(root / source) or os.path.lexists(root / target))
-        or (source not in index and target not in index)
-    }
+def _staged_beside(found: Ground, files: Files) -> dict[str, str]:
+    """The paths for which a folder is staged in the place of the file, or a file of its folder."""
+    reasons: dict[str, str] = {}
+    for path in files:
+        folders = [path[:i] for i, char in enumerate(path) if char == "/"]
+        if file := next((f for f in folders if f in found.bare and f in found.index), None):
+            reasons[path] = f"a file of yours is staged at {file}, where a folder is needed"
+    for staged in found.index:
+        folders = [staged[:i] for i, char in enumerate(staged) if char == "/"]
+        reasons |= {
+            path: f"{staged} of yours is staged below it" for path in folders if path in files
+        }
+    return reasons
+
+
+def _taken_away(root: Path, found: Ground, source: str, target: str) -> bool:
+    """Whether a person removed a file that we did not begin to move."""
+    there = os.path.lexists(root / source) or os.path.lexists(root / target)
+    return not there or (source not in found.index and target not in found.index)
+
+
+def _reason(root: Path, found: Ground, path: str, data: bytes | None, mode: str) -> str | None:
+    """Why one path is a person's."""
+    base = found.tree[path].id if path in found.tree else None
+    wanted = blob_id(data) if data is not None else None
+    staged = found.index.get(path)
+    index = staged.id if staged else None
+    if index not in (base, wanted):
+        return "staged in the index and not committed"
+    if staged and staged.mode != mode:
+        return "its mode is staged and not committed"
+    if index != base and blob_at(root, path) != wanted:
+        return "staged in the index, and otherwise in the work tree"
+    if found.modes and _mode_at(root, path) not in (None, mode):
+        return "its mode is changed and not committed"
+    return _edited(root, path, {base, wanted})
+
+
+def _mode_at(root: Path, path: str) -> str | None:
+    """The mode that git would record for a file in the work tree; None where there is none."""
+    place = root / path
+    if not place.is_file():
+        return None
+    return EXECUTABLE if place.stat().st_mode & 0o100 else REGULAR
 
 
 def blob_at(root: Path, path: str) -> str | None:

@@ -48,10 +48,12 @@ ABSENT = "0" * 40
 class Settings(Struct, frozen=True):
     """What a person's config says of making commits; read once for each group of them.
 
-    `signing` and `staging` are the settings to make them with, as git's environment.
+    `signing` and `staging` are the settings to make them with, as git's environment. `modes`:
+    whether the executable bit of a file in the work tree means anything.
     """
 
     signs: bool
+    modes: bool
     signing: Mapping[str, str]
     staging: Mapping[str, str]
 
@@ -307,7 +309,9 @@ class Git:
         """What the config says of making commits."""
         said = launch.Config(self.run("config", "--show-scope", "-z", "--list"))
         signing = {"user.useConfigOnly": "true", **(said.signers() if said.signs else {})}
-        return Settings(said.signs, as_environment(signing), as_environment(said.without_filters()))
+        return Settings(
+            said.signs, said.modes, as_environment(signing), as_environment(said.without_filters())
+        )
 
     def commits(
         self, made: Sequence[tuple[str, str]], parent: str | None, at: datetime, settings: Settings

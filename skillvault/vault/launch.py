@@ -126,8 +126,16 @@ class Config:
     @property
     def signs(self) -> bool:
         """Whether commits are to be signed."""
-        said = [value for _, key, value in self.found if key == "commit.gpgsign"]
-        return bool(said) and (said[-1] is None or said[-1].lower() in _TRUE)
+        return self._true("commit.gpgsign", unsaid=False)
+
+    @property
+    def modes(self) -> bool:
+        """Whether files of the work tree have their mode."""
+        return self._true("core.filemode", unsaid=True)
+
+    def _true(self, wanted: str, *, unsaid: bool) -> bool:
+        said = [value for _, key, value in self.found if key == wanted]
+        return unsaid if not said else said[-1] is None or said[-1].lower() in _TRUE
 
     def signers(self) -> dict[str, str]:
         """Settings for what signs, where the repository's own config names other programs."""

@@ -69,6 +69,28 @@ class Objects:
                 found[path] = node
         return found
 
+    def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+        """(path -> why no file can be there, the folders of the paths that are not there)."""
+        known: dict[str, Tree | None] = {"": self._tree(root) if root else {}}
+        found: dict[str, str] = {}
+        bare: set[str] = set()
+        for path in paths:
+            parts = path.split("/")
+            for depth in range(len(parts)):
+                above, folder = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+                node = (known[above] or {}).get(parts[depth])
+                if depth == len(parts) - 1:
+                    if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
+                        found[path] = "a folder is committed there"
+                elif node and node.mode != trees.FOLDER:
+                    found[path] = f"a file is committed at {folder}, where a folder is needed"
+                    break
+                elif folder not in known:
+                    known[folder] = self._tree(node.id) if node else None
+                    if node is None:
+                        bare.add(folder)
+        return found, bare
+
     def _tree(self, tree: str) -> Tree:
         return trees.parsed(self._read(tree, _TREE))
 

@@ -106,7 +106,12 @@ class Store:
         EditedError where an edited file is gone or a moved one would replace another.
         """
         files: dict[str, bytes | None] = dict(change.files)
-        files |= {layout.path_of(record): codec.encode(record) for record in change.writes}
+        for record in change.writes:
+            try:
+                path = layout.path_of(record)
+            except ValueError as error:  # a person gave a folder a name that none can refer to
+                raise EditedError(f"{change.subject}: {error}; rename its folder") from None
+            files[path] = codec.encode(record)
         for edit in change.edits:
             before = files.get(edit.path) or base.bytes_of([edit.path]).get(edit.path)
             if before is None:
@@ -131,18 +136,22 @@ class Store:
         laid = Laid(change, self.files_of(change, base), _origins(change, base))
         return laid, base.with_files(laid.files)
 
-    def in_hand(self, files: Mapping[str, bytes | None], base: Mapping[str, str]) -> dict[str, str]:
-        """path -> why it is a person's now; empty when every path is ours to write.
-
-        `base` are HEAD's blobs by path.
-        """
-        return hand.held(self.root, self.git.staged(sorted(files)), files, base)
+    def in_hand(self, files: Mapping[str, bytes | None], base: Snapshot) -> dict[str, str]:
+        """path -> why it is a person's now; empty when every path is ours to write."""
+        return self._held(files, {}, base)
 
     def check_free(self, laid: Laid, base: Snapshot) -> None:
         """EditedError where a path that a change touches is in a person's hand."""
-        if held := self.in_hand(laid.files, base.contents):
+        if held := self._held(laid.files, laid.origins, base):
             path, why = min(held.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
+
+    def _held(
+        self, files: Mapping[str, bytes | None], origins: Mapping[str, str], base: Snapshot
+    ) -> dict[str, str]:
+        modes = self.git.settings().modes
+        ground = hand.ground(self.git, base.commit, files, origins, modes=modes)
+        return hand.held(self.root, ground, files, origins)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 

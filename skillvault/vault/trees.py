@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
+REGULAR, EXECUTABLE = "100644", "100755"
 _ID_BYTES = 20
 
 

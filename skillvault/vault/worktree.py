@@ -9,8 +9,7 @@ from pathlib import Path
 
 from skillvault.errors import EditedError
 from skillvault.vault.failpoint import reach
-
-_EXECUTABLE = "100755"
+from skillvault.vault.trees import EXECUTABLE
 
 
 def put(root: Path, path: str, data: bytes, *, mode: str | None, replace: bool, draft: str) -> None:
@@ -29,7 +28,7 @@ def put(root: Path, path: str, data: bytes, *, mode: str | None, replace: bool, 
             shutil.copymode(place, beside)
             beside.replace(place)
         else:
-            if mode == _EXECUTABLE:
+            if mode == EXECUTABLE:
                 beside.chmod(beside.stat().st_mode | 0o111)
             os.link(beside, place)
     except FileExistsError:

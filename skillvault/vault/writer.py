@@ -19,9 +19,7 @@ from skillvault.vault.disk import all_synced, synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.history import Git, Settings
 from skillvault.vault.journal import Intent, Journal, Place
-from skillvault.vault.trees import Entry
-
-_REGULAR = "100644"
+from skillvault.vault.trees import REGULAR, Entry
 
 
 class Laid(Struct, frozen=True):
@@ -77,15 +75,13 @@ class Writer:
         EditedError where a path is in a person's hand; then nothing is published.
         """
         files, origins = group.files, group.origins
-        paths = sorted({*files, *origins.values()})
-        tree = self._git.entries(parent, paths)
         settings = self._git.settings()
-        if settings.signs:  # nobody is asked for a key in vain
-            self._refuse_held(group, files, origins, tree)
+        # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
+        tree = self._ours(parent, files, origins, settings).tree
         commits, entries = self._commits(group, parent, at, settings, tree)
         reach("objects-written")
-        # People save while a commit is signed, so this is asked as late as can be.
-        index = self._refuse_held(group, files, origins, tree)
+        # People save while a commit is made and signed, so once more as late as can be.
+        index = self._ours(parent, files, origins, settings).index
         intent = self._intent(files, entries, index, parent, commits[-1])
         self._journal.write(intent, durable=self._durable)
         try:
@@ -104,26 +100,24 @@ class Writer:
         reach("branch-moved")
         if moved:
             # What a person's commit took up with theirs stays in their hands.
-            theirs = self._git.entries(self._git.head(), paths)
+            theirs = self._git.entries(self._git.head(), sorted(files))
             self._journal.undo(intent, [p for p in files if theirs.get(p) != entries.get(p)])
         self._journal.forget()
         return None if moved else commits
 
-    def _refuse_held(
+    def _ours(
         self,
-        group: Group,
+        parent: str | None,
         files: Mapping[str, bytes | None],
         origins: Mapping[str, str],
-        tree: Mapping[str, Entry],
-    ) -> dict[str, Entry]:
-        """The index entries; EditedError where a path is not ours."""
-        index = self._git.staged(sorted({*files, *origins.values()}))
-        held = hand.held(self._root, index, files, group.contents, tree)
-        held |= hand.taken_away(self._root, index, origins)
-        if held:
+        settings: Settings,
+    ) -> hand.Ground:
+        """The ground of these files; EditedError where a path is not ours."""
+        ground = hand.ground(self._git, parent, files, origins, modes=settings.modes)
+        if held := hand.held(self._root, ground, files, origins):
             path, why = min(held.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
-        return index
+        return ground
 
     def _commits(
         self,
@@ -153,7 +147,7 @@ class Writer:
         if data is None:
             return None
         before = now.get(step.origins.get(path, path)) or now.get(path)
-        return Entry(before.mode if before else _REGULAR, self._git.objects.write_blob(data))
+        return Entry(before.mode if before else REGULAR, self._git.objects.write_blob(data))
 
     def _intent(
         self,

@@ -1,0 +1,323 @@
+"""The state machine: a person and the program take turns, and each promise is looked at."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from skillvault.api import Vault
+from skillvault.errors import (
+    BadInputError,
+    EditedError,
+    PausedError,
+    SkillvaultError,
+    VaultBusyError,
+)
+from skillvault.run import Report
+from skillvault.steps import STEPS
+from skillvault.vault.store import Store
+from tests.given import NOW, as_file
+from tests.person.given import (
+    AHEAD,
+    LESSONS,
+    Made,
+    Picture,
+    asked,
+    files_below,
+    git,
+    history,
+    made_between,
+    picture,
+    taken_away,
+    waiting_files,
+)
+from tests.person.hand import BRANCHES, COMMITS, EDITS, NEWS, STAGES, UNDOS, Hand
+
+ANSWERS = (PausedError, EditedError, VaultBusyError, BadInputError)
+_BROKEN = "BadInputError: vault.yaml: "
+KINDS = st.sampled_from("skills proposed archive links outcomes evaluations memory own".split())
+PICKS = st.integers(0, 9)
+SHELVES = {"approve": "proposed", "retire": "skills", "pin": "skills", "restore": "archive"}
+VERBS = st.sampled_from(sorted(SHELVES))
+
+
+def _some(ways: Sequence[str]) -> st.SearchStrategy[str]:
+    return st.sampled_from(list(ways))
+
+
+class PersonBeside(RuleBasedStateMachine):
+    """A person works with plain git in a vault while the program learns in it."""
+
+    pattern: ClassVar[Path]
+    home: ClassVar[Path]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = Path(tempfile.mkdtemp(dir=self.home))
+        self.root = self.place / "vault"
+        shutil.copytree(self.pattern, self.root, symlinks=True)
+        self.vault = Vault(self.root)
+        self.hand = Hand(self.root, NOW + timedelta(hours=1))
+        self.given: set[int] = set()
+
+    # ── the person ───────────────────────────────────────────────────────────────────
+
+    @rule(kind=KINDS, pick=PICKS, how=_some(EDITS))
+    def edit(self, kind: str, pick: int, how: str) -> None:
+        self.hand.edit(self.hand.aimed(kind, pick), how)
+
+    @rule(how=_some(NEWS), pick=PICKS)
+    def create(self, how: str, pick: int) -> None:
+        self.hand.new(how, pick)
+
+    @rule(kind=KINDS, pick=PICKS, how=_some(STAGES))
+    def stage(self, kind: str, pick: int, how: str) -> None:
+        self.hand.stage(self.hand.aimed(kind, pick), how)
+
+    @rule(how=st.sampled_from(COMMITS))
+    def commit(self, how: str) -> None:
+        self.hand.commit(how)
+
+    @rule(how=st.sampled_from(UNDOS))
+    def undo(self, how: str) -> None:
+        self.hand.undo(how)
+
+    @rule(kind=KINDS, pick=PICKS)
+    def check_out(self, kind: str, pick: int) -> None:
+        self.hand.git("checkout", "-q", "--", self.hand.aimed(kind, pick))
+
+    @rule(pick=PICKS)
+    def revert(self, pick: int) -> None:
+        self.hand.revert(pick)
+
+    @precondition(lambda self: self.hand.at_home())
+    @rule(how=st.sampled_from(BRANCHES), kind=KINDS, pick=PICKS)
+    def branch(self, how: str, kind: str, pick: int) -> None:
+        self.hand.branch(how, self.hand.aimed(kind, pick))
+
+    @precondition(lambda self: not self.hand.at_home())
+    @rule(how=st.sampled_from(["abort", "resolve"]))
+    def finish(self, how: str) -> None:
+        self.hand.finish(how)
+
+    # ── the program ──────────────────────────────────────────────────────────────────
+
+    @rule(lesson=st.integers(0, len(LESSONS) - 1), fresh=st.booleans())
+    def record(self, lesson: int, fresh: bool) -> None:
+        self.given.add(lesson)
+        files = [(f"lesson-{lesson}.json", as_file(LESSONS[lesson]))]
+        self._act(f"record {lesson}", lambda vault: vault.record(files, now=self.hand.now), fresh)
+
+    @rule(lesson=st.integers(0, len(LESSONS) - 1))
+    def drop(self, lesson: int) -> None:
+        self.given.add(lesson)
+        self.hand.told.append(f"drop lesson {lesson} into inbox/")
+        list(self.vault.inbox.put([(f"lesson-{lesson}.json", as_file(LESSONS[lesson]))]))
+
+    @rule(wanted=st.just("") | st.sampled_from(sorted(STEPS)), fresh=st.booleans())
+    def run(self, wanted: str, fresh: bool) -> None:
+        self._run([wanted] if wanted else [], fresh)
+
+    @rule(fresh=st.booleans())
+    def run_all(self, fresh: bool) -> None:
+        self._run([], fresh)
+
+    @rule()
+    def run_much_later(self) -> None:
+        self.hand.now += timedelta(days=61)
+        self._run([], fresh=False)
+
+    @rule(verb=VERBS, pick=PICKS)
+    def decide(self, verb: str, pick: int) -> None:
+        if name := self._skill(verb, pick):
+            self._decide(verb, name)
+
+    @rule(verb=VERBS, pick=PICKS, edit=_some(EDITS), stage=st.none() | _some(STAGES))
+    def decide_on_what_is_in_hand(self, verb: str, pick: int, edit: str, stage: str | None) -> None:
+        """The person works on the very skill that the program is told to change."""
+        if name := self._skill(verb, pick):
+            path = f"{SHELVES[verb]}/{name}/SKILL.md"
+            self.hand.edit(path, edit)
+            if stage:
+                self.hand.stage(path, stage)
+            self._decide(verb, name)
+
+    def _skill(self, verb: str, pick: int) -> str | None:
+        """A skill in the folder that this decision is about."""
+        tree = asked(self.root, "ls-tree", "--name-only", f"HEAD:{SHELVES[verb]}").split()
+        return tree[pick % len(tree)] if tree else None
+
+    def _decide(self, verb: str, name: str) -> None:
+        def call(vault: Vault) -> Report:
+            decision: Callable[..., Report] = getattr(vault, verb)
+            return decision(name, now=self.hand.now)
+
+        # What is no skill, or is one no more, is refused in words.
+        self._act(f"{verb} {name}", call, fresh=False, answers=(SkillvaultError,))
+
+    @rule()
+    def look(self) -> None:
+        """Nothing that only reads changes anything."""
+        before = picture(self.root)
+        self.vault.check()
+        self.vault.check(staged=True)
+        with suppress(BadInputError):  # a vault.yaml that the person broke
+            self.vault.status()
+            self.vault.run(now=self.hand.now, dry=True, patience=0)
+        self._same(before, picture(self.root), "reading changed something")
+
+    # ── the promises ─────────────────────────────────────────────────────────────────
+
+    def _run(self, wanted: list[str], fresh: bool, patience: float | None = 0) -> Report | None:
+        def call(vault: Vault) -> Report:
+            return vault.run(wanted, now=self.hand.now, patience=patience)
+
+        return self._act(f"run {' '.join(wanted)}", call, fresh)
+
+    def _act(
+        self,
+        title: str,
+        call: Callable[[Vault], Report],
+        fresh: bool,
+        answers: tuple[type[SkillvaultError], ...] = ANSWERS,
+    ) -> Report | None:
+        """One action of the program, with everything looked at before and after it."""
+        self.hand.now += timedelta(minutes=1)
+        vault = Vault(self.root) if fresh else self.vault
+        before = picture(self.root)
+        self.hand.told.append(title)
+        report, said = None, ""
+        try:
+            report = call(vault)
+        except answers as error:
+            said = f"{type(error).__name__}: {error}"
+            broken = isinstance(error, BadInputError) and answers is ANSWERS
+            self._hold(not broken or said.startswith(_BROKEN), "an odd answer", said)
+        except Exception as error:
+            error.add_note("the steps:\n" + "\n".join(self.hand.told))
+            raise
+        after = picture(self.root)
+        self._tell(report, said)
+        self._judge(before, after, report, said)
+        return report
+
+    def _tell(self, report: Report | None, said: str) -> None:
+        done = [done.change.headline for done in report.done] if report else []
+        waiting = [f"{one.path}: {one.reason}" for one in report.waiting] if report else []
+        self.hand.told.append(f"  -> {said or done}, waiting {waiting}")
+
+    def _judge(self, before: Picture, after: Picture, report: Report | None, said: str) -> None:
+        if not before.normal:
+            self._same(before, after, "the program acted in a repository that is not its own")
+            return
+        self._hold(not said.startswith("Paused"), "paused without a reason", said)
+        made = made_between(self.root, before.head, after.head)
+        self._linear(before, after, made, report)
+        self._refs(before, after)
+        self._hands(before, after, made)
+        self._not_again(before, made, report)
+        self._one_history(after)
+
+    def _linear(
+        self, before: Picture, after: Picture, made: list[Made], report: Report | None
+    ) -> None:
+        tips = [before.head, *(one.sha for one in made)]
+        self._hold(tips[-1] == after.head, "HEAD left its own history", tips)
+        self._hold(tips[:-1] == [one.parents for one in made], "not on top of the old tip", made)
+        for one in made:
+            self._hold("\nSkillvault-Step: " in one.message, "a commit without a step", one)
+        if report is not None:
+            done = [done.commit for done in report.done]
+            self._hold(done == tips[1:], "the report names other commits", (done, tips[1:]))
+
+    def _refs(self, before: Picture, after: Picture) -> None:
+        main = "refs/heads/main"
+        others = [{**seen.refs, main: ""} for seen in (before, after)]
+        self._hold(others[0] == others[1], "another ref moved", others)
+        self._hold(before.stash == after.stash, "the stash changed", after.stash)
+        self._hold(before.branch == after.branch, "HEAD stands on another branch", after.branch)
+
+    def _hands(self, before: Picture, after: Picture, made: list[Made]) -> None:
+        """What a person has in hand stays; what the program committed is clean."""
+        touched = {path for one in made for path in one.touched}
+        taken = {path for path in touched & before.hand if self._as_it_was(path, before, after)}
+        for path in sorted(before.hand - taken):
+            what = (path, before.of(path), after.of(path))
+            self._hold(path not in touched, "committed a path in hand", what)
+            self._hold(before.of(path) == after.of(path), "changed a path in hand", what)
+        new = sorted(after.hand - before.hand)
+        self._hold(not new, "left something to commit", [(p, after.of(p)) for p in new])
+        self._hold(not (after.hand & taken), "left half of a path", sorted(after.hand & taken))
+
+    def _as_it_was(self, path: str, before: Picture, after: Picture) -> bool:
+        """Whether the work tree held already exactly what was committed, and still does."""
+        same = before.work.get(path) == after.work.get(path)
+        return same and before.saved(path) == after.tree.get(path)
+
+    def _not_again(self, before: Picture, made: list[Made], report: Report | None) -> None:
+        """What a person took away is not made again, and no lost commit is named."""
+        away = taken_away(self.root, before) if made else set()
+        for one in made:
+            again = sorted(one.refs & away)
+            self._hold(not again, "made again what was taken away", (again, one.message))
+        for rejection in report.rejected if report else ():
+            kept = git(self.root, "merge-base", "--is-ancestor", rejection.commit, "HEAD")
+            self._hold(kept.returncode == 0, "names a lost commit", rejection)
+
+    def _one_history(self, after: Picture) -> None:
+        """A vault that was open all the time knows what a new one reads."""
+        known = sorted(commit.sha for commit in self.vault.store.history(after.head))
+        read = sorted(commit.sha for commit in Store(self.root).history(after.head))
+        self._hold(known == read, "an old vault knows another history", (known, read))
+
+    def _same(self, before: Picture, after: Picture, sentence: str) -> None:
+        if before != after:
+            names = [n for n in before.__dict__ if before.__dict__[n] != after.__dict__[n]]
+            self._hold(False, sentence, [(before.__dict__[n], after.__dict__[n]) for n in names])
+
+    def _hold(self, holds: bool, sentence: str, what: object) -> None:
+        if not holds:
+            steps = "\n".join(self.hand.told)
+            raise AssertionError(f"{sentence}: {what}\n\nthe steps:\n{steps}")
+
+    # ── the end ──────────────────────────────────────────────────────────────────────
+
+    def teardown(self) -> None:
+        try:
+            self._end()
+        finally:
+            shutil.rmtree(self.place)
+
+    def _end(self) -> None:
+        """All is tidied up: the program ends its work, and every outcome is somewhere."""
+        self._no_drafts()
+        self._accounted_for()
+        self.hand.tidy()
+        self._run([], fresh=False, patience=None)
+        again = self._run([], fresh=True, patience=None)
+        done = [done.change.headline for done in again.done] if again else []
+        self._hold(not done, "a second run did something", done)
+        self.vault.check()
+        self._no_drafts()
+        self._accounted_for()
+        fsck = git(self.root, "fsck", "--strict", "--no-dangling", "--no-progress")
+        self._hold((fsck.returncode, fsck.stdout) == (0, ""), "git fsck", fsck)
+
+    def _no_drafts(self) -> None:
+        ours = [p for p in files_below(self.root) if p.name.startswith(".skillvault-")]
+        drafts = [*ours, *(self.root / ".git/skillvault").glob("draft-*")]
+        self._hold(not drafts, "a draft is left", drafts)
+
+    def _accounted_for(self) -> None:
+        """Each outcome waits, lies in quarantine, or was committed once."""
+        waiting, known = waiting_files(self.root), history(self.root)
+        for lesson in sorted(self.given):
+            here = as_file(LESSONS[lesson]) in waiting
+            committed = lesson < len(LESSONS) - 1 and AHEAD[2 * lesson] in known
+            self._hold(here or committed, "an outcome is lost", lesson)

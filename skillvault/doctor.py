@@ -21,7 +21,6 @@ from skillvault.errors import (
     BadInputError,
     GitError,
     NotAVaultError,
-    PausedError,
     SkillvaultError,
 )
 from skillvault.policy import Policy
@@ -264,9 +263,7 @@ def _paused(visit: Visit) -> Iterator[Row]:
 
 def _identity(visit: Visit) -> Iterator[Row]:
     visit.git.run("config", "--list")  # where this fails, git's own words say why
-    try:
-        visit.git.check_identity()
-    except PausedError:
+    if visit.git.nameless():
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
     said = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")

@@ -1,12 +1,14 @@
-"""Who holds a lock of this vault, and which locks of git were left behind. Only looks.
+"""Who holds a lock of this vault, and which locks of git were left behind.
 
-An flock is probed and let go at once; a lock file of git is never removed here.
+An flock is probed and let go at once. A lock file of git is removed where it is old or of a
+writer of ours that was killed, and nobody can be seen to use it.
 """
 
 import fcntl
 import json
 import os
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 from msgspec import Struct
@@ -74,6 +76,18 @@ def lock_files(root: Path, own: Path, common: Path, now: float) -> list[LockFile
         LockFile(path, max(0.0, now - path.stat().st_mtime), working or str(path) in opened)
         for path in found
     ]
+
+
+def removed(root: Path, own: Path, common: Path, now: float, *, since: float = inf) -> list[Path]:
+    """Remove the lock files that were left behind: the stale ones, and those made since a time.
+
+    Nothing where the system does not tell who uses what.
+    """
+    found = lock_files(root, own, common, now) if _PROC.is_dir() else []
+    gone = [f for f in found if not f.used and (f.stale or now - f.age >= since)]
+    for lock in gone:
+        lock.path.unlink(missing_ok=True)
+    return [lock.path for lock in gone]
 
 
 def _open_files() -> Iterator[str]:

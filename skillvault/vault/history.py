@@ -187,12 +187,13 @@ class Git:
             return "the clone is shallow, its history incomplete; run `git fetch --unshallow`"
         return None
 
-    def check_identity(self) -> None:
-        """PausedError where git does not know who commits."""
+    def nameless(self) -> str | None:
+        """That git does not know who commits, and what to do; None where it does."""
         try:
             self.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
         except GitError:
-            raise PausedError(_NOBODY) from None
+            return _NOBODY
+        return None
 
     def create(self, branch: str) -> None:
         """Make the root a repository whose first branch is `branch`."""

@@ -8,8 +8,10 @@ was. Anything else is a person's by now, and stays.
 
 import json
 import os
+import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -19,6 +21,7 @@ from skillvault.errors import PausedError
 from skillvault.vault import hand, worktree
 from skillvault.vault.disk import synced
 from skillvault.vault.failpoint import reach
+from skillvault.vault.held import removed
 from skillvault.vault.history import Git
 from skillvault.vault.trees import Entry
 
@@ -96,10 +99,16 @@ class Journal:
         intent = self.read()
         if intent is None:
             return False
+        self.unlock(since=self.path.stat().st_mtime)
         if not self._published(intent):
             self.undo(intent, intent.places)
         self.forget()
         return True
+
+    def unlock(self, *, since: float = inf) -> list[Path]:
+        """Remove git's locks that were left behind; `since`: also those of a killed writer."""
+        own, common = self._git.dirs()
+        return removed(self._root, own, common, time.time(), since=since)
 
     def _published(self, intent: Intent) -> bool:
         """Whether the branch got the commits, though a person may have moved it since."""

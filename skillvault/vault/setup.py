@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from skillvault.change import Change
-from skillvault.errors import UsageError
+from skillvault.errors import PausedError, UsageError
 from skillvault.text import is_slug
 from skillvault.vault import layout, strict_yaml
 from skillvault.vault.history import Git
@@ -69,7 +69,8 @@ def repository(root: Path) -> tuple[Git, str]:
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
     if not (root / ".git").exists():
-        git.check_identity()
+        if nameless := git.nameless():
+            raise PausedError(f"paused: {nameless}")
         git.create(BRANCH)
     git.dirs()
     branch = git.branch()

@@ -157,7 +157,7 @@ class Store:
 
     def paused(self, policy: Policy) -> str | None:
         """Why nothing may be committed now; None when all is normal."""
-        return self.git.pause_reason(policy.branch)
+        return self.git.pause_reason(policy.branch) or self.git.nameless()
 
     def apply(
         self,
@@ -179,7 +179,7 @@ class Store:
             reason = self.git.pause_reason(policy.branch, founding=first)
             if reason:
                 raise PausedError(f"paused: {reason}")
-            Journal(self.root, self.git).settle()
+            self._unlock(policy.branch)
             durable = policy.durability == "full"
             writer = Writer(self.root, self.git, branch=policy.branch, durable=durable)
             for _ in range(_TRIES):
@@ -213,6 +213,14 @@ class Store:
         with self._writing():
             if self.git.pause_reason(branch, founding=True) is None:
                 journal.settle()
+
+    def _unlock(self, branch: str) -> None:
+        """Clear away what killed writers left: half-made changes, and locks of git's."""
+        journal = Journal(self.root, self.git)
+        journal.settle()
+        own, common = self.git.dirs()
+        if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
+            journal.unlock()
 
     def watched(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""

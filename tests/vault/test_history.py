@@ -106,11 +106,16 @@ def shallow(person: Person) -> None:
     (person.root / ".git/shallow").write_text(person.git("rev-parse", "HEAD") + "\n")
 
 
+def bare(person: Person) -> None:
+    person.git("config", "core.bare", "true")
+
+
 MIDDLES: dict[Callable[[Person], None], str] = {
     detached: "detached", other_branch: "on branch other", merging: "a merge",
     merged_but_not_committed: "a merge", rebasing: "a rebase", picking: "a cherry-pick",
     picking_several: "a cherry-pick", reverting: "a revert", bisecting: "a bisect",
     applying: "a rebase", unmerged: "unmerged", unborn: "no commit yet", shallow: "shallow",
+    bare: "bare",
 }  # fmt: skip
 
 
@@ -199,6 +204,7 @@ def test_without_an_identity_nothing_is_invented_and_nothing_left_behind(
     before = person.git("rev-parse", "HEAD"), person.git("ls-files", "--stage")
     with pytest.raises(PausedError, match=r"git config --global user\.name"):
         vault.run(now=NOW)
+    assert "git does not know who you are" in (vault.status().paused or "")
     assert (person.git("rev-parse", "HEAD"), person.git("ls-files", "--stage")) == before
     assert (person.status(), vault.inbox.names()) == ("", ["a.json"])
     config.write_text(whole)

@@ -509,6 +509,28 @@ def test_an_index_that_stays_locked_is_another_s_and_nothing_is_left_behind(
     assert state(person) == before
 
 
+@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock"])
+def test_a_lock_that_was_left_behind_is_removed(vault: Vault, person: Person, name: str) -> None:
+    lock = vault.root / ".git" / name
+    lock.touch()
+    os.utime(lock, (0, time.time() - 120))
+    applied(vault, files(notes_a="a\n"))
+    assert not lock.exists()
+    assert person.status() == ""
+
+
+def test_an_old_lock_that_somebody_holds_open_stays(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillvault.vault.history._INDEX_WAIT", 0.2)  # the clock
+    lock = vault.root / ".git/index.lock"
+    with lock.open("w"):
+        os.utime(lock, (0, time.time() - 120))
+        with pytest.raises(VaultBusyError):
+            applied(vault, files(notes_a="a\n"))
+    assert lock.exists()
+
+
 # ── several writers ──────────────────────────────────────────────────────────────────
 
 WRITER = """

@@ -37,8 +37,9 @@ def _facts(run: Run) -> Iterator[Change]:
     run.report.rejected += plan.rejected
     for promotion in run.track(plan.promotions, "promoting"):
         yield promote.promotion_change(promotion, run.now)
+    there = run.snapshot.facts if plan.repetitions else {}  # one may have had to wait
     for repetition in plan.repetitions:
-        if repetition.fact in run.snapshot.facts:  # it may have had to wait
+        if repetition.fact in there:
             yield promote.repetition_change(repetition, run.now)
 
 

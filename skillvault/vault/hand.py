@@ -57,7 +57,8 @@ def held(
         if reason:
             reasons[path] = reason
     for target, source in moved.items():
-        if _taken_away(root, found, source, target):
+        # What only the changes before this one made is nobody's to take away.
+        if source in found.tree and _taken_away(root, found, source, target):
             reasons[source] = "deleted and not committed"
     return reasons
 

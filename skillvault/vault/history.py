@@ -20,7 +20,7 @@ from skillvault.records import Commit, stamp
 from skillvault.vault import launch
 from skillvault.vault.launch import as_environment, launched, said
 from skillvault.vault.objects import Objects
-from skillvault.vault.trees import Entry
+from skillvault.vault.trees import SUBMODULE, Entry
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
@@ -223,6 +223,23 @@ class Git:
                 mode, kind, blob = meta.split(" ")
                 if kind == "blob":
                     found[path] = Entry(mode, blob)
+        return found
+
+    def has(self, commit: str) -> bool:
+        """Whether a commit is still there; one that nothing refers to is gone in time."""
+        return self.text("cat-file", "-t", commit, ok=(0, 128)) == "commit"
+
+    def changed(self, old: str, new: str) -> dict[str, Entry | None]:
+        """path -> its entry in `new`, None where it has none, of the files that differ."""
+        out = self.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new)
+        found: dict[str, Entry | None] = {}
+        parts = iter(_records(out))
+        for meta, path in zip(parts, parts, strict=True):
+            _, mode, _, blob, status = meta.split(" ")
+            if status != "D" and mode != SUBMODULE:
+                found[path] = Entry(mode, blob)
+            else:
+                found[path] = None
         return found
 
     def entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, Entry]:

@@ -4,6 +4,7 @@ Paths are POSIX, relative to the root. Only slugs ever become part of one.
 """
 
 import re
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -76,6 +77,7 @@ def path_of(record: Record) -> str:
             return f"links/{record.target.id}/{record.id}.yaml"
 
 
+@lru_cache(maxsize=1 << 20)
 def ref_of(path: str) -> Ref | None:
     """What a path holds; None for one that is not a record's."""
     if match := _DATED.match(path):

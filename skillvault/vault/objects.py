@@ -13,6 +13,7 @@ from skillvault.vault import trees
 from skillvault.vault.trees import Entry, Tree
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
+_KEPT = 256  # so many trees are remembered; a wide folder's is read for each commit
 _NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
@@ -23,6 +24,7 @@ class Objects:
         import pygit2  # noqa: PLC0415 (67 ms, and only who reads or writes objects needs it)
 
         self._failed = pygit2.GitError
+        self._trees: dict[str, Tree] = {}
         try:
             self._database: Any = pygit2.Odb(str(folder))
         except pygit2.GitError as error:
@@ -92,7 +94,17 @@ class Objects:
         return found, bare
 
     def _tree(self, tree: str) -> Tree:
-        return trees.parsed(self._read(tree, _TREE))
+        """A tree's entries, the caller's own; those read last are kept."""
+        found = self._trees.pop(tree, None)
+        if found is None:
+            found = trees.parsed(self._read(tree, _TREE))
+        self._keep(tree, found)
+        return dict(found)
+
+    def _keep(self, tree: str, found: Tree) -> None:
+        self._trees[tree] = found
+        while len(self._trees) > _KEPT:
+            del self._trees[next(iter(self._trees))]
 
     def _read(self, name: str, kind: int) -> bytes:
         try:
@@ -126,6 +138,8 @@ class Objects:
         for level in levels:
             kept = [folder for folder in level if found[folder] or not folder]
             ids = {folder: self._write(_TREE, trees.encoded(found[folder])) for folder in kept}
+            for folder in kept:  # the next commit begins with these
+                self._keep(ids[folder], found[folder])
             trees.hang(found, level, ids)
         return ids[""]
 

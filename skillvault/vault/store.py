@@ -30,6 +30,7 @@ class Store:
         self.root = root
         self.git = Git(root, index)
         self._cache: Cache = {}
+        self._latest: Snapshot | None = None
         self._history: tuple[str | None, list[Commit]] = (None, [])
 
     # ── reading ──────────────────────────────────────────────────────────────────────
@@ -82,8 +83,26 @@ class Store:
         return found
 
     def _at(self, commit: str | None) -> Snapshot:
-        tree = self.git.tree(commit) if commit else {}
-        return self._snapshot({path: entry.id for path, entry in tree.items()}, commit)
+        """The vault of a commit; what differs from the last one asked for is all that is read."""
+        known = self._latest
+        if commit is None:
+            return self._snapshot({})
+        if known is not None and known.commit == commit:
+            return known
+        self._latest = self._snapshot(self._contents(commit, known), commit)
+        return self._latest
+
+    def _contents(self, commit: str, known: Snapshot | None) -> dict[str, str]:
+        """path -> blob of a commit."""
+        if known is not None and known.commit is not None and self.git.has(known.commit):
+            contents = dict(known.contents)
+            for path, entry in self.git.changed(known.commit, commit).items():
+                if entry is None:
+                    contents.pop(path, None)
+                else:
+                    contents[path] = entry.id
+            return contents
+        return {path: entry.id for path, entry in self.git.tree(commit).items()}
 
     def _snapshot(self, contents: Mapping[str, str], commit: str | None = None) -> Snapshot:
         return Snapshot(contents, self.git.blobs, commit=commit, cache=self._cache)
@@ -188,7 +207,8 @@ class Store:
                 group, after = self._laid(changes, base, tip)
                 commits = writer.publish(group, parent, now)
                 if commits:
-                    return commits, after.at(commits[-1])
+                    self._latest = after.at(commits[-1])
+                    return commits, self._latest
         raise VaultBusyError("the branch moves faster than a change can be laid on it; try again")
 
     def _laid(

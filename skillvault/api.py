@@ -158,6 +158,7 @@ class Vault:
             if state.dry:
                 state.arrived = self.inbox.changed()
             else:
+                self.inbox.sweep()
                 self.inbox.requeue_changed()
             settle = state.policy.record.settle_seconds
             state.names, young = self.inbox.settle(settle, patience)

@@ -24,6 +24,8 @@ from skillvault.vault.failpoint import reach
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 MAX_OUTCOME = 256 * 1024
+_DRAFT = re.compile(r"\.(?P<pid>[0-9]{1,9})\.tmp")  # as `put` names its drafts
+_LEFT = 60.0  # seconds from which on a draft of nobody's was left behind
 _IGNORED = re.compile(r"^\.|\.tmp$|\.part$|~$")
 WRITING = "still being written"  # why a young file waits
 _ERROR = ".error.json"
@@ -174,6 +176,18 @@ class Inbox:
             draft.unlink()
         raise UsageError(f"{wanted}: no free name in the inbox")
 
+    def sweep(self) -> None:
+        """Remove the drafts of processes that were killed while they dropped a file."""
+        folder = self.root / layout.INBOX
+        for entry in os.scandir(folder) if folder.is_dir() else ():
+            draft = _DRAFT.fullmatch(entry.name)
+            try:
+                old = draft and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFT
+            except FileNotFoundError:
+                continue
+            if draft and old and not _alive(int(draft["pid"])):
+                Path(entry.path).unlink(missing_ok=True)
+
     def done(self, names: Iterable[str]) -> None:
         """Remove files whose content is committed; one written anew since it was read stays."""
         for name in names:
@@ -313,6 +327,16 @@ class Inbox:
             if (said.get("sha256"), said.get("from")) == (digest, name):
                 return known
         return None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _untrusted(origin: str) -> bool:

@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -359,3 +361,16 @@ def test_a_quarantined_file_that_is_corrected_is_taken_by_the_next_run(vault: Va
     vault.run(["record"], now=NOW)
     assert len(vault.store.head().outcomes) == 1
     assert list((vault.root / "quarantine").iterdir()) == []
+
+
+def test_the_draft_of_a_killed_writer_goes_and_that_of_a_living_one_stays(vault: Vault) -> None:
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                          capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    drafts = [vault.root / "inbox" / f".{pid}.tmp" for pid in (dead, os.getpid())]
+    fresh = vault.root / "inbox" / f".{dead}0.tmp"
+    for draft in (*drafts, fresh):
+        draft.write_text("half")
+    for draft in drafts:
+        os.utime(draft, (0, time.time() - 120))
+    vault.run(now=NOW)
+    assert [draft.exists() for draft in (*drafts, fresh)] == [False, True, True]

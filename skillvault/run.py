@@ -93,16 +93,17 @@ class Run:
         self._history = store.history(self._head.commit)
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
+    @cached_property
     def rejections(self) -> Rejections:
-        """What a person took away, as of the present snapshot."""
-        return Rejections(self._history, self.snapshot.paths)
+        """What a person took away before this run."""
+        return Rejections(self._history, self._head.paths)
 
     def names_taken(self) -> set[str]:
         """The names that no new skill may have.
 
         One that was ever used would inherit another skill's links and rejections.
         """
-        past = (ref.partition(":") for ref in self.rejections().past)
+        past = (ref.partition(":") for ref in self.rejections.past)
         linked = {link.target.id for link in self.snapshot.links.values()}
         return {*self.snapshot.names, *linked, *(name for kind, _, name in past if kind == "skill")}
 

@@ -25,7 +25,7 @@ def step(run: Run) -> Iterator[Change]:
 def unevaluated(run: Run) -> list[Outcome]:
     """The outcomes without an evaluation, but for those that a person took away."""
     found: list[Outcome] = []
-    rejections = run.rejections()
+    rejections = run.rejections
     for outcome in run.snapshot.outcomes.values():
         if f"evaluation:{outcome.id}" in run.snapshot.paths:
             continue

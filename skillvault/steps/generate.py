@@ -38,7 +38,7 @@ def material(run: Run) -> generate.Material:
         live=frozenset(view.skills) | frozenset(view.proposed),
         expired=dict(_expired(run)),
         names=view.names,
-        rejections=run.rejections(),
+        rejections=run.rejections,
     )
 
 

@@ -47,7 +47,7 @@ def material(run: Run) -> merge.Material:
         archived=view.archived,
         outcomes=view.outcomes,
         links=view.links,
-        rejections=run.rejections(),
+        rejections=run.rejections,
     )
 
 

@@ -22,7 +22,7 @@ def material(run: Run) -> promote.Material:
         evaluations=view.evaluations,
         facts=view.facts,
         links=view.links,
-        rejections=run.rejections(),
+        rejections=run.rejections,
     )
 
 

@@ -15,7 +15,7 @@ from skillvault.vault.redact import redacted
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a domain."""
-    rejections = run.rejections()
+    rejections = run.rejections
     fresh: dict[str, Outcome] = {}
     names: dict[str, list[str]] = {}
     for name, outcome in _admitted(run):

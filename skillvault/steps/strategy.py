@@ -41,7 +41,7 @@ def materials(run: Run) -> Iterator[strategy.Material]:
     for outcome in sorted(view.outcomes.values(), key=lambda o: (o.domain, o.order)):
         if outcome.trust == "local" and outcome.id in view.evaluations:
             found.setdefault(outcome.domain, []).append(outcome)
-    rejections = run.rejections() if found else None
+    rejections = run.rejections if found else None
     for domain, outcomes in found.items():
         target = Ref("skill", strategy_name(domain))
         yield strategy.Material(

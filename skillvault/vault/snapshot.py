@@ -31,6 +31,21 @@ Parsed = Record | Problem
 Cache = dict[tuple[str, str], Parsed]
 
 
+# What is derived of a view, and the folders that it rests on.
+_DERIVED: Mapping[str, frozenset[str]] = {
+    "outcomes": frozenset({"outcomes"}),
+    "evaluations": frozenset({"evaluations"}),
+    "facts": frozenset({"memory"}),
+    "links": frozenset({"links"}),
+    "links_to": frozenset({"links"}),
+    "links_from": frozenset({"links"}),
+    "skills": frozenset({"skills"}),
+    "proposed": frozenset({"proposed"}),
+    "archived": frozenset({"archive"}),
+    "policy": frozenset({layout.MARK}),
+}
+
+
 class Snapshot:
     """An immutable view of a vault.
 
@@ -65,11 +80,23 @@ class Snapshot:
                 contents[path] = blob_id(data)
                 fresh[contents[path]] = data
         fresh = {**self._fresh, **fresh}
-        return Snapshot(contents, self._read, commit=self.commit, cache=self._cache, fresh=fresh)
+        after = Snapshot(contents, self._read, commit=self.commit, cache=self._cache, fresh=fresh)
+        after._follow(self, files)
+        return after
 
     def at(self, commit: str) -> "Snapshot":
         """The same view, now that this commit shows it."""
-        return Snapshot(self.contents, self._read, commit=commit, cache=self._cache)
+        after = Snapshot(self.contents, self._read, commit=commit, cache=self._cache)
+        after.__dict__ |= {k: v for k, v in self.__dict__.items() if k in _DERIVED}
+        return after
+
+    def _follow(self, before: "Snapshot", files: Iterable[str]) -> None:
+        """Take over what is known of the view before, for all that these files leave as it was."""
+        tops = {path.partition("/")[0] for path in files}
+        known = before.__dict__
+        for name in _DERIVED.keys() & known.keys():
+            if not tops & _DERIVED[name]:
+                self.__dict__[name] = known[name]
 
     def bytes_of(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""
@@ -147,7 +174,7 @@ class Snapshot:
     def paths(self) -> dict[str, str]:
         """`<kind>:<id>` -> path of every record, read or not."""
         found: dict[str, str] = {}
-        for path in sorted(self.contents):
+        for path in self._sorted_paths:
             ref = layout.ref_of(path)
             if ref is not None:
                 found.setdefault(str(ref), path)
@@ -185,8 +212,7 @@ class Snapshot:
         return dict(sorted(found.items()))
 
     def _parsed(self, folders: Iterable[str]) -> dict[str, Parsed]:
-        prefixes = tuple(f"{folder}/" for folder in folders)
-        return self.records_at(path for path in self.contents if path.startswith(prefixes))
+        return self.records_at(path for folder in folders for path in self.below(folder))
 
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record, or the problem that keeps it from being read."""

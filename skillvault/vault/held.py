@@ -39,13 +39,14 @@ def holder(path: Path) -> str | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _named(os.pread(descriptor, 1000, 0))
+        return named(os.pread(descriptor, 1000, 0))
     finally:
         os.close(descriptor)  # which lets the lock go
     return None
 
 
-def _named(data: bytes) -> str:
+def named(data: bytes) -> str:
+    """The process that a lock's bytes tell of."""
     try:
         said = json.loads(data)
     except ValueError:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from skillvault.errors import VaultBusyError
 from skillvault.vault.failpoint import reach
+from skillvault.vault.held import named
 
 WRITER, DAEMON = "writer.lock", "daemon.lock"
 WAIT_SECONDS = 10.0
@@ -60,8 +61,7 @@ def _acquire(descriptor: int, wait: float, told: str) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                holder = os.pread(descriptor, 200, 0).decode(errors="replace")
-                raise VaultBusyError(told.format(holder or "unknown holder")) from None
+                raise VaultBusyError(told.format(named(os.pread(descriptor, 1000, 0)))) from None
             time.sleep(_PAUSE)
         else:
             return

@@ -29,7 +29,7 @@ def test_a_second_writer_is_told_who_holds_the_vault_and_a_killed_one_holds_noth
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(VaultBusyError, match=f'"pid": {holder.pid}'),
+            pytest.raises(VaultBusyError, match=f"process {holder.pid}"),
             writer_lock(tmp_path / "lock", wait=0.1),
         ):
             pass

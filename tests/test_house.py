@@ -16,6 +16,7 @@ HOMES = {
     "git": {"vault/launch"},
     "pygit2": {"vault/objects"},
     "ctypes": {"vault/disk"},
+    "sqlite3": {"vault/index"},
     "yaml": {"vault/strict_yaml"},
     "frontmatter": {"vault/codec"},
     "detect_secrets": {"vault/redact"},

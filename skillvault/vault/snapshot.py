@@ -18,17 +18,15 @@ from skillvault.records import (
     Link,
     Outcome,
     Problem,
-    Record,
     Ref,
     Skill,
     moment_of,
     stamp,
 )
 from skillvault.vault import codec, layout, strict_yaml
+from skillvault.vault.index import Parsed, Projection
 
 _RECORD = TypeVar("_RECORD", Outcome, Evaluation, Fact, Skill, Link)
-Parsed = Record | Problem
-Cache = dict[tuple[str, str], Parsed]
 
 
 # What is derived of a view, and the folders that it rests on.
@@ -60,14 +58,14 @@ class Snapshot:
         read: Callable[[Iterable[str]], Mapping[str, bytes]],
         *,
         commit: str | None = None,
-        cache: Cache | None = None,
+        projection: Projection | None = None,
         fresh: Mapping[str, bytes] | None = None,
     ) -> None:
         self.contents = contents
         self.commit = commit
         self._read = read
         self._fresh = fresh or {}
-        self._cache: Cache = {} if cache is None else cache
+        self._projection = projection or Projection(None)
 
     def with_files(self, files: Mapping[str, bytes | None]) -> "Snapshot":
         """The view after a change that is not committed: path -> new bytes, None: removed."""
@@ -80,13 +78,15 @@ class Snapshot:
                 contents[path] = blob_id(data)
                 fresh[contents[path]] = data
         fresh = {**self._fresh, **fresh}
-        after = Snapshot(contents, self._read, commit=self.commit, cache=self._cache, fresh=fresh)
+        after = Snapshot(
+            contents, self._read, commit=self.commit, projection=self._projection, fresh=fresh
+        )
         after._follow(self, files)
         return after
 
     def at(self, commit: str) -> "Snapshot":
         """The same view, now that this commit shows it."""
-        after = Snapshot(self.contents, self._read, commit=commit, cache=self._cache)
+        after = Snapshot(self.contents, self._read, commit=commit, projection=self._projection)
         after.__dict__ |= {k: v for k, v in self.__dict__.items() if k in _DERIVED}
         return after
 
@@ -217,10 +217,14 @@ class Snapshot:
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record, or the problem that keeps it from being read."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.ref_of(path)}
-        missing = {path: key for path, key in keys.items() if key not in self._cache}
-        for path, data in self.bytes_of(missing).items():
-            self._cache[missing[path]] = _decoded(path, data)
-        return {path: self._cache[key] for path, key in keys.items()}
+        known = self._projection.get(keys.values())
+        missing = {path: key for path, key in keys.items() if key not in known}
+        if missing:
+            data = self.bytes_of(missing)
+            parsed = {key: _decoded(path, data[path]) for path, key in missing.items()}
+            self._projection.put(parsed)
+            known |= parsed
+        return {path: known[key] for path, key in keys.items()}
 
 
 def _grouped(links: Iterable[Link], end: Callable[[Link], Ref]) -> dict[Ref, list[Link]]:

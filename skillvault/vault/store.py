@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 from skillvault.change import Change, Move
@@ -15,9 +16,10 @@ from skillvault.policy import Policy
 from skillvault.records import Commit
 from skillvault.vault import codec, hand, layout
 from skillvault.vault.history import Git
+from skillvault.vault.index import Projection
 from skillvault.vault.journal import Journal
 from skillvault.vault.lock import daemon_lock, writer_lock
-from skillvault.vault.snapshot import Cache, Snapshot, blob_id
+from skillvault.vault.snapshot import Snapshot, blob_id
 from skillvault.vault.writer import Group, Laid, Writer
 
 _TRIES = 5
@@ -29,9 +31,13 @@ class Store:
     def __init__(self, root: Path, index: str | None = None) -> None:
         self.root = root
         self.git = Git(root, index)
-        self._cache: Cache = {}
         self._latest: Snapshot | None = None
         self._history: tuple[str | None, list[Commit]] = (None, [])
+
+    @cached_property
+    def _projection(self) -> Projection:
+        """What was parsed of the vault before, by whomever."""
+        return Projection(self.git.dirs()[1] / "skillvault" / "index.db")
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -54,7 +60,9 @@ class Store:
                 continue  # a writer's draft, gone since it was listed
             contents[path] = blob_id(content)
             data[contents[path]] = content
-        return Snapshot(contents, lambda keys: {key: data[key] for key in keys}, cache=self._cache)
+        return Snapshot(
+            contents, lambda keys: {key: data[key] for key in keys}, projection=self._projection
+        )
 
     def history(self, head: str | None) -> list[Commit]:
         """The program's commits up to `head`, newest first; read once, then what is new."""
@@ -105,7 +113,7 @@ class Store:
         return {path: entry.id for path, entry in self.git.tree(commit).items()}
 
     def _snapshot(self, contents: Mapping[str, str], commit: str | None = None) -> Snapshot:
-        return Snapshot(contents, self.git.blobs, commit=commit, cache=self._cache)
+        return Snapshot(contents, self.git.blobs, commit=commit, projection=self._projection)
 
     def _files(self) -> Iterator[str]:
         if (self.root / layout.MARK).is_file():

@@ -7,7 +7,7 @@ costs the next command its time and nothing else. Several processes may use it a
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -29,6 +29,7 @@ create table if not exists parsed (
 """
 _QUERY = "select path, blob, kind, value from parsed"
 _BUSY = 5.0  # seconds to wait for another process
+_SAVED = 64  # so many new records are written at once
 _CHUNK = 400  # keys in one query
 _MANY = 2_000  # keys from which on the whole table is read
 
@@ -48,7 +49,9 @@ class Projection:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._database: sqlite3.Connection | None = None
         self._known: dict[Key, Parsed] = {}
+        self._unsaved: dict[Key, Parsed] = {}
 
     def get(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
         """What is known of these keys."""
@@ -59,10 +62,12 @@ class Projection:
         return {key: self._known[key] for key in wanted if key in self._known}
 
     def put(self, found: Mapping[Key, Parsed]) -> None:
-        """Keep what was parsed."""
+        """Keep what was parsed; a few at a time only in memory."""
         self._known.update(found)
-        rows = [(*key, *row) for key, value in found.items() if (row := _encoded(value))]
-        if rows:
+        self._unsaved.update(found)
+        if len(self._unsaved) >= _SAVED:
+            rows = [(*k, *row) for k, value in self._unsaved.items() if (row := _encoded(value))]
+            self._unsaved = {}
             self._write(rows)
 
     # ── on disk ──────────────────────────────────────────────────────────────────────
@@ -71,8 +76,7 @@ class Projection:
         if self._path is None or not self._path.exists():
             return {}
         try:
-            with closing(self._opened()) as database:
-                rows = list(_selected(database, keys))
+            rows = list(_selected(self._opened(self._path), keys))
             return {(path, blob): _DECODERS[kind].decode(value) for path, blob, kind, value in rows}
         except (sqlite3.Error, msgspec.MsgspecError, KeyError):
             self._discard()
@@ -83,27 +87,29 @@ class Projection:
             return
         try:
             self._path.parent.mkdir(exist_ok=True)
-            with closing(self._opened()) as database, database:
+            with self._opened(self._path) as database:
                 database.executemany("insert or replace into parsed values (?, ?, ?, ?)", rows)
         except (sqlite3.Error, OSError):
             self._discard()
 
-    def _opened(self) -> sqlite3.Connection:
-        database = sqlite3.connect(f"{self._path}", timeout=_BUSY)
-        try:
-            if database.execute("pragma user_version").fetchone()[0] != _SHAPE:
-                database.execute("drop table if exists parsed")
-                database.execute(f"pragma user_version = {_SHAPE}")
-            database.execute("pragma journal_mode = wal")
-            database.execute("pragma synchronous = off")  # what is lost is read again
-            database.execute(_TABLE)
-        except sqlite3.Error:
-            database.close()
-            raise
-        return database
+    def _opened(self, path: Path) -> sqlite3.Connection:
+        if self._database is not None:
+            return self._database
+        # A vault may be used by several threads; SQLite itself lets one at a time.
+        self._database = sqlite3.connect(f"{path}", timeout=_BUSY, check_same_thread=False)
+        if self._database.execute("pragma user_version").fetchone()[0] != _SHAPE:
+            self._database.execute("drop table if exists parsed")
+            self._database.execute(f"pragma user_version = {_SHAPE}")
+        self._database.execute("pragma journal_mode = wal")
+        self._database.execute("pragma synchronous = off")  # what is lost is read again
+        self._database.execute(_TABLE)
+        return self._database
 
     def _discard(self) -> None:
         """Remove a projection that cannot be used; this process goes on without."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
         path, self._path = self._path, None
         there = [path.with_name(path.name + end) for end in ("", "-wal", "-shm")] if path else []
         for file in there:

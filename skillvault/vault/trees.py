@@ -4,6 +4,7 @@ A commit then costs what its own folders cost, not what the vault holds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
@@ -69,15 +70,15 @@ def hang(found: dict[str, Tree], level: Sequence[str], ids: Mapping[str, str]) -
 
 def encoded(tree: Tree) -> bytes:
     """A tree object; in git's order a folder counts as if its name ended with a slash."""
-    entries = sorted((_name(name, node), name, node) for name, node in tree.items())
-    return b"".join(
-        b"%s %s\0%s" % (node.mode.encode(), _encoded(name), bytes.fromhex(node.id))
-        for _, name, node in entries
-    )
+    return b"".join(line for _, line in sorted(map(_line, tree, tree.values())))
 
 
-def _name(name: str, node: Entry) -> bytes:
-    return _encoded(name) + (b"/" if node.mode == FOLDER else b"")
+@lru_cache(maxsize=1 << 16)  # of a wide folder all lines but one are those of the last commit
+def _line(name: str, entry: Entry) -> tuple[bytes, bytes]:
+    """(the place in git's order, the bytes) of one entry."""
+    place = _encoded(name) + (b"/" if entry.mode == FOLDER else b"")
+    line = b"%s %s\0%s" % (entry.mode.encode(), _encoded(name), bytes.fromhex(entry.id))
+    return place, line
 
 
 def _encoded(name: str) -> bytes:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Ref, Skill, link_of
-from skillvault.vault.index import Projection
+from skillvault.vault.index import _SAVED, Projection
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
 from tests.vault.given import DATA, HAND_MADE
@@ -34,7 +34,8 @@ def test_what_is_read_back_is_what_was_kept(
     records: list[Outcome | Evaluation | Fact | Skill | Link | Problem],
 ) -> None:
     path = tmp_path_factory.mktemp("index") / "index.db"
-    kept = {(f"path-{n}", "blob"): record for n, record in enumerate(records)}
+    more = {(f"more-{n}", "blob"): evaluation(outcome()) for n in range(_SAVED)}
+    kept = more | {(f"path-{n}", "blob"): record for n, record in enumerate(records)}
     Projection(path).put(kept)
     found = Projection(path).get([*kept, ("other", "blob")])
     assert all(found[key] == kept[key] for key in found)
@@ -49,7 +50,7 @@ def place(vault: Vault) -> Path:
 
 def learned(vault: Vault) -> None:
     """Outcomes, and what comes of them."""
-    files = [(f"{n}.json", as_file(trade(n, -0.11 - n / 100))) for n in range(4)]
+    files = [(f"{n}.json", as_file(trade(n, -0.11 - n / 1000))) for n in range(_SAVED)]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
 

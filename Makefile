@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test crash person clean
+.PHONY: demo test crash person soak clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -53,6 +53,10 @@ crash: .venv/tested
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
+
+# A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
+soak: .venv/installed
+	$(BIN)/python bench/soak.py $(or $(N),20)
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -19,15 +19,15 @@ _TROUBLE = {
     errno.ENFILE: "too many open files",
 }
 # The same in the words of git and libgit2, which tell no number.
-_SAID = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()}
+_SAID = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
+    "out of diskspace": "no space left"
+}
 
 
 def trouble(error: OSError | GitError) -> str | None:
     """What is wrong with the disk; None where the error says something else."""
-    if isinstance(error, OSError):
-        what = _TROUBLE.get(error.errno or 0)
-        where = f" ({error.filename})" if error.filename else ""
-        return f"{what}{where}" if what else None
+    if isinstance(error, OSError) and error.errno in _TROUBLE:
+        return _TROUBLE[error.errno]
     words = str(error).lower()
     return next((text for said, text in _SAID.items() if said in words), None)
 

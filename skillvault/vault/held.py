@@ -7,7 +7,8 @@ writer of ours that was killed, and nobody can be seen to use it.
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from math import inf
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def named(data: bytes) -> str:
     except ValueError:
         return "a process that does not say which"
     pid = said.get("pid") if isinstance(said, dict) else None
-    words = _command(pid) if isinstance(pid, int) else ""
+    words = " ".join(_command(pid).split())[:80] if isinstance(pid, int) else ""
     return f"process {pid}" + (f" ({words})" if words else "")
 
 
@@ -70,13 +71,24 @@ def lock_files(root: Path, own: Path, common: Path, now: float) -> list[LockFile
              "shallow.lock")  # fmt: skip
     places = {folder / name for folder in (own, common) for name in names}
     places |= {path for folder in {own, common} for path in (folder / "refs").rglob("*.lock")}
-    found = sorted(path for path in places if path.is_file())
+    found = dict(_made(sorted(places)))
     working = bool(found) and any(_working_in(root, own, common))
     opened = set(_open_files()) if found else set()
     return [
-        LockFile(path, max(0.0, now - path.stat().st_mtime), working or str(path) in opened)
-        for path in found
+        LockFile(path, max(0.0, now - made), working or str(path) in opened)
+        for path, made in found.items()
     ]
+
+
+def _made(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
+    """When each of these files was made, of those that are there."""
+    for path in paths:
+        try:
+            state = path.stat()
+        except FileNotFoundError:
+            continue  # a git that was at work there is done
+        if stat.S_ISREG(state.st_mode):
+            yield path, state.st_mtime
 
 
 def removed(root: Path, own: Path, common: Path, now: float, *, since: float = inf) -> list[Path]:

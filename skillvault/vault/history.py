@@ -384,7 +384,7 @@ class Git:
                 args = ("update-index", "-z", "--index-info")
                 self.run(*args, data=info, env=settings.staging, fenced=True)
             except GitError as error:
-                if "index.lock" not in str(error):
+                if "index.lock': File exists" not in str(error):
                     raise
                 if time.monotonic() >= deadline:
                     raise VaultBusyError(

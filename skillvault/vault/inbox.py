@@ -162,9 +162,9 @@ class Inbox:
         folder = self.root / layout.INBOX
         wanted = _plain_name(wanted).lstrip(".") or "outcome"
         draft = folder / f".{os.getpid()}.tmp"
-        draft.write_bytes(data)
-        reach("inbox-drafted")
         try:
+            draft.write_bytes(data)
+            reach("inbox-drafted")
             for name in _free_names(wanted):
                 try:
                     os.link(draft, folder / name)
@@ -173,13 +173,15 @@ class Inbox:
                 reach("inbox-filled")
                 return name
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
         raise UsageError(f"{wanted}: no free name in the inbox")
 
     def sweep(self) -> None:
         """Remove the drafts of processes that were killed while they dropped a file."""
-        folder = self.root / layout.INBOX
-        for entry in os.scandir(folder) if folder.is_dir() else ():
+        folders = [self.root / name for name in (layout.INBOX, layout.QUARANTINE)]
+        for entry in (
+            entry for folder in folders if folder.is_dir() for entry in os.scandir(folder)
+        ):
             draft = _DRAFT.fullmatch(entry.name)
             try:
                 old = draft and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFT
@@ -217,11 +219,7 @@ class Inbox:
         }
         # The reason goes first: were we killed in between, the file is refused once more.
         told = folder / f"{target.name}{_ERROR}"
-        told.write_text(
-            json.dumps(reason, indent=2, ensure_ascii=False) + "\n",
-            encoding="utf-8",
-            errors="backslashreplace",  # a name that is not UTF-8, as a JSON escape
-        )
+        _write_whole(told, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
         reach("quarantine-told")
         try:
             source.rename(target)
@@ -235,7 +233,8 @@ class Inbox:
         folder = self.root / layout.QUARANTINE
         if not folder.is_dir():
             return []
-        return sorted(p.name for p in folder.iterdir() if not p.name.endswith(_ERROR))
+        names = (path.name for path in folder.iterdir())
+        return sorted(n for n in names if not n.endswith(_ERROR) and not _DRAFT.fullmatch(n))
 
     def changed(self) -> list[Received]:
         """The quarantined files whose bytes changed since, as they would arrive again."""
@@ -327,6 +326,17 @@ class Inbox:
             if (said.get("sha256"), said.get("from")) == (digest, name):
                 return known
         return None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all."""
+    draft = path.with_name(f".{os.getpid()}.tmp")
+    try:
+        # A name that is not UTF-8 becomes a JSON escape.
+        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _alive(pid: int) -> bool:

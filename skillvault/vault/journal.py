@@ -8,6 +8,7 @@ was. Anything else is a person's by now, and stays.
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -23,9 +24,8 @@ from skillvault.vault.disk import synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.held import removed
 from skillvault.vault.history import Git
+from skillvault.vault.lock import claimed
 from skillvault.vault.trees import Entry
-
-_NAME = "intent.json"
 
 
 class Place(Struct, frozen=True):
@@ -51,59 +51,86 @@ class Intent(Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """The one entry that a work tree has, under its git dir."""
+    """The intents of a work tree's writers, each in a file of its own under the git dir.
+
+    A writer holds the flock of its file: one that nobody holds is of a writer that was killed.
+    """
 
     def __init__(self, root: Path, git: Git) -> None:
         self._root = root
         self._git = git
+        self._own: tuple[Path, int] | None = None
 
     @property
-    def path(self) -> Path:
-        """Where it stands."""
-        return self._git.dirs()[0] / "skillvault" / _NAME
+    def _folder(self) -> Path:
+        return self._git.dirs()[0] / "skillvault"
 
     def write(self, intent: Intent, *, durable: bool) -> None:
         """State an intent; it is there whole or not at all."""
-        self.path.parent.mkdir(exist_ok=True)
-        draft = self.path.with_suffix(".tmp")
-        # ASCII: the name of a file that a skill brought along need not be UTF-8.
-        draft.write_text(json.dumps(msgspec.to_builtins(intent)), encoding="ascii")
-        if durable:
-            synced(draft)
-        draft.replace(self.path)
-        if durable:
-            synced(self.path.parent)
-        reach("intent-written")
+        self._folder.mkdir(exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
+        draft = Path(name)
+        path = draft.with_suffix(".json")
+        try:
+            claimed(descriptor)
+            # ASCII: the name of a file that a skill brought along need not be UTF-8.
+            draft.write_text(json.dumps(msgspec.to_builtins(intent)), encoding="ascii")
+            if durable:
+                synced(draft)
+            draft.replace(path)
+            if durable:
+                synced(path.parent)
+        except BaseException:
+            os.close(descriptor)
+            draft.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            raise
+        self._own = path, descriptor
 
     def forget(self) -> None:
-        """Nothing is intended any more."""
-        reach("intent-done")
-        self.path.unlink(missing_ok=True)
+        """What was intended is done, or undone."""
+        if self._own is not None:
+            reach("intent-done")
+            self._own[0].unlink(missing_ok=True)
 
-    def read(self) -> Intent | None:
-        """What is intended; None for nothing."""
-        try:
-            said = self.path.read_text(encoding="ascii")
-        except FileNotFoundError:
-            return None
-        try:
-            return msgspec.convert(json.loads(said), Intent)
-        except ValueError:  # a loss of power, where `durability: normal` was asked for
-            raise PausedError(
-                f"paused: {self.path}: the journal cannot be read; put back what `git status` "
-                "shows half-made, and remove the journal"
-            ) from None
+    def release(self) -> None:
+        """Nobody works on it any more; what is still stated is for the next writer."""
+        if self._own is not None:
+            os.close(self._own[1])
+            self._own = None
 
-    def settle(self) -> bool:
-        """Under the writer's lock: undo what was left half-made; whether there was any."""
-        intent = self.read()
-        if intent is None:
-            return False
-        self.unlock(since=self.path.stat().st_mtime)
+    def take_back(self, intent: Intent) -> None:
+        """Undo this writer's own publication, unless the branch has it after all."""
         if not self._published(intent):
             self.undo(intent, intent.places)
         self.forget()
-        return True
+
+    def left(self) -> bool:
+        """Whether there is an intent of anybody's."""
+        return any(self._folder.glob("intent-*"))
+
+    def settle(self) -> None:
+        """Under the writer's lock: undo what killed writers left half-made."""
+        for path in sorted(self._folder.glob("intent-*")):
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue  # its writer is done
+            try:
+                if claimed(descriptor):
+                    self._settle(path)
+            finally:
+                os.close(descriptor)
+
+    def _settle(self, path: Path) -> None:
+        """Settle the intent of a writer that is no more; nothing was done behind a draft."""
+        if path.suffix == ".json":
+            intent = _read(path)
+            self.unlock(since=path.stat().st_mtime)
+            if not self._published(intent):
+                self.undo(intent, intent.places)
+            reach("intent-settled")
+        path.unlink(missing_ok=True)
 
     def unlock(self, *, since: float = inf) -> list[Path]:
         """Remove git's locks that were left behind; `since`: also those of a killed writer."""
@@ -145,3 +172,13 @@ class Journal:
         mode = place.staged.mode if place.staged else None
         replace = os.path.lexists(self._root / path)
         worktree.put(self._root, path, data, mode=mode, replace=replace, draft=draft)
+
+
+def _read(path: Path) -> Intent:
+    try:
+        return msgspec.convert(json.loads(path.read_text(encoding="ascii")), Intent)
+    except ValueError:  # a loss of power, where `durability: normal` was asked for
+        raise PausedError(
+            f"paused: {path}: the journal cannot be read; put back what `git status` "
+            "shows half-made, and remove the journal"
+        ) from None

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skillvault.errors import VaultBusyError
@@ -47,21 +47,26 @@ def _held(path: Path, wait: float, told: str) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         _acquire(descriptor, wait, told)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
+        with suppress(OSError):  # a disk may be full, and these words are for messages only
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
         yield descriptor
     finally:
         os.close(descriptor)
 
 
+def claimed(descriptor: int) -> bool:
+    """Take the flock of an open file, if nobody has it; it lasts as long as the file is open."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _acquire(descriptor: int, wait: float, told: str) -> None:
     deadline = time.monotonic() + wait
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise VaultBusyError(told.format(named(os.pread(descriptor, 1000, 0)))) from None
-            time.sleep(_PAUSE)
-        else:
-            return
+    while not claimed(descriptor):
+        if time.monotonic() >= deadline:
+            raise VaultBusyError(told.format(named(os.pread(descriptor, 1000, 0))))
+        time.sleep(_PAUSE)

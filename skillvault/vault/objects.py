@@ -146,5 +146,5 @@ class Objects:
     def _write(self, kind: int, data: bytes) -> str:
         try:
             return str(self._database.write(kind, data))
-        except self._failed as error:
+        except (self._failed, OSError) as error:
             raise GitError(f"a {_NAMES[kind]} cannot be written: {error}") from None

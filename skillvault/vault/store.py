@@ -235,7 +235,7 @@ class Store:
     def settle(self) -> None:
         """Undo what a killed writer left half-made; where the repository is paused, later."""
         journal = Journal(self.root, self.git)
-        if not journal.path.exists():
+        if not journal.left():
             return
         branch = self.head().policy.branch
         with self._writing():

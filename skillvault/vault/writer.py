@@ -85,25 +85,40 @@ class Writer:
         intent = self._intent(files, entries, index, parent, commits[-1])
         self._journal.write(intent, durable=self._durable)
         try:
-            self._place(files, intent)
-            reach("before-index")
-            self._git.stage(entries, settings)
-            reach("index-written")
-            if self._durable:
-                all_synced(self._root, self._git.dirs()[1])
-            reach("before-swap")
-            headline = group.steps[-1].change.headline
-            moved = not self._swap(commits[-1], parent, headline)
+            published = self._done(files, intent, entries, settings, group.steps[-1].change)
+            self._journal.forget()
         except BaseException as error:
-            self._take_back(error)
+            self._take_back(intent, error)
             raise
-        reach("branch-moved")
-        if moved:
-            # What a person's commit took up with theirs stays in their hands.
-            theirs = self._git.entries(self._git.head(), sorted(files))
-            self._journal.undo(intent, [p for p in files if theirs.get(p) != entries.get(p)])
-        self._journal.forget()
-        return None if moved else commits
+        finally:
+            self._journal.release()
+        return commits if published else None
+
+    def _done(
+        self,
+        files: Mapping[str, bytes | None],
+        intent: Intent,
+        entries: Mapping[str, Entry | None],
+        settings: Settings,
+        last: Change,
+    ) -> bool:
+        """Do what is intended; False, and nothing is left of it, where the branch moved."""
+        reach("intent-written")
+        self._place(files, intent)
+        reach("before-index")
+        self._git.stage(entries, settings)
+        reach("index-written")
+        if self._durable:
+            all_synced(self._root, self._git.dirs()[1])
+        reach("before-swap")
+        if self._swap(intent.new, intent.old, last.headline):
+            reach("branch-moved")
+            self._keep_staged(intent, settings)
+            return True
+        # What a person's commit took up with theirs stays in their hands.
+        theirs = self._git.entries(self._git.head(), sorted(files))
+        self._journal.undo(intent, [p for p in files if theirs.get(p) != entries.get(p)])
+        return False
 
     def _ours(
         self,
@@ -180,6 +195,20 @@ class Writer:
                 replace = place.before is not None
                 worktree.put(self._root, path, data, mode=mode, replace=replace, draft=intent.draft)
 
+    def _keep_staged(self, intent: Intent, settings: Settings) -> None:
+        """Put back the index entries that a person's git wrote over with what it read before.
+
+        Git reads the index before it locks it; the person's next commit would remove our files.
+        """
+        index = self._git.staged(sorted(intent.places))
+        lost = {
+            path: place.entry
+            for path, place in intent.places.items()
+            if index.get(path) == place.staged != place.entry
+        }
+        if lost:
+            self._git.stage(lost, settings)
+
     def _swap(self, new: str, old: str | None, headline: str) -> bool:
         """Whether the branch moved from `old` to `new`."""
         done = self._git.swap(self._branch, new, old, headline, durable=self._durable)
@@ -188,9 +217,9 @@ class Writer:
             synced(folder.parent)
         return done
 
-    def _take_back(self, cause: BaseException) -> None:
+    def _take_back(self, intent: Intent, cause: BaseException) -> None:
         """Undo what was done; where even that fails the journal stays, for the next writer."""
         try:
-            self._journal.settle()
+            self._journal.take_back(intent)
         except (OSError, GitError) as error:
             cause.add_note(f"what is half-made is undone by the next writer ({error})")

@@ -16,7 +16,7 @@ from tests.crash.world import KILLED, World, failpoints
 POINTS = failpoints()
 KILLS = int(os.environ.get("SKILLVAULT_KILLS", "60"))
 # A point of the recovery is only reached where there is something to recover from.
-RECOVERY = {"undo-file": "index-written", "undo-index": "index-written"}
+RECOVERY = dict.fromkeys(("undo-file", "undo-index", "intent-settled"), "index-written")
 MENDED = {"requeued"}
 
 

@@ -398,7 +398,7 @@ def test_a_file_that_appears_at_the_very_last_moment_is_kept(
         if point == "intent-written":
             person.write("notes/b.md", "mine\n")
 
-    monkeypatch.setattr("skillvault.vault.journal.reach", save)  # a person's timing
+    monkeypatch.setattr("skillvault.vault.writer.reach", save)  # a person's timing
     with pytest.raises(EditedError, match=r"notes/b.md"):
         applied(vault, files(notes_a="a\n", notes_b="b\n"))
     assert sorted(p.name for p in place.parent.iterdir()) == ["b.md"]

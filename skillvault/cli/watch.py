@@ -12,7 +12,8 @@ import msgspec
 from skillvault.cli.report import print_done, print_run
 from skillvault.cli.shared import now_option, opened, say, track, vault_option
 from skillvault.errors import UsageError
-from skillvault.run import Report
+from skillvault.learning.rejection import Rejection
+from skillvault.run import Report, Waiting
 
 
 @click.command()
@@ -64,7 +65,7 @@ def asked_to_stop() -> Iterator[Callable[[], bool]]:
 
 def _teller() -> Callable[[Report], None]:
     """Prints what a run has to say, but for what the run before it said already."""
-    before: Report | None = None
+    before: tuple[list[Waiting], list[Rejection]] | None = None
 
     def tell(report: Report) -> None:
         nonlocal before
@@ -72,11 +73,12 @@ def _teller() -> Callable[[Report], None]:
         if before is not None:
             news = msgspec.structs.replace(
                 report,
-                waiting=[one for one in report.waiting if one not in before.waiting],
-                rejected=[one for one in report.rejected if one not in before.rejected],
+                waiting=[one for one in report.waiting if one not in before[0]],
+                rejected=[one for one in report.rejected if one not in before[1]],
                 reasons=dict,
             )
-        before = report
+        # Not the report: it knows the whole vault as it was.
+        before = report.waiting, report.rejected
         print_run(news)
 
     return tell

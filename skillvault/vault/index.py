@@ -70,6 +70,11 @@ class Projection:
             self._unsaved = {}
             self._write(rows)
 
+    def drop_but(self, wanted: Iterable[Key]) -> None:
+        """Let go of what is known in memory and not wanted any more; on disk it stays."""
+        kept = {key: self._known[key] for key in wanted if key in self._known}
+        self._known = kept
+
     # ── on disk ──────────────────────────────────────────────────────────────────────
 
     def _read(self, keys: list[Key]) -> dict[Key, Parsed]:

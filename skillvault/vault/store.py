@@ -64,6 +64,11 @@ class Store:
             contents, lambda keys: {key: data[key] for key in keys}, projection=self._projection
         )
 
+    def forget_the_past(self) -> None:
+        """Let go of what was read of files as they stand no more, for who stays long."""
+        if self._latest is not None:
+            self._projection.drop_but(self._latest.contents.items())
+
     def history(self, head: str | None) -> list[Commit]:
         """The program's commits up to `head`, newest first; read once, then what is new."""
         known, commits = self._history

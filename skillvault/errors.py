@@ -54,8 +54,20 @@ class BadInputError(SkillvaultError):
     def __init__(
         self, message: str, *, code: str, key: str | None = None, line: int | None = None
     ) -> None:
+        message = _readable(message)
         super().__init__(message)
         self.message = message
         self.code = code
         self.key = key
         self.line = line
+
+
+_LONGEST = 600  # characters of a message that quotes what it refuses
+
+
+def _readable(message: str) -> str:
+    """A message in one line; of a very long one the beginning and the end, the next step."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST // 2]}…{line[-_LONGEST // 3 :]}"

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -60,8 +61,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The pairs as a mapping; which of two equal keys was meant nobody can know."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
         raise BadInputError(
             f"{twice[:60]}: the key stands twice; keep one", code="duplicate-key", key=twice
         )

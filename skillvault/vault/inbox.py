@@ -67,7 +67,9 @@ class Inbox:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        # Of the files that were read: how they looked, and the digest of what they held.
         self._read: dict[str, tuple[int, int, int]] = {}
+        self._digests: dict[str, str] = {}
 
     def create(self) -> bool:
         """Make the folders that are missing; True when there were any."""
@@ -94,7 +96,8 @@ class Inbox:
         """The names of folders in the inbox: nothing below them is taken."""
         place = self.root / layout.INBOX
         own = {Path(layout.UNTRUSTED).name}
-        found = [e.name for e in os.scandir(place) if e.is_dir()] if place.is_dir() else []
+        entries = os.scandir(place) if place.is_dir() else ()
+        found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         return sorted(name for name in found if name not in own and not _IGNORED.search(name))
 
     def settle(self, seconds: float, patience: float | None = None) -> tuple[list[str], list[str]]:
@@ -145,6 +148,7 @@ class Inbox:
             _check_size(state.st_size)
             data = file.read(MAX_OUTCOME + 1)
         _check_size(len(data))
+        self._digests[name] = hashlib.sha256(data).hexdigest()
         if not name.endswith(ENDINGS):
             raise BadInputError(
                 f"the name must end with {', '.join(ENDINGS)}; rename it", code="unknown-ending"
@@ -205,15 +209,22 @@ class Inbox:
         self.create()
         folder = self.root / layout.QUARANTINE
         source = self.root / layout.INBOX / name
-        if twin := self._same(name, _digest(source)):
-            source.unlink()  # the same bytes lie there already
-            return Refused(twin, error.code, error.message, error.line)
-        target = folder / _free_in(folder, _plain_name(name.replace("/", "-")), name)
+        message = shown(error.message)
+        digest, state = self._digests.get(name), self._read.get(name)
+        if state is None:
+            digest, state = _known(source)
+        wanted = _plain_name(name.replace("/", "-"))
+        if digest and (twin := _same(folder, wanted, name, digest)):
+            source.unlink(missing_ok=True)  # the same bytes lie there already
+            return Refused(twin, error.code, message, error.line)
+        target = folder / _free_in(folder, wanted, name)
         reason = {
             "code": error.code,
-            "message": error.message,
+            "message": message,
             "line": error.line,
-            "sha256": _digest(source),
+            # Of what was read: had more arrived since, it counts as changed and is taken again.
+            "sha256": digest,
+            "state": state,
             "at": stamp(now),
             "from": name,
         }
@@ -226,7 +237,7 @@ class Inbox:
         except FileNotFoundError:  # another run took it
             told.unlink()
         reach("quarantined")
-        return Refused(target.name, error.code, error.message, error.line)
+        return Refused(target.name, error.code, message, error.line)
 
     def quarantined(self) -> list[str]:
         """The names in quarantine/, without the reasons, sorted."""
@@ -264,7 +275,7 @@ class Inbox:
         for name in self.quarantined():
             path = self.root / layout.QUARANTINE / name
             said = _reason(path.with_name(name + _ERROR))
-            if said is not None and said.get("sha256") != _digest(path):
+            if said is not None and _differs(path, said):
                 yield path, str(said.get("from", name))
 
     def held(self) -> list[Held]:
@@ -318,14 +329,32 @@ class Inbox:
         known = wanted if wanted and not _IGNORED.search(wanted) else _plain_name(name)
         return "untrusted/" if _untrusted(origin) else "", known
 
-    def _same(self, name: str, digest: str | None) -> str | None:
-        """The quarantined file that came under this name with these bytes."""
-        folder = self.root / layout.QUARANTINE
-        for known in self.quarantined() if digest else ():
-            said = _reason(folder / (known + _ERROR)) or {}
-            if (said.get("sha256"), said.get("from")) == (digest, name):
-                return known
-        return None
+
+def _same(folder: Path, wanted: str, origin: str, digest: str) -> str | None:
+    """The quarantined file that came under this name with these bytes."""
+    for known in _free_names(wanted):
+        if not os.path.lexists(folder / known):
+            return None
+        said = _reason(folder / (known + _ERROR)) or {}
+        if (said.get("sha256"), said.get("from")) == (digest, origin):
+            return known
+    return None
+
+
+def _differs(path: Path, said: dict[str, object]) -> bool:
+    """Whether a quarantined file is another than the one of which the reason tells.
+
+    A file that looks untouched is not read again, whatever its size.
+    """
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return False  # another run took it
+    if said.get("state") == list(_identity(state)):
+        return False
+    if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_OUTCOME:
+        return said.get("state") is not None and stat.S_ISREG(state.st_mode)
+    return said.get("sha256") != _digest(path)
 
 
 def _write_whole(path: Path, text: str) -> None:
@@ -401,6 +430,15 @@ def _plain_name(name: str) -> str:
     if room < 1:
         return path.name.encode()[:_MAX_NAME].decode(errors="ignore")
     return path.stem.encode()[:room].decode(errors="ignore") + path.suffix
+
+
+def _known(path: Path) -> tuple[str | None, tuple[int, int, int] | None]:
+    """(digest, how it looks) of a file that was not read; a very large one is not read here."""
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return None, None
+    return _digest(path) if state.st_size <= MAX_OUTCOME else None, _identity(state)
 
 
 def _digest(path: Path) -> str | None:

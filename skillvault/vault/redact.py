@@ -104,14 +104,17 @@ def _without(match: re.Match[str], *, group: int) -> str:
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"
 
 
-def _clean(value: Any, key: str = "") -> Any:
-    """`value` at any depth; text and long numbers below a key named like a secret go whole."""
+def _clean(value: Any, *, secret: bool = False) -> Any:
+    """`value` at any depth; `secret`: below a key named so text and long numbers go whole."""
     if isinstance(value, str):
-        return _MARKER if value and _KEY.search(key) else redacted_text(value)
+        return _MARKER if value and secret else redacted_text(value)
     if isinstance(value, Mapping):
-        return {redacted_text(k): _clean(item, f"{key}.{k}") for k, item in value.items()}
+        return {
+            redacted_text(key): _clean(item, secret=secret or bool(_KEY.search(key)))
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_clean(item, key) for item in value]
-    if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and _KEY.search(key):
+        return [_clean(item, secret=secret) for item in value]
+    if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
         return _MARKER
     return value

@@ -229,11 +229,13 @@ def test_a_refused_file_is_moved_with_its_reason_beside_it(inbox: Inbox) -> None
         3,
     )
     assert (inbox.root / "quarantine/a.yaml").read_bytes() == b"bytes\xff"
+    state = (inbox.root / "quarantine/a.yaml").stat()
     assert reason(inbox, "a.yaml") == {
         "code": "missing-key",
         "message": "domain: missing; add it",
         "line": 3,
         "sha256": hashlib.sha256(b"bytes\xff").hexdigest(),
+        "state": [state.st_ino, state.st_size, state.st_mtime_ns],
         "at": "2026-11-20T12:00:00Z",
         "from": "a.yaml",
     }
@@ -320,7 +322,8 @@ def test_a_reason_cannot_send_a_file_out_of_the_inbox(inbox: Inbox) -> None:
     drop(inbox, "a.yaml")
     inbox.refuse("a.yaml", ERROR, NOW)
     path = inbox.root / "quarantine/a.yaml.error.json"
-    path.write_text(json.dumps({**reason(inbox, "a.yaml"), "from": "../../x.yaml", "sha256": ""}))
+    said = {**reason(inbox, "a.yaml"), "from": "../../x.yaml", "sha256": "", "state": None}
+    path.write_text(json.dumps(said))
     assert inbox.requeue_changed() == ["x.yaml"]
     assert inbox.names() == ["x.yaml"]
 

@@ -12,7 +12,14 @@ from typing import Any
 
 from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 from detect_secrets.plugins.base import RegexBasedDetector
-from detect_secrets.plugins.keyword import CONFIG_DENYLIST_REGEX_TO_GROUP, DENYLIST_REGEX
+from detect_secrets.plugins.keyword import (
+    CONFIG_DENYLIST_REGEX_TO_GROUP,
+    DENYLIST_REGEX,
+    FOLLOWED_BY_COLON_REGEX,
+    FOLLOWED_BY_EQUAL_SIGNS_REGEX,
+    FOLLOWED_BY_QUOTES_AND_SEMICOLON_REGEX,
+    PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX,
+)
 
 from skillvault.intake import stored_outcome
 from skillvault.records import Outcome, plain
@@ -31,7 +38,8 @@ _OURS = (
     ("OpenAI Token", re.compile(r"\bsk-(?:proj|svcacct|admin)-[\w-]{16,}")),
     ("GitHub Token", re.compile(r"\bgithub_pat_\w{22,}")),
     ("Google API Key", re.compile(r"\bAIza[\w-]{35}")),
-    ("JSON Web Token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?")),
+    ("JSON Web Token", re.compile(r"(?<![\w-])eyJ[\w-]{8,}={0,2}\.[\w-]{8,}(?:[.=][\w.=-]*)?")),
+    ("NPM tokens", re.compile(r"(?<=:_authToken=)\s*(?:npm_\S+|[A-Fa-f0-9-]{36})")),
     (
         "Basic Auth Credentials",
         re.compile(r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?basic\s+[\w+/-]{8,}=*"),
@@ -47,10 +55,11 @@ _OURS = (
     ),
 )
 # These look for an assignment to any name, with a narrow meaning: the keyword rule below
-# finds the same and calls it by its right name. An address alone is no secret.
+# finds the same and calls it by its right name. An address alone is no secret. The JWT and
+# NPM rules take quadratic time in texts made for that; ours above find the same.
 _LEFT_OUT = frozenset(
     "ArtifactoryDetector CloudantDetector IbmCloudIamDetector IbmCosHmacDetector "
-    "IPPublicDetector PrivateKeyDetector SoftlayerDetector".split()
+    "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
 )
 _MARKER = "[redacted: Secret Keyword]"
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
@@ -59,6 +68,7 @@ _KEY = re.compile(
     r"|(?:access|refresh|api|auth|id|session|bearer|bot|csrf|git(?:hub|lab)|slack)[_-]?token\b",
     re.IGNORECASE,
 )
+_NAME = 64  # characters of a name behind its keyword; without a bound the time is quadratic
 _LONG_NUMBER = 100_000  # below it a number under such a key counts something
 
 
@@ -71,7 +81,24 @@ def _detectors() -> list[tuple[str, re.Pattern[str]]]:
     return found
 
 
+def _bounded(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """A rule of detect-secrets, its names no longer than names are."""
+    keyword = DENYLIST_REGEX.removesuffix(r"\w*")
+    named = pattern.pattern.replace(DENYLIST_REGEX, rf"{keyword}\w{{0,{_NAME}}}")
+    return re.compile(named, pattern.flags)
+
+
 _DETECTORS = _detectors()
+# What a line must hold for a rule to find anything: looked for first, at next to no cost.
+_SIGNS = {
+    FOLLOWED_BY_COLON_REGEX: re.compile(":"),
+    FOLLOWED_BY_EQUAL_SIGNS_REGEX: re.compile("="),
+    FOLLOWED_BY_QUOTES_AND_SEMICOLON_REGEX: re.compile("['\"`];"),
+    PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX: re.compile("[!=]="),
+}
+_ASSIGNMENTS = [
+    (_SIGNS[rule], _bounded(rule), group) for rule, group in CONFIG_DENYLIST_REGEX_TO_GROUP.items()
+]
 
 
 def redacted(outcome: Outcome) -> Outcome:
@@ -91,8 +118,9 @@ def redacted_text(text: str) -> str:
 
 def _assignments(line: str) -> str:
     """A line in which something named like a secret is given a value."""
-    for pattern, group in CONFIG_DENYLIST_REGEX_TO_GROUP.items():
-        line = pattern.sub(partial(_without, group=group), line)
+    for sign, pattern, group in _ASSIGNMENTS:
+        if sign.search(line):
+            line = pattern.sub(partial(_without, group=group), line)
     return line
 
 

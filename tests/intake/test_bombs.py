@@ -125,11 +125,6 @@ def test_all_bombs_at_once_leave_the_vault_clean(vault: Vault, person: Person) -
     assert person.status() == ""
 
 
-QUADRATIC = pytest.mark.xfail(
-    strict=True, reason="a regular expression of the redaction is quadratic in this text"
-)
-
-
 @pytest.mark.parametrize(
     "piece",
     [
@@ -142,12 +137,15 @@ QUADRATIC = pytest.mark.xfail(
         "secret\n",
         "secret(",
         "-----BEGIN A ",
-        pytest.param("://a:", marks=QUADRATIC),
-        pytest.param("://", marks=QUADRATIC),
-        pytest.param("/", marks=QUADRATIC),
-        pytest.param("eyJ", marks=QUADRATIC),
-        pytest.param("secret", marks=QUADRATIC),
-        pytest.param("api_key", marks=QUADRATIC),
+        "`a",
+        "'a",
+        "secret `a",
+        "://a:",
+        "://",
+        "/",
+        "eyJ",
+        "secret",
+        "api_key",
     ],
 )
 def test_the_largest_text_is_redacted_within_a_second(tmp_path: Path, piece: str) -> None:

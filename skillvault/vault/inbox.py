@@ -224,7 +224,7 @@ class Inbox:
             "line": error.line,
             # Of what was read: had more arrived since, it counts as changed and is taken again.
             "sha256": digest,
-            "state": state,
+            "state": list(state[1:]) if state else None,  # its size, and when it was written
             "at": stamp(now),
             "from": name,
         }
@@ -350,7 +350,7 @@ def _differs(path: Path, said: dict[str, object]) -> bool:
         state = path.lstat()
     except FileNotFoundError:
         return False  # another run took it
-    if said.get("state") == list(_identity(state)):
+    if said.get("state") == list(_identity(state)[1:]):
         return False
     if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_OUTCOME:
         return said.get("state") is not None and stat.S_ISREG(state.st_mode)

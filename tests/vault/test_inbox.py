@@ -235,7 +235,7 @@ def test_a_refused_file_is_moved_with_its_reason_beside_it(inbox: Inbox) -> None
         "message": "domain: missing; add it",
         "line": 3,
         "sha256": hashlib.sha256(b"bytes\xff").hexdigest(),
-        "state": [state.st_ino, state.st_size, state.st_mtime_ns],
+        "state": [state.st_size, state.st_mtime_ns],
         "at": "2026-11-20T12:00:00Z",
         "from": "a.yaml",
     }

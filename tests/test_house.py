@@ -21,7 +21,7 @@ HOMES = {
     "frontmatter": {"vault/codec"},
     "detect_secrets": {"vault/redact"},
     "defusedxml": {"exchange/junit"},
-    "fcntl": {"vault/lock", "vault/held"},
+    "fcntl": {"vault/held"},
     "click": {"cli"},
     "rich": {"cli"},
     "watchdog": {"daemon"},

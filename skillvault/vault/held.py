@@ -31,6 +31,15 @@ class LockFile(Struct, frozen=True):
         return self.age > _STALE and not self.used
 
 
+def claimed(descriptor: int) -> bool:
+    """Take the flock of an open file, if nobody has it; it lasts as long as the file is open."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def holder(path: Path) -> str | None:
     """What is known of the process that holds this flock; None where nobody does."""
     try:
@@ -38,12 +47,9 @@ def holder(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return named(os.pread(descriptor, 1000, 0))
+        return None if claimed(descriptor) else named(os.pread(descriptor, 1000, 0))
     finally:
         os.close(descriptor)  # which lets the lock go
-    return None
 
 
 def named(data: bytes) -> str:
@@ -91,16 +97,15 @@ def _made(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
             yield path, state.st_mtime
 
 
-def removed(root: Path, own: Path, common: Path, now: float, *, since: float = inf) -> list[Path]:
+def clear(root: Path, own: Path, common: Path, now: float, *, since: float = inf) -> None:
     """Remove the lock files that were left behind: the stale ones, and those made since a time.
 
     Nothing where the system does not tell who uses what.
     """
     found = lock_files(root, own, common, now) if _PROC.is_dir() else []
-    gone = [f for f in found if not f.used and (f.stale or now - f.age >= since)]
-    for lock in gone:
-        lock.path.unlink(missing_ok=True)
-    return [lock.path for lock in gone]
+    for lock in found:
+        if not lock.used and (lock.stale or now - lock.age >= since):
+            lock.path.unlink(missing_ok=True)
 
 
 def _open_files() -> Iterator[str]:

@@ -22,9 +22,8 @@ from skillvault.errors import PausedError
 from skillvault.vault import hand, worktree
 from skillvault.vault.disk import synced
 from skillvault.vault.failpoint import reach
-from skillvault.vault.held import removed
+from skillvault.vault.held import claimed, clear
 from skillvault.vault.history import Git
-from skillvault.vault.lock import claimed
 from skillvault.vault.trees import Entry
 
 
@@ -132,10 +131,10 @@ class Journal:
             reach("intent-settled")
         path.unlink(missing_ok=True)
 
-    def unlock(self, *, since: float = inf) -> list[Path]:
+    def unlock(self, *, since: float = inf) -> None:
         """Remove git's locks that were left behind; `since`: also those of a killed writer."""
         own, common = self._git.dirs()
-        return removed(self._root, own, common, time.time(), since=since)
+        clear(self._root, own, common, time.time(), since=since)
 
     def _published(self, intent: Intent) -> bool:
         """Whether the branch got the commits, though a person may have moved it since."""

@@ -4,7 +4,6 @@ Each is an flock on a file in the git common dir. What the file says is for mess
 lock is the truth.
 """
 
-import fcntl
 import json
 import os
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from skillvault.errors import VaultBusyError
 from skillvault.vault.failpoint import reach
-from skillvault.vault.held import named
+from skillvault.vault.held import claimed, named
 
 WRITER, DAEMON = "writer.lock", "daemon.lock"
 WAIT_SECONDS = 10.0
@@ -53,15 +52,6 @@ def _held(path: Path, wait: float, told: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def claimed(descriptor: int) -> bool:
-    """Take the flock of an open file, if nobody has it; it lasts as long as the file is open."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _acquire(descriptor: int, wait: float, told: str) -> None:

@@ -94,7 +94,7 @@ _SIGNS = {
     FOLLOWED_BY_COLON_REGEX: re.compile(":"),
     FOLLOWED_BY_EQUAL_SIGNS_REGEX: re.compile("="),
     FOLLOWED_BY_QUOTES_AND_SEMICOLON_REGEX: re.compile("['\"`];"),
-    PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX: re.compile("[!=]="),
+    PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX: re.compile("[!=]{2}"),
 }
 _ASSIGNMENTS = [
     (_SIGNS[rule], _bounded(rule), group) for rule, group in CONFIG_DENYLIST_REGEX_TO_GROUP.items()

@@ -113,10 +113,6 @@ class World:
         assert not list((self.root / ".git/skillvault").glob("intent*"))
         left = [p for p in self.root.rglob(".skillvault-*") if ".git" not in p.parts]
         assert left == []
-        assert not list((self.root / ".git").rglob("*.lock")) or self._only_ours()
+        # Every lock file is an flock of this program, which stays.
+        assert {p.parent.name for p in (self.root / ".git").rglob("*.lock")} <= {"skillvault"}
         assert vault.run(now=LATER).done == []
-
-    def _only_ours(self) -> bool:
-        """Whether every lock file is the flock of this program, which stays."""
-        locks = (self.root / ".git").rglob("*.lock")
-        return all(lock.parent.name == "skillvault" for lock in locks)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Ref, Skill, link_of
+from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Record, Ref, Skill, link_of
+from skillvault.vault import codec
 from skillvault.vault.index import _SAVED, Projection
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
@@ -50,7 +51,7 @@ def place(vault: Vault) -> Path:
 
 def learned(vault: Vault) -> None:
     """Outcomes, and what comes of them."""
-    files = [(f"{n}.json", as_file(trade(n, -0.11 - n / 1000))) for n in range(_SAVED)]
+    files = [(f"{n}.json", as_file(trade(n, -0.11 - n / 1000))) for n in range(19)]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
 
@@ -59,6 +60,24 @@ def seen(vault: Vault) -> tuple[object, ...]:
     """What a fresh process is told."""
     fresh = Vault.open(vault.root)
     return fresh.skills(), fresh.facts(), fresh.check().problems, fresh.store.head().outcomes
+
+
+def test_what_was_read_once_is_not_parsed_again(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned(vault)
+    before = seen(vault)
+    parsed: list[str] = []
+    parse = codec.decode
+
+    def counted(ref: Ref, data: bytes, domain: str | None = None) -> Record:
+        parsed.append(ref.id)
+        return parse(ref, data, domain)
+
+    monkeypatch.setattr(codec, "decode", counted)
+    assert seen(vault) == before
+    # But for the last few, which are not worth a write of their own.
+    assert len(parsed) < _SAVED < len(vault.store.head().paths)
 
 
 def damaged(path: Path) -> None:

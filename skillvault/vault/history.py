@@ -40,7 +40,7 @@ _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a
 _INDEX_WAIT = 5.0  # seconds that a person's own git may hold the index
 _CHUNK = 1000  # paths on one command line
 
-_SYNCED = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
+_SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 
 ABSENT = "0" * 40
 
@@ -401,8 +401,8 @@ class Git:
         ref = f"refs/heads/{branch}"
         try:
             note = f"skillvault: {subject}".replace("\0", " ")
-            sync = _SYNCED if durable else ()
-            self.run(*sync, "update-ref", "-m", note, ref, new, old or ABSENT, fenced=True)
+            args = ("update-ref", "-m", note, ref, new, old or ABSENT)
+            self.run(*args, env=_SYNCED if durable else None, fenced=True)
         except GitError:
             if self.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1)) != (old or ""):
                 return False

@@ -6,6 +6,7 @@ and nowhere below.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -40,6 +41,7 @@ from skillvault.vault.disk import guarded
 from skillvault.vault.inbox import WRITING, Held, Inbox, Received, Refused, shown
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
+from skillvault.vault.view import View
 
 
 class Listed(Struct, frozen=True):
@@ -115,7 +117,8 @@ class Vault:
         if layout.MARK not in head.contents:
             change = setup.founding(root, branch, domains)
             policy = msgspec.structs.replace(Policy(), branch=branch)
-            vault.store.apply([change], head, now=now or _clock(), policy=policy, first=True)
+            base, laid = head.commit, vault.store.lay(change)
+            vault.store.apply([laid], base, now=now or _clock(), policy=policy, first=True)
             made.did.append(f"the first commit ({change.subject})")
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
@@ -147,8 +150,7 @@ class Vault:
         whether facts that recur become skills. `between` is called where nothing is half
         done; it may raise.
         """
-        with guarded():
-            state = self._state(dry=dry, now=now or _clock(), on_done=on_done, track=track)
+        with guarded(), self._running(dry=dry, now=now, on_done=on_done, track=track) as state:
             state.consolidates = consolidate
             state.between = between
             return self._done(state, wanted, patience)
@@ -170,11 +172,18 @@ class Vault:
         report.reasons = partial(questions.reasons, state)
         return report
 
-    def _state(self, *, dry: bool = False, **given: Any) -> Run:
+    @contextmanager
+    def _running(
+        self, *, dry: bool = False, now: datetime | None = None, **given: Any
+    ) -> Iterator[Run]:
         """A run on the vault as it is, once what a killed one left half-made is undone."""
         if not dry:
             self.store.settle()
-        return Run(self.store, judge=self.judge, dry=dry, **given)
+        store = Store(self.root, apart=True) if dry else self.store
+        try:
+            yield Run(store, judge=self.judge, dry=dry, now=now or _clock(), **given)
+        finally:
+            store.take_back()
 
     def record(
         self,
@@ -188,11 +197,13 @@ class Vault:
         now = now or _clock()
         if dry:
             arrived = [Received(name, data) for name, data in files]
-            return steps.run(self._state(now=now, dry=True, arrived=arrived), ["record"])
+            with self._running(now=now, dry=True, arrived=arrived) as state:
+                return steps.run(state, ["record"])
         with guarded():
             names = list(self.inbox.put(files))
             try:
-                return steps.run(self._state(now=now, names=names, track=track), ["record"])
+                with self._running(now=now, names=names, track=track) as state:
+                    return steps.run(state, ["record"])
             except PausedError as error:
                 raise PausedError(
                     f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
@@ -266,27 +277,32 @@ class Vault:
 
     def status(self) -> Status:
         """The vault at a glance."""
-        return questions.status(self._asked())
+        with self._asked() as run:
+            return questions.status(run)
 
-    def _asked(self) -> Run:
+    @contextmanager
+    def _asked(self) -> Iterator[Run]:
         """The vault as a question finds it."""
-        return Run(self.store, judge=self.judge, now=_clock())
+        with self.store.reading():
+            run = Run(self.store, judge=self.judge, now=_clock(), dry=True)
+            run.asks = True
+            yield run
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """The program's commits, newest first."""
-        return self.store.history(self.store.git.head())[:limit]
+        return self.store.head().log(limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources}`: a record back to where it came from."""
-        head = self.store.head()
-        ref = self._resolve(head, text)
-        return {**self._about(head, ref), "sources": provenance.sources(head, ref)}
+        with self.store.reading() as head:
+            ref = self._resolve(head, text)
+            return {**_about(head, ref), "sources": provenance.sources(head, ref)}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
-        head = self.store.head()
-        ref = self._resolve(head, text, forward=True)
-        return {**self._about(head, ref), "targets": provenance.targets(head, ref)}
+        with self.store.reading() as head:
+            ref = self._resolve(head, text, forward=True)
+            return {**_about(head, ref), "targets": provenance.targets(head, ref)}
 
     def _resolve(self, head: Snapshot, text: str, *, forward: bool = False) -> Ref:
         """The record that `text` means; of one that was removed the error names the commit."""
@@ -303,27 +319,18 @@ class Vault:
                     ) from None
             raise
 
-    def _about(self, head: Snapshot, ref: Ref) -> dict[str, Any]:
-        node = provenance.node(head, ref)
-        fields = ("sha", "step", "subject", "date")
-        commits = self.store.git.touching(provenance.places(ref, node["path"]))
-        return {
-            "ref": node,
-            "commits": [{key: getattr(commit, key) for key in fields} for commit in commits],
-        }
-
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.Answer]]:
         """What each step says of one outcome, fact or domain, with its numbers.
 
         ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
         """
-        run = self._asked()
-        if text in run.snapshot.domains:
-            return ("domain", text), questions.why_no_strategy(run, text)
-        ref = self._resolve(run.snapshot, text, forward=True)
-        if ref.kind == "evaluation":
-            ref = Ref("outcome", ref.id)
-        return (ref.kind, ref.id), questions.why_not(run, ref)
+        with self._asked() as run:
+            if text in run.view.domains:
+                return ("domain", text), questions.why_no_strategy(run, text)
+            ref = self._resolve(run.view, text, forward=True)
+            if ref.kind == "evaluation":
+                ref = Ref("outcome", ref.id)
+            return (ref.kind, ref.id), questions.why_not(run, ref)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
         """Everything that must hold, in the work tree or (`staged`) in the index.
@@ -337,13 +344,14 @@ class Vault:
         if not staged:
             problems, notes = checked.found(view, remover, view.contents.keys())
             return Checked(sorted(problems), sorted([*notes, *checked.uncommitted(head, view)]))
-        changed = {p for p, key in view.contents.items() if head.contents.get(p) != key}
+        committed = head.blobs()
+        changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checked.found(view, remover, changed)
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(sorted(ours), sorted(notes))
 
-    def _remover(self, head: Snapshot, view: Snapshot) -> Callable[[Ref], str | None]:
+    def _remover(self, head: Snapshot, view: View) -> Callable[[Ref], str | None]:
         """Who removed a record that is not in `view`, in words; None for nobody."""
 
         @cache
@@ -353,7 +361,7 @@ class Vault:
             return {str(ref): sha for ref, sha in gone if ref}
 
         def removed(ref: Ref) -> str | None:
-            if str(ref) in head.paths and str(ref) not in view.paths:
+            if head.has(ref) and str(ref) not in view.paths:
                 return "removed here and not committed yet"
             commit = deleted().get(str(ref))
             return f"removed by commit {commit[:10]}" if commit else None
@@ -384,7 +392,7 @@ class Vault:
         return [
             ListedFact(
                 **{field: getattr(fact, field) for field in fields},
-                path=head.paths[f"fact:{fact.id}"],
+                path=head.path_of(Ref("fact", fact.id)) or "",
             )
             for fact in found
         ]
@@ -417,9 +425,9 @@ class Vault:
         fact = promote.by_hand(
             text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
         )
-        if f"fact:{fact.id}" in head.paths:
+        if head.has(Ref("fact", fact.id)):
             raise UsageError(f"{fact.id}: this fact stands in the vault already")
-        return self._decide(promote.added(fact, now), head, now, dry=dry)
+        return self._decide(promote.added(fact, now), now, dry=dry)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -447,7 +455,7 @@ class Vault:
 
     def _read(self, head: Snapshot, name: str) -> tuple[Record, str]:
         """(record, path) that a name means; SkillvaultError where it cannot be read."""
-        path = head.paths[str(self._resolve(head, name))]
+        path = head.path_of(self._resolve(head, name)) or ""
         found = head.records_at([path])[path]
         if isinstance(found, Problem):
             raise SkillvaultError(f"{path}: {found.message}")
@@ -479,17 +487,30 @@ class Vault:
         # The folder is the name that all else goes by, whatever the front matter says.
         named = msgspec.structs.replace(skill, name=Path(path).parent.name)
         change = act(named, layout.shelf_of(path))
-        return self._decide(change, self.store.head(), now or _clock(), dry=dry)
+        return self._decide(change, now or _clock(), dry=dry)
 
-    def _decide(self, change: Change, head: Snapshot, now: datetime, *, dry: bool) -> Report:
+    def _decide(self, change: Change, now: datetime, *, dry: bool) -> Report:
         """Make one change that a person asked for."""
-        if dry:
-            laid, _ = self.store.lay(change, head)
-            self.store.check_free(laid, head)
-            return Report(done=[Done(change, None)])
-        with guarded():
-            (commit,), _ = self.store.apply([change], head, now=now, policy=head.policy)
+        store = Store(self.root, apart=True) if dry else self.store
+        head = store.head()
+        policy, base = head.policy, head.commit
+        try:
+            laid = store.lay(change)
+            if dry:
+                store.check_free(laid)
+                return Report(done=[Done(change, None)])
+            with guarded():
+                (commit,) = store.apply([laid], base, now=now, policy=policy)
+        finally:
+            store.take_back()
         return Report(done=[Done(change, commit)])
+
+
+def _about(head: Snapshot, ref: Ref) -> dict[str, Any]:
+    """`{ref, commits}`: a record, and every commit that touched it."""
+    fields = ("sha", "step", "subject", "date")
+    commits = [{key: getattr(c, key) for key in fields} for c in head.touching([ref])]
+    return {"ref": provenance.node(head, ref), "commits": commits}
 
 
 def _foreign(

@@ -347,7 +347,7 @@ def _lock_file(lock: held.LockFile) -> Row:
 
 
 def _last(visit: Visit) -> Iterator[Row]:
-    commits = visit.store.history(visit.head().commit)
+    commits = visit.head().log(1)
     if not commits:
         yield Row("last commit", "note", "the program has made none yet")
         return

@@ -7,14 +7,12 @@ from msgspec import Struct
 
 from skillvault.change import FORMAT
 from skillvault.errors import SkillvaultError, UsageError
-from skillvault.learning import account, merge, promote
-from skillvault.learning.generate import plan
+from skillvault.learning import account
 from skillvault.records import Ref
 from skillvault.run import Run
 from skillvault.steps import evaluate, expire, generate, strategy
 from skillvault.steps import merge as merging
 from skillvault.steps import promote as promoting
-from skillvault.vault import layout
 
 
 class Status(Struct, frozen=True):
@@ -37,44 +35,39 @@ class Status(Struct, frozen=True):
 
 def status(run: Run) -> Status:
     """The vault at a glance."""
-    head = run.snapshot
-    kinds = [ref.kind for path in head.contents if (ref := layout.ref_of(path))]
-    shelves = [
-        layout.shelf_of(p) for p in head.contents if (r := layout.ref_of(p)) and r.kind == "skill"
-    ]
-    types = [link.type for link in head.links.values()]
+    head = run.view
+    files, links = head.counted(), head.link_types()
     return Status(
         format=FORMAT,
         head=head.commit,
         domains=head.domains,
-        outcomes=kinds.count("outcome"),
-        evaluations=kinds.count("evaluation"),
-        facts=kinds.count("fact"),
-        skills=shelves.count("skills"),
-        proposed=shelves.count("proposed"),
-        archived=shelves.count("archive"),
+        outcomes=files.get("outcomes", 0),
+        evaluations=files.get("evaluations", 0),
+        facts=files.get("memory", 0),
+        skills=files.get("skills", 0),
+        proposed=files.get("proposed", 0),
+        archived=files.get("archive", 0),
         quarantine=len(run.inbox.quarantined()),
-        links={"total": len(types), **{t: types.count(t) for t in sorted(set(types))}},
+        links={"total": sum(links.values()), **links},
         waiting=waiting(run),
-        paused=run.store.paused(head.policy),
+        paused=run.store.paused(run.policy),
     )
 
 
 def waiting(run: Run) -> dict[str, int]:
     """How much each step has to do."""
-    memory = promoting.material(run)
-    facts = promote.plan(memory, run.policy)
-    skills = plan(generate.material(run), run.policy)
+    facts = promoting.plan(run)
+    skills = generate.plan(run)
     return {
         "record": len(run.inbox.names()),
         "evaluate": len(evaluate.unevaluated(run)),
         "promote": len(facts.promotions)
         + len(facts.repetitions)
-        + len(promoting.patterns(run, memory).due),
+        + sum(len(plan.due) for _, plan in promoting.patterns(run)),
         "generate": sum(map(generate.supported, skills.due))
         + len(skills.reinforcements)
-        + sum(one.state == "due" for one in strategy.standings(run).values()),
-        "merge": len(merge.plan(merging.material(run), run.policy).due),
+        + strategy.waiting(run),
+        "merge": len(merging.planned(run)[1].due),
         "expire": len(list(expire.due(run))),
     }
 
@@ -89,13 +82,15 @@ def why_no_strategy(run: Run, domain: str) -> list[account.Answer]:
 
 def why_not(run: Run, ref: Ref) -> list[account.Answer]:
     """What each step says of an outcome or a fact, with its numbers."""
-    view = run.snapshot
-    if ref.kind == "fact" and ref.id in view.facts:
-        live = {**view.skills, **view.proposed}
-        return account.of_fact(view.facts[ref.id], promoting.material(run), live, run.policy)
-    if ref.id in view.outcomes:
-        material, memory = generate.material(run), promoting.material(run)
-        return account.answers(view.outcomes[ref.id], material, memory, run.policy)
+    view = run.view
+    if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
+        memory = promoting.of_facts(run, [fact.domain])
+        live = view.live_skills(set(memory.skills_of.values()))
+        return account.of_fact(fact, memory, live, run.policy)
+    if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
+        material = generate.material(run, view.subject(ref.id))
+        memory = promoting.of_evaluations(run, [ref.id])
+        return account.answers(outcome, material, memory, run.policy)
     if ref.kind in ("outcome", "fact"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
     raise UsageError(f"{ref.id}: why-not asks about an outcome or a fact; for a {ref.kind} ask why")
@@ -106,7 +101,9 @@ def reasons(run: Run) -> dict[str, list[str]]:
     made = {ref.kind for done in run.report.done for ref in done.change.targets}
     if made & {"skill", "fact"}:
         return {}
-    found = {"skill": account.summary(generate.material(run), run.policy)}
-    if run.snapshot.evaluations:
-        found["fact"] = account.memory_summary(promoting.material(run), run.policy)
+    subjects = generate.subjects(run, run.view.outcomes, [])
+    found = {"skill": account.summary((generate.material(run, s) for s in subjects), run.policy)}
+    if len(run.view.evaluations):
+        pages = promoting.pages(run, run.view.evaluations)
+        found["fact"] = account.memory_summary(pages, run.policy)
     return found

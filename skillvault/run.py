@@ -14,15 +14,17 @@ from msgspec import Struct, field
 from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError
 from skillvault.judge import Judge
-from skillvault.learning import record
+from skillvault.learning.evaluate import Peers
+from skillvault.learning.naming import is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version
 from skillvault.policy import Policy
-from skillvault.records import Commit, Evaluation, Outcome, Ref, Skill, Trust
+from skillvault.records import Commit, Evaluation, Outcome, RecordKind, Ref, Skill, Trust
 from skillvault.vault import codec, layout
 from skillvault.vault.inbox import Inbox, Received, Refused
-from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.snapshot import Present, Snapshot
 from skillvault.vault.store import Store
+from skillvault.vault.writer import Laid
 
 # The steps that write the text of skills.
 WRITERS = frozenset({"promote", "generate", "merge"})
@@ -30,6 +32,7 @@ WRITERS = frozenset({"promote", "generate", "merge"})
 _GROUP = 100  # so many changes are published at once at most
 _SECONDS = 0.2  # a change waits so long for others, while its step goes on
 
+_Texts = Mapping[str, tuple[Skill | None, Skill | None]]  # skills before and after, by name
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
@@ -77,52 +80,51 @@ class Run:
         self.judge = judge
         self.now = now
         self.dry = dry
+        self.asks = False  # a question: nothing is noted, and all is counted
         self.names = names
         self.arrived = arrived
         self.consolidates = True  # whether facts may become skills in this run
         self.inbox = Inbox(store.root)
-        # The vault as it is committed, and as the changes leave it that are not yet.
-        self._head = self._view = store.head()
-        self._pending: list[tuple[Change, Snapshot]] = []
+        self.view = store.head()  # the vault with all that was done so far
+        self._base = self.view.commit
+        self._pending: list[tuple[Laid, _Texts]] = []
         self._since = 0.0
-        self.policy: Policy = self._head.policy
+        self.policy: Policy = self.view.policy
         self.report = Report()
         self.track: Tracker = track or (lambda items, _what: items)
         self._on_done = on_done
         self.between: Callable[[], None] | None = None  # called where nothing is half done
-        self._history = store.history(self._head.commit)
+        self._own: set[str] = set()  # the commits of this run
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     @cached_property
     def rejections(self) -> Rejections:
         """What a person took away before this run."""
-        return Rejections(self._history, self._head.paths)
+        return Rejections(self.view.rejecting(), Present(self.view))
 
-    def names_taken(self) -> set[str]:
-        """The names that no new skill may have.
+    def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
+        """Source id -> id of what a step made of it and that is there still.
 
-        One that was ever used would inherit another skill's links and rejections.
+        As its commits say, so that a link removed by hand does not make it again.
         """
-        past = (ref.partition(":") for ref in self.rejections.past)
-        linked = {link.target.id for link in self.snapshot.links.values()}
-        return {*self.snapshot.names, *linked, *(name for kind, _, name in past if kind == "skill")}
+        found: dict[str, str] = {}
+        for source, target in self.view.made(step, kind, sources):
+            if not is_strategy(target):
+                found.setdefault(source, target)
+        return found
+
+    @cached_property
+    def peers(self) -> Peers:
+        """Every outcome among its like; from the step `evaluate` on none is recorded."""
+        return Peers(self.view, self.policy)
 
     def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
         """The commits before this run by which these steps made or changed a record.
 
         Oldest first.
         """
-        found = self._targeted.get(str(ref), ())
-        return [commit for commit in found if commit.step in steps]
-
-    @cached_property
-    def _targeted(self) -> dict[str, list[Commit]]:
-        found: dict[str, list[Commit]] = {}
-        for commit in reversed(self._history):
-            for target in commit.targets:
-                if target.startswith(("skill:", "fact:")):
-                    found.setdefault(target, []).append(commit)
-        return found
+        found = reversed(self.view.making(ref))
+        return [c for c in found if c.step in steps and c.sha not in self._own]
 
     def versions(self, name: str) -> tuple[list[Version], list[Version]]:
         """(the descriptions, the bodies) that the program itself wrote of a skill, oldest first."""
@@ -141,8 +143,7 @@ class Run:
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
         """Per trust, the domains that there were when the run began."""
-        outcomes = self.snapshot.outcomes.values()
-        return {trust: record.domains_of(outcomes, trust) for trust in get_args(Trust)}
+        return {trust: self.view.domains_of(trust) for trust in get_args(Trust)}
 
     def leave(self, names: Iterable[str], reason: str) -> None:
         """Say why inbox entries are not taken in this run."""
@@ -165,80 +166,93 @@ class Run:
     def snapshot(self) -> Snapshot:
         """The vault as it stands now, every change so far committed."""
         self.flush()
-        return self._view
+        return self.view
 
     def renew(self) -> None:
         """Look at the vault again: another run may have met it."""
-        self._head = self._view = self.store.head()
+        self.flush()
+        self.store.head()
+        self._base = self.view.commit
+
+    def settle(self, step: str, keys: Iterable[str]) -> None:
+        """Let a step look at these no more until something of theirs changes."""
+        if not self.asks:
+            self.view.settle(step, keys)
 
     def perform(self, change: Change) -> None:
         """Commit one change, with others if they come quickly; lay it in a dry run.
 
         One that is held by a person waits.
         """
-        before = self._view
+        before = self._texts(change)
         try:
-            laid, after = self.store.lay(change, before)
+            laid = self.store.lay(change)
+            texts = {name: (old, self.view.any_skill(name)) for name, old in before.items()}
             if self.dry:
-                self.store.check_free(laid, before)
+                self.store.check_free(laid)
         except EditedError as error:
             self._held(error)
             return
-        self._view = after
-        if self.dry:
-            self._finish(change, before, after, None)
-            return
         self._since = self._since if self._pending else time.monotonic()
-        self._pending.append((change, before))
-        if len(self._pending) >= _GROUP or time.monotonic() - self._since >= _SECONDS:
+        self._pending.append((laid, texts))
+        late = time.monotonic() - self._since >= _SECONDS
+        if self.dry or late or len(self._pending) >= _GROUP:
             self.flush()
 
     def flush(self) -> None:
         """Publish what is pending: all at once, or where a person holds a path one by one."""
         pending, self._pending = self._pending, []
-        if not pending:
-            return
-        last, self._view = self._view, self._head
+        if self.dry:
+            for laid, texts in pending:
+                self._finish(laid.change, texts, None)
+        elif pending:
+            self._publish(pending)
+            if self.between:
+                self.between()
+        else:
+            self.store.keep()
+
+    def _publish(self, pending: Sequence[tuple[Laid, _Texts]]) -> None:
         try:
-            self._publish(pending, last)
+            self._commit([laid for laid, _ in pending], [texts for _, texts in pending])
         except EditedError as error:
             if len(pending) == 1:
                 self._held(error)
-            else:
-                self._singly([change for change, _ in pending])
-        self._view = self._head
-        if self.between:
-            self.between()
+                return
+            for laid, texts in pending:
+                self._singly(laid.change, texts)
 
-    def _singly(self, changes: Iterable[Change]) -> None:
-        for change in changes:
-            try:
-                _, after = self.store.lay(change, self._head)
-                self._publish([(change, self._head)], after)
-            except EditedError as error:
-                self._held(error)
+    def _singly(self, change: Change, texts: _Texts) -> None:
+        try:
+            self.store.head()
+            self._commit([self.store.lay(change)], [texts])
+        except EditedError as error:
+            self.store.take_back()
+            self._held(error)
 
-    def _publish(self, pending: Sequence[tuple[Change, Snapshot]], last: Snapshot) -> None:
-        """Commit changes that were laid on the head, `last` being the vault after them."""
-        changes = [change for change, _ in pending]
-        commits, head = self.store.apply(changes, self._head, now=self.now, policy=self.policy)
-        self._head = head
-        self.inbox.done(name for change in changes for name in change.takes)
-        views = [*(before for _, before in pending[1:]), last]
-        for (change, before), after, commit in zip(pending, views, commits, strict=True):
-            self._finish(change, before, after, commit)
+    def _commit(self, laid: Sequence[Laid], texts: Sequence[_Texts]) -> None:
+        commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
+        self._base = commits[-1]
+        self._own.update(commits)
+        self.inbox.done(name for one in laid for name in one.change.takes)
+        for one, of, commit in zip(laid, texts, commits, strict=True):
+            self._finish(one.change, of, commit)
 
     def _held(self, error: EditedError) -> None:
         path, _, reason = str(error).partition(": ")
         self.report.waiting.append(Waiting(path, reason))
 
-    def _finish(
-        self, change: Change, before: Snapshot, after: Snapshot, commit: str | None
-    ) -> None:
+    def _texts(self, change: Change) -> dict[str, Skill | None]:
+        """The skills that a change is about, as they are now."""
+        named = (ref.id for ref in change.targets if ref.kind == "skill")
+        names = named if change.step in WRITERS else ()
+        return {name: self.view.any_skill(name) for name in names}
+
+    def _finish(self, change: Change, texts: _Texts, commit: str | None) -> None:
         """Report a change that is made, and keep the bodies that it wrote: a dry run has no git."""
-        for ref in change.targets if change.step in WRITERS else ():
-            if ref.kind == "skill" and (skill := after.any_skill(ref.id)):
-                self._written.setdefault(ref.id, []).append((before.any_skill(ref.id), skill))
+        for name, (old, new) in texts.items():
+            if new:
+                self._written.setdefault(name, []).append((old, new))
         done = Done(change, commit)
         self.report.done.append(done)
         if self._on_done:
@@ -247,6 +261,6 @@ class Run:
     def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
         files: dict[str, bytes | None] = {layout.path_of(r): codec.encode(r) for r in records}
-        held = self.store.in_hand(files, self.snapshot)
+        held = self.store.in_hand(files)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

@@ -1,6 +1,7 @@
 """Outcomes and files that tests begin with."""
 
 import json
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -74,3 +75,41 @@ def evaluation(of: Outcome, **changes: Any) -> Evaluation:
 def as_file(given: dict[str, Any]) -> bytes:
     """An outcome as a JSON file's bytes."""
     return json.dumps(given).encode()
+
+
+class Pool:
+    """Outcomes that are compared with one another, as a vault is asked for them."""
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self._outcomes = sorted(outcomes, key=lambda o: o.order)
+
+    def count(self, outcome: Outcome) -> int:
+        return len(self._group(outcome))
+
+    def rank(self, outcome: Outcome) -> int:
+        return sum(one.order < outcome.order for one in self._group(outcome))
+
+    def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
+        return self._group(outcome)[start:end]
+
+    def latest(self, domain: str, trust: Trust, count: int) -> list[Outcome]:
+        return [o for o in self._outcomes if o.domain == domain and _sees(trust, o)][-count:]
+
+    def before(self, outcome: Outcome) -> Outcome | None:
+        return next((o for o in reversed(self._same(outcome)) if o.order < outcome.order), None)
+
+    def after(self, outcome: Outcome) -> Iterator[Outcome]:
+        return (o for o in self._same(outcome) if o.order > outcome.order)
+
+    def _group(self, outcome: Outcome) -> list[Outcome]:
+        key = (outcome.domain, outcome.decision.action)
+        alike = (o for o in self._outcomes if (o.domain, o.decision.action) == key)
+        return [o for o in alike if _sees(outcome.trust, o)]
+
+    def _same(self, outcome: Outcome) -> list[Outcome]:
+        key = (outcome.subject, outcome.trust)
+        return [o for o in self._outcomes if (o.subject, o.trust) == key]
+
+
+def _sees(trust: Trust, other: Outcome) -> bool:
+    return trust == "untrusted" or other.trust == "local"

@@ -168,7 +168,6 @@ class Watch:
         waiting = [one for one in report.waiting if one.path not in folders]
         self._unfinished = bool(waiting)
         self._on_report(report)
-        store.forget_the_past()
         writing = any(one.reason == WRITING for one in waiting)
         again = writing or (report.done and inbox.names())
         return self._pace.soon if again else self._pace.scan

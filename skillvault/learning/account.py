@@ -1,6 +1,6 @@
 """Why an outcome or a fact taught nothing (or what it taught), in numbers, for one or for all."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -62,7 +62,7 @@ def of_fact(
     fact: Fact, memory: promote.Material, skills: Collection[str], policy: Policy
 ) -> list[Answer]:
     """Where a fact stands: what supports it, and the skill it made or why it makes none."""
-    support = memory.support.get(fact.id, [])
+    support = memory.support(fact.id)
     sessions = len(memory.sessions([fact]))
     behind = f"rests on {_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')}"
     if fact.kind == "human" and not support:
@@ -71,12 +71,13 @@ def of_fact(
     return [Answer("memory", "done", behind), Answer(promote.STEP, held.state, held.reason)]
 
 
-def memory_summary(memory: promote.Material, policy: Policy) -> list[str]:
+def memory_summary(memory: Iterable[promote.Material], policy: Policy) -> list[str]:
     """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
     groups: dict[str, list[Evaluation]] = {}
-    for evaluation in memory.evaluations.values():
-        state = promote.standing(evaluation, memory, policy).state
-        groups.setdefault(state, []).append(evaluation)
+    for part in memory:
+        for evaluation in part.evaluations.values():
+            state = promote.standing(evaluation, part, policy).state
+            groups.setdefault(state, []).append(evaluation)
     return [
         f"{_plural(len(of), 'evaluation')}: {_why_no_fact(state, of, policy)}"
         for state, of in sorted(groups.items())
@@ -102,15 +103,16 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) 
     }[state]
 
 
-def summary(material: Material, policy: Policy) -> list[str]:
+def summary(subjects: Iterable[Material], policy: Policy) -> list[str]:
     """Why there is nothing to generate, grouped, with counts and the nearest numbers."""
-    if not material.outcomes:
+    groups: dict[str, list[Outcome]] = {}
+    for material in subjects:
+        for outcome_id, (state, _) in _standings(material, policy).items():
+            groups.setdefault(state, []).append(material.outcomes[outcome_id])
+    if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
-    groups: dict[str, list[Outcome]] = {}
-    for outcome_id, (state, _) in _standings(material, policy).items():
-        groups.setdefault(state, []).append(material.outcomes[outcome_id])
     return [
         f"{_plural(len(of), 'outcome')}: {_why(state, of, policy)}"
         for state, of in sorted(groups.items())
@@ -124,7 +126,7 @@ def _standings(material: Material, policy: Policy) -> dict[str, tuple[str, str]]
         for link in material.links.values()
         if makes_skill(link) or (link.type == "reinforced" and link.target.kind == "skill")
     }
-    before = material.rejections.made_before(STEP, "skill")
+    before = material.made
     found: dict[str, tuple[str, str]] = {}
     for history in by_subject(material.outcomes.values()).values():
         evaluated = [o for o in history if o.id in material.evaluations]

@@ -4,10 +4,10 @@ An outcome is judged among its peers, the domain's outcomes of the same action. 
 outcomes never see untrusted ones.
 """
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
@@ -28,69 +28,70 @@ from skillvault.text import listed, shorten, terms
 USUAL = 0.05  # share of the other reasonings from which on a word is usual
 
 
-class View:
-    """The outcomes of one action that outcomes of one trust are compared with.
-
-    Of many only so many are compared, those nearest before; the windows move by half of
-    their width, so that one comparison serves all that fall into the same.
-    """
-
-    def __init__(self, outcomes: Sequence[Outcome], width: int) -> None:
-        self.outcomes = outcomes
-        self._width = width
-        self._stride = max(width // 2, 1)
-
-    def window(self, outcome: Outcome) -> tuple[int, int]:
-        """Where the peers of an outcome begin and end; itself is among them."""
-        place = bisect_left(self.outcomes, outcome.order, key=lambda o: o.order)
-        end = max((place // self._stride + 1) * self._stride, self._width)
-        end = min(end, len(self.outcomes))
-        return max(0, end - self._width), end
-
-
-class Peers:
-    """The outcomes of a vault, grouped so that each can be seen among its like.
+class Pool(Protocol):
+    """What an outcome may be compared with: those of its domain and action, by time.
 
     Trusted ones see only trusted ones, untrusted ones all.
     """
 
-    def __init__(self, outcomes: Iterable[Outcome], policy: Policy) -> None:
+    def count(self, outcome: Outcome) -> int:
+        """How many there are, itself among them."""
+
+    def rank(self, outcome: Outcome) -> int:
+        """How many of them were before it."""
+
+    def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
+        """Those of the ranks from `start` to before `end`, oldest first."""
+
+    def latest(self, domain: str, trust: Trust, count: int) -> list[Outcome]:
+        """The latest of the domain, whatever their action."""
+
+    def before(self, outcome: Outcome) -> Outcome | None:
+        """The outcome before it on its target, of its own trust."""
+
+    def after(self, outcome: Outcome) -> Iterator[Outcome]:
+        """The outcomes after it on its target, of its own trust, oldest first."""
+
+
+def window(rank: int, count: int, width: int) -> tuple[int, int]:
+    """Between which ranks the peers of an outcome stand; itself is among them.
+
+    Of many only `width` are compared, those nearest before; the windows move by half of
+    their width, so that one comparison serves all that fall into the same.
+    """
+    stride = max(width // 2, 1)
+    end = min(max((rank // stride + 1) * stride, width), count)
+    return max(0, end - width), end
+
+
+class Peers:
+    """The outcomes of a vault, each seen among its like."""
+
+    def __init__(self, pool: Pool, policy: Policy) -> None:
+        self._pool = pool
         self._policy = policy
         self._width = policy.evaluate.peers
-        self._same: dict[tuple[str, str, str | None, Trust], list[Outcome]] = {}
-        groups: dict[tuple[str, str, Trust], list[Outcome]] = {}
-        self._domains: dict[tuple[str, Trust], list[Outcome]] = {}
-        for outcome in sorted(outcomes, key=lambda o: o.order):
-            self._same.setdefault((*outcome.subject, outcome.trust), []).append(outcome)
-            for trust in _seen_by(outcome):
-                key = (outcome.domain, outcome.decision.action, trust)
-                groups.setdefault(key, []).append(outcome)
-                self._domains.setdefault((outcome.domain, trust), []).append(outcome)
-        self._views = {key: View(found, self._width) for key, found in groups.items()}
         self._words: dict[tuple[str, Trust], tuple[Counter[str], int]] = {}
         # One comparison serves every outcome of a group within a window.
+        self._windows: dict[tuple[str, str, Trust, int], list[Outcome]] = {}
         self._compared: dict[tuple[str, str, Trust, int, str], Case] = {}
 
     def case(self, outcome: Outcome) -> Case:
         """All that a judge is told about an outcome."""
         group = group_of(outcome, self._policy)
-        view = self._views[outcome.domain, outcome.decision.action, outcome.trust]
-        start, end = view.window(outcome)
-        key = (outcome.domain, outcome.decision.action, outcome.trust, end, group)
-        if key not in self._compared:
-            self._compared[key] = self._compare(outcome, group, view.outcomes[start:end])
-        before, solved = self._around(outcome)
+        start, end = window(self._pool.rank(outcome), self._pool.count(outcome), self._width)
+        place = (outcome.domain, outcome.decision.action, outcome.trust, end)
+        if (*place, group) not in self._compared:
+            if place not in self._windows:
+                self._windows[place] = self._pool.between(outcome, start, end)
+            self._compared[*place, group] = self._compare(outcome, group, self._windows[place])
+        after = self._pool.after(outcome)
         return msgspec.structs.replace(
-            self._compared[key], outcome=outcome, before=before, solved=solved
+            self._compared[*place, group],
+            outcome=outcome,
+            before=self._pool.before(outcome),
+            solved=next((o for o in after if o.result.status == "success"), None),
         )
-
-    def _around(self, outcome: Outcome) -> tuple[Outcome | None, Outcome | None]:
-        """The outcome before this one on the same target, and the first success after it."""
-        same = self._same.get((*outcome.subject, outcome.trust), [])
-        place = bisect_left(same, outcome.order, key=lambda o: o.order)
-        before = same[place - 1] if place else None
-        after = (same[i] for i in range(place + 1, len(same)))
-        return before, next((o for o in after if o.result.status == "success"), None)
 
     def _compare(self, outcome: Outcome, group: str, peers: Sequence[Outcome]) -> Case:
         alike = [o for o in peers if group_of(o, self._policy) == group]
@@ -111,17 +112,12 @@ class Peers:
     def _usual(self, domain: str, trust: Trust, peers: Sequence[Outcome], term: str) -> bool:
         """Whether a word stands in many of the latest reasonings of the domain's other actions."""
         if (domain, trust) not in self._words:
-            inside = self._domains[domain, trust][-self._width :]
+            inside = self._pool.latest(domain, trust, self._width)
             counts = Counter(t for o in inside for t in terms(o.decision.reasoning))
             self._words[domain, trust] = counts, len(inside)
         counts, total = self._words[domain, trust]
         here = sum(term in terms(o.decision.reasoning) for o in peers)
         return counts[term] - here > USUAL * (total - len(peers))
-
-
-def _seen_by(outcome: Outcome) -> tuple[Trust, ...]:
-    """The trusts whose outcomes are compared with this one."""
-    return ("local", "untrusted") if outcome.trust == "local" else ("untrusted",)
 
 
 def group_of(outcome: Outcome, policy: Policy) -> str:

@@ -3,14 +3,14 @@
 What a person brought back after it had expired begins its time anew.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
 from skillvault.change import Change, Edit, Move
 from skillvault.policy import Policy
-from skillvault.records import Commit, Outcome, Ref, Skill, stamp
+from skillvault.records import Commit, Ref, Skill, stamp
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")
@@ -50,28 +50,23 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
 
 
 def due(
-    shelves: Mapping[str, Mapping[str, Skill]],
-    outcomes: Iterable[Outcome],
-    commits: Mapping[str, Collection[Commit]],
+    skill: Skill,
+    shelf: str,
     *,
+    commits: Callable[[], Collection[Commit]],
+    applied: Callable[[], datetime | None],
     now: datetime,
     policy: Policy,
-) -> Iterator[Expiry]:
-    """Every skill whose time is over, by name within its shelf.
+) -> Expiry | None:
+    """What is to be done about a living skill; None where its time is not over.
 
-    `shelves` are the living skills by folder, `commits` the step's earlier ones by skill.
+    `commits` gives the step's earlier ones on it, `applied` when a trusted outcome last named it.
     """
-    over = [
-        Expiry(name=name, shelf=shelf, life=life)
-        for shelf, skills in shelves.items()
-        for name, skill in skills.items()
-        if (life := lifetime(skill, policy)) and now > life.ends
-    ]
-    applied = _applied(outcomes, now) if over else {}
-    for one in over:
-        skill = shelves[one.shelf][one.name]
-        why = _restored(one.life, commits.get(one.name, ())) or _used(skill, one.life, applied)
-        yield Expiry(name=one.name, shelf=one.shelf, life=one.life, renewed=why)
+    life = lifetime(skill, policy)
+    if life is None or now <= life.ends:
+        return None
+    why = _restored(life, commits()) or _used(skill, life, applied())
+    return Expiry(name=skill.name, shelf=shelf, life=life, renewed=why)
 
 
 def change(expiry: Expiry, now: datetime) -> Change:
@@ -101,24 +96,11 @@ def _restored(life: Lifetime, commits: Collection[Commit]) -> str | None:
     return None
 
 
-def _used(skill: Skill, life: Lifetime, applied: Mapping[str, datetime]) -> str | None:
+def _used(skill: Skill, life: Lifetime, last: datetime | None) -> str | None:
     """That a proven skill was applied in the last half of its time."""
-    last = applied.get(skill.name)
     if skill.status != "proven" or last is None or last < life.ends - life.span / 2:
         return None
     return f"It is proven and was applied on {last:%Y-%m-%d}"
-
-
-def _applied(outcomes: Iterable[Outcome], now: datetime) -> dict[str, datetime]:
-    """Skill -> when a trusted outcome last named it as applied."""
-    found: dict[str, datetime] = {}
-    for outcome in outcomes:
-        if outcome.trust != "local" or outcome.occurred_at > now:
-            continue
-        for name in outcome.applied or ():
-            known = found.get(name, outcome.occurred_at)
-            found[name] = max(known, outcome.occurred_at)
-    return found
 
 
 def _time(text: str | None) -> datetime | None:

@@ -63,13 +63,15 @@ class Reinforcement(Struct, frozen=True):
 class Material(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault.
 
-    `names` are those of all skills, `live` those outside the archive, `expired` those that went
-    there when their time was over.
+    `made` says which skill a commit made of an evaluation, whatever became of the link. `names`
+    are those of all skills, `live` those outside the archive, `expired` those that went there
+    when their time was over.
     """
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
     links: Mapping[str, Link]
+    made: Mapping[str, str]
     live: frozenset[str]
     expired: Mapping[str, Skill]
     names: frozenset[str]
@@ -145,7 +147,7 @@ def _graded(score: float, policy: Policy) -> Significance:
 def plan(material: Material, policy: Policy) -> Plan:
     """What generate has to do in this vault; the same for any order of arrival."""
     links = list(material.links.values())
-    made = material.rejections.made_before(STEP, "skill") | {
+    made = dict(material.made) | {
         link.source.id: link.target.id for link in links if makes_skill(link)
     }
     linked: dict[str, set[str]] = defaultdict(set)

@@ -6,8 +6,7 @@ warnings, patterns with patterns, what memory made with its like. What is writte
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +15,7 @@ from skillvault.brief import Agreement
 from skillvault.learning.likeness import Likenesses, saying
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import MergePolicy, Policy
-from skillvault.records import Link, Outcome, Ref, Skill, link_id
+from skillvault.records import Outcome, Ref, Skill, link_id
 from skillvault.text import slug
 
 STEP = "merge"
@@ -27,47 +26,33 @@ _SIDES = (*_PLAIN, "memory")
 class Material:
     """What the rule reads of a vault, and what it asks of it more than once.
 
-    `skills` are those in skills/, `archived` those in archive/, both by folder.
+    `skills` are those in skills/ by folder, `known` those and the archived ones. `merged` says
+    of a skill which evolved one stood or stands for it and `sources` of an evolved one for which,
+    whatever became of the links. `from_memory` tells whether facts made a skill, `outcomes_of`
+    gives the outcomes behind it, oldest first.
     """
 
     def __init__(
         self,
         *,
         skills: Mapping[str, Skill],
-        archived: Mapping[str, Skill],
-        outcomes: Mapping[str, Outcome],
-        links: Mapping[str, Link],
+        known: Mapping[str, Skill],
+        merged: Mapping[str, str],
+        sources: Mapping[str, Sequence[str]],
+        from_memory: Callable[[str], bool],
+        outcomes_of: Callable[[str], tuple[Outcome, ...]],
         rejections: Rejections,
     ) -> None:
-        self.skills = _by_folder(skills)
-        self.known = _by_folder(archived) | self.skills
-        self.outcomes = outcomes
-        self.links = links
+        self.skills = {folder: under(folder, skill) for folder, skill in skills.items()}
+        self.known = known
+        self.merged = merged
         self.rejections = rejections
-
-    @cached_property
-    def behind(self) -> dict[Ref, list[Link]]:
-        """Target -> its links."""
-        found: dict[Ref, list[Link]] = defaultdict(list)
-        for link in self.links.values():
-            found[link.target].append(link)
-        return found
-
-    @cached_property
-    def merged(self) -> dict[str, str]:
-        """Skill -> the evolved one that stood or stands for it, whatever became of the link."""
-        made = self.rejections.made_before(STEP, "skill")
-        merged = [link for link in self.links.values() if link.type == "merged"]
-        return made | {link.source.id: link.target.id for link in merged}
-
-    @cached_property
-    def sources(self) -> dict[str, list[str]]:
-        """Evolved skill -> those it stands for."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for source, evolved in sorted(self.merged.items()):
-            if self.unlinked(source, evolved) is None:
-                found[evolved].append(source)
-        return found
+        self.sources = {
+            evolved: [name for name in names if self.unlinked(name, evolved) is None]
+            for evolved, names in sources.items()
+        }
+        self._from_memory = from_memory
+        self.outcomes_of = outcomes_of
 
     def unlinked(self, source: str, evolved: str) -> Rejection | None:
         """The rejection of an evolved skill's taking one in."""
@@ -79,26 +64,13 @@ class Material:
 
         None for one of which that is not known any more.
         """
-        if any(link.type == "derived" for link in self.behind.get(Ref("skill", name), ())):
+        if self._from_memory(name):
             return "memory"
         skill = self.known.get(name)
         if skill is not None and skill.kind == "evolved":
             sides = (self.side(source) for source in self.sources.get(name, ()))
             return next(filter(None, sides), None)
         return skill.kind if skill is not None else None
-
-    def outcomes_of(self, name: str) -> tuple[Outcome, ...]:
-        """The outcomes behind a skill, oldest first."""
-        seen: set[Ref] = set()
-        left = [Ref("skill", name)]
-        while left:
-            ref = left.pop()
-            if ref not in seen:
-                seen.add(ref)
-                left += [link.source for link in self.behind.get(ref, ())]
-        ids = {ref.id for ref in seen if ref.kind == "evaluation"}
-        found = (self.outcomes[each] for each in ids if each in self.outcomes)
-        return tuple(sorted(found, key=lambda outcome: outcome.order))
 
     def about(self, name: str) -> frozenset[str]:
         """The slugs of what the outcomes behind a skill are about."""
@@ -171,12 +143,9 @@ def brief_of(
     )
 
 
-def _by_folder(skills: Mapping[str, Skill]) -> dict[str, Skill]:
-    """The skills under the names that all else goes by."""
-    return {
-        folder: skill if skill.name == folder else msgspec.structs.replace(skill, name=folder)
-        for folder, skill in skills.items()
-    }
+def under(folder: str, skill: Skill) -> Skill:
+    """A skill under the name that all else goes by, whatever its front matter says."""
+    return skill if skill.name == folder else msgspec.structs.replace(skill, name=folder)
 
 
 def _order(skill: Skill) -> tuple[str, str]:

@@ -5,7 +5,7 @@ stands in `recurrence`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -34,24 +34,29 @@ RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
 
 
-class Material:
-    """What the rule reads of a vault, and what it asks of it more than once."""
+class Material(Struct, kw_only=True, dict=True):
+    """What the rule reads of a vault, and what it asks of it more than once.
 
-    def __init__(
-        self,
-        *,
-        outcomes: Mapping[str, Outcome],
-        evaluations: Mapping[str, Evaluation],
-        facts: Mapping[str, Fact],
-        links: Mapping[str, Link],
-        rejections: Rejections,
-    ) -> None:
-        self.outcomes = outcomes
-        self.evaluations = evaluations
-        self.facts = facts
-        self.links = links
-        self.rejections = rejections
-        self._known: dict[str, Known] = {}
+    `made` says which skill a commit made of a fact, whatever became of the link; `taken` are
+    the evaluations whose fact a person took away. `support` gives
+    the evaluations that made or repeat a fact, in the order of their ids, `sessions_of` those of
+    the outcomes behind some facts, or enough of them to decide.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    evaluations: Mapping[str, Evaluation]
+    facts: Mapping[str, Fact]
+    links: Mapping[str, Link]
+    made: Mapping[str, str]
+    rejections: Rejections
+    taken: Collection[Evaluation]
+    support: Callable[[str], list[Evaluation]]
+    sessions_of: Callable[[Sequence[str]], Collection[str]]
+
+    @cached_property
+    def asked(self) -> "dict[str, Known]":
+        """Domain -> what is known of it, for those that were asked about."""
+        return {}
 
     @cached_property
     def told(self) -> dict[str, Link]:
@@ -72,20 +77,10 @@ class Material:
         return sorted(found, key=lambda fact: fact.order)
 
     @cached_property
-    def support(self) -> dict[str, list[Evaluation]]:
-        """Fact id -> the evaluations that made or repeat it, in the order of their ids."""
-        found: dict[str, list[Evaluation]] = defaultdict(list)
-        for link in sorted(self.told.values(), key=lambda link: link.source.id):
-            if link.source.id in self.evaluations:
-                found[link.target.id].append(self.evaluations[link.source.id])
-        return found
-
-    @cached_property
     def skills_of(self) -> dict[str, str]:
         """Fact id -> the skill that was derived from it, whatever became of the link."""
-        made = self.rejections.made_before(STEP, "skill")
         derived = [link for link in self.links.values() if link.type == "derived"]
-        return made | {link.source.id: link.target.id for link in derived}
+        return {**self.made, **{link.source.id: link.target.id for link in derived}}
 
     @cached_property
     def refused(self) -> dict[str, list[tuple[Rejection, str]]]:
@@ -94,7 +89,7 @@ class Material:
         They are not to come back under another evaluation's name.
         """
         found: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
-        for evaluation in self.evaluations.values():
+        for evaluation in self.taken:
             refused = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
             if refused and evaluation.key_insight:
                 found[evaluation.domain].append((refused, evaluation.key_insight))
@@ -102,14 +97,13 @@ class Material:
 
     def known(self, domain: str, rules: PromotePolicy) -> "Known":
         """What an insight of a domain may repeat; made once, for questions."""
-        if domain not in self._known:
-            self._known[domain] = Known(domain, self, rules)
-        return self._known[domain]
+        if domain not in self.asked:
+            self.asked[domain] = Known(domain, self, rules)
+        return self.asked[domain]
 
-    def sessions(self, facts: Iterable[Fact]) -> set[str]:
+    def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
         """The sessions of the outcomes that facts rest on."""
-        found = (e.outcome for fact in facts for e in self.support.get(fact.id, ()))
-        return {self.outcomes[o].session for o in found if o in self.outcomes}
+        return self.sessions_of([fact.id for fact in facts])
 
 
 class Standing(Struct, frozen=True):
@@ -237,17 +231,24 @@ def plan(material: Material, policy: Policy) -> Plan:
     )
 
 
+def may_be_due(evaluation: Evaluation, material: Material, policy: Policy) -> bool:
+    """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
+    if evaluation.id in material.told:
+        return False
+    return bool(_taken_away(evaluation, material)) or not _unmet(evaluation, material, policy)
+
+
 def _candidates(
     material: Material, policy: Policy, rejected: list[Rejection]
 ) -> Iterator[Evaluation]:
     """The evaluations that meet every condition but for their text, strongest first."""
     order = sorted(material.evaluations.values(), key=lambda e: (-strength(e), e.id))
     for evaluation in order:
-        if evaluation.id in material.told:
+        if not may_be_due(evaluation, material, policy):
             continue
         if refused := _taken_away(evaluation, material):
             rejected.append(refused)
-        elif _unmet(evaluation, material, policy) is None:
+        else:
             yield evaluation
 
 

@@ -2,12 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from skillvault.change import Change
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Ref, Trust
+from skillvault.records import Outcome, Ref
 from skillvault.text import inert, listed
 
 _CLOSE = 0.8
@@ -19,11 +19,6 @@ Event = tuple[str, str | None, str | None]
 def event_of(outcome: Outcome) -> Event:
     """What an event id is unique within: trust and agent."""
     return (outcome.trust, outcome.source.agent, outcome.event_id)
-
-
-def domains_of(outcomes: Iterable[Outcome], trust: Trust) -> frozenset[str]:
-    """The domains that an outcome of this trust is compared with: of trusted ones, or all."""
-    return frozenset(o.domain for o in outcomes if trust == "untrusted" or o.trust == "local")
 
 
 def check_domain(domain: str, seen: Collection[str], policy: Policy) -> None:

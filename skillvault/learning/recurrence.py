@@ -139,7 +139,7 @@ def _held_back(skill: Skill) -> bool:
 
 def brief_of(pattern: Pattern, material: Material) -> Recurrence:
     """What a judge is given to write the skill."""
-    found = [e for fact in pattern.facts for e in material.support.get(fact.id, ())]
+    found = [e for fact in pattern.facts for e in material.support(fact.id)]
     unique = {e.id: e for e in found}
     texts = [fact.text for fact in pattern.facts]
     if len(texts) == 1:  # what its repeats share says more than its own first words

@@ -3,7 +3,7 @@
 What was made is read there too, so that a link removed by hand does not make it again.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -29,25 +29,14 @@ class Rejections:
     `<kind>:<id>` of all records in HEAD, the archive included.
     """
 
-    def __init__(self, commits: Iterable[Commit], present: Collection[str]) -> None:
+    def __init__(self, commits: Iterable[Commit], present: Container[str]) -> None:
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
-        self._made: dict[tuple[str, str], dict[str, str]] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
-        history = list(commits)
-        self._past = frozenset(target for commit in history for target in commit.targets)
-        for commit in history:
+        for commit in commits:
             for target in commit.targets:
                 if target not in present:
                     self._add(commit, Rejection(target, commit.sha))
-                else:
-                    self._keep(commit, target)
-
-    def _keep(self, commit: Commit, target: str) -> None:
-        kind, _, made = target.partition(":")
-        for source in _made_of(commit, target):
-            known = self._made.setdefault((commit.step, kind), {})
-            known.setdefault(source.partition(":")[2], made)
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)
@@ -57,14 +46,9 @@ class Rejections:
             first = self._targets[rejection.target]
             self._sets.setdefault((commit.step, first), set()).add(source.partition(":")[2])
 
-    def made_before(self, step: str, kind: str) -> dict[str, str]:
-        """Source id -> id of what a step made of it and that is still present."""
-        return self._made.get((step, kind), {})
-
-    @property
-    def past(self) -> frozenset[str]:
-        """The `<kind>:<id>` of every target there ever was."""
-        return self._past
+    def sources(self, step: str, kind: str) -> Iterator[str]:
+        """The `<kind>:<id>` of what a step made something of this kind of, taken away since."""
+        return (source for by, source, of in self._sources if (by, of) == (step, kind))
 
     def of_target(self, ref: object) -> Rejection | None:
         """The rejection of this very record."""

@@ -28,15 +28,18 @@ _TAGGED = 3  # actions that become tags
 class Material(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault, for one domain.
 
-    `outcomes` are its trusted ones with an evaluation, oldest first; `linked` are the
-    evaluations that a strategy was made of already; `skill` is what has the strategy's name,
-    `path` where it stands (None for both: nothing has it). `expired`: the step expire was the
-    last to touch it.
+    `outcomes` are the latest of its trusted ones with an evaluation, oldest first, as many as a
+    strategy looks at; `fresh` counts those evaluated since its last one (`first`: there was
+    none). `linked` are the evaluations that a strategy was made of already; `skill` is what has
+    the strategy's name, `path` where it stands (None for both: nothing has it). `expired`: the
+    step expire was the last to touch it.
     """
 
     domain: str
     outcomes: tuple[Outcome, ...]
     evaluations: Mapping[str, Evaluation]
+    fresh: int
+    first: bool = True
     linked: frozenset[str] = frozenset()
     skill: Skill | None = None
     path: str | None = None
@@ -59,42 +62,27 @@ class Standing(Struct, frozen=True):
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def standing(material: Material, seen: frozenset[str], now: datetime, policy: Policy) -> Standing:
-    """Whether a strategy is due for a domain; else why not.
-
-    `seen` are the ids of the outcomes that were evaluated when its last one was written.
-    """
+def standing(material: Material, now: datetime, policy: Policy) -> Standing:
+    """Whether a strategy is due for a domain; else why not."""
     if material.rejection:
         made = f"made {material.name} in {material.rejection.commit[:10]}"
         return Standing("rejected", f"{made}, which was taken away since")
     if why := _kept(material, now, policy):
         return Standing("kept", why)
-    count = len(fresh(material, seen))
+    count = material.fresh
     said = f"{count} outcome{'' if count == 1 else 's'}"
-    since = "since its last strategy" if seen else "so far"
+    since = "so far" if material.first else "since its last strategy"
     if count < policy.generate.strategy_every:
         return Standing("waiting", f"{said} {since}; needs {policy.generate.strategy_every}")
     return Standing("due", f"{said} {since}; `skillvault run`")
 
 
-def may_be_due(material: Material, rules: GeneratePolicy) -> bool:
-    """Whether `seen` is worth asking for: no more are new than no strategy was made of."""
-    unlinked = sum(o.id not in material.linked for o in material.outcomes)
-    return unlinked >= rules.strategy_every
-
-
-def fresh(material: Material, seen: frozenset[str]) -> list[Outcome]:
-    """The outcomes since the last strategy."""
-    return [o for o in material.outcomes if o.id not in seen]
-
-
-def window(material: Material, seen: frozenset[str], rules: GeneratePolicy) -> tuple[Outcome, ...]:
-    """The outcomes that a strategy looks at: the latest, as many as there are new ones.
+def window(fresh: int, rules: GeneratePolicy) -> int:
+    """How many outcomes a strategy looks at: the latest, as many as there are new ones.
 
     At least 20 where there are so many, and at most 200 by default.
     """
-    count = min(len(fresh(material, seen)), rules.strategy_max)
-    return material.outcomes[-max(count, rules.strategy_min) :]
+    return max(min(fresh, rules.strategy_max), rules.strategy_min)
 
 
 def _kept(material: Material, now: datetime, policy: Policy) -> str | None:

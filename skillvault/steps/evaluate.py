@@ -9,13 +9,14 @@ from skillvault.run import Run
 from skillvault.steps.record import by_domain
 from skillvault.vault import layout
 
+STEP = "evaluate"
+
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a domain."""
     batches = by_domain(unevaluated(run))
-    peers = evaluate.Peers(run.snapshot.outcomes.values(), run.policy)
     for domain, batch in batches.items():
-        judged = [_judged(run, peers, o) for o in run.track(batch, f"evaluating {domain}")]
+        judged = [_judged(run, o) for o in run.track(batch, f"evaluating {domain}")]
         free = run.free(judged)
         ready = [e for e in judged if free[layout.path_of(e)]]
         if ready:
@@ -25,11 +26,13 @@ def step(run: Run) -> Iterator[Change]:
 def unevaluated(run: Run) -> list[Outcome]:
     """The outcomes without an evaluation, but for those that a person took away."""
     found: list[Outcome] = []
-    rejections = run.rejections
-    for outcome in run.snapshot.outcomes.values():
-        if f"evaluation:{outcome.id}" in run.snapshot.paths:
-            continue
-        refused = rejections.of_target(Ref("evaluation", outcome.id))
+    due = run.view.due(STEP)
+    there = run.view.present(Ref("evaluation", outcome_id) for outcome_id in due)
+    open_ones = [outcome_id for outcome_id in due if f"evaluation:{outcome_id}" not in there]
+    outcomes = run.view.outcomes.of(open_ones)
+    run.settle(STEP, (outcome_id for outcome_id in due if outcome_id not in outcomes))
+    for outcome in outcomes.values():
+        refused = run.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             run.report.rejected.append(refused)
         else:
@@ -37,7 +40,7 @@ def unevaluated(run: Run) -> list[Outcome]:
     return found
 
 
-def _judged(run: Run, peers: evaluate.Peers, outcome: Outcome) -> Evaluation:
+def _judged(run: Run, outcome: Outcome) -> Evaluation:
     """The judge's word on one outcome: the verdict first and blind, then the insight."""
     verdict = run.judge.verdict(
         outcome.domain,
@@ -46,5 +49,5 @@ def _judged(run: Run, peers: evaluate.Peers, outcome: Outcome) -> Evaluation:
         outcome.applied,
         outcome.result.entry_value,
     )
-    insight = run.judge.insight(peers.case(outcome), verdict)
+    insight = run.judge.insight(run.peers.case(outcome), verdict)
     return evaluate.evaluation_of(outcome, run.judge.info, verdict, insight, run.policy)

@@ -1,11 +1,16 @@
 """expire: skills whose time to live is over leave for archive/, or get another time."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
 
 from skillvault.change import Change
 from skillvault.learning import expire
-from skillvault.records import Ref
+from skillvault.learning.merge import under
+from skillvault.records import SKILL_KINDS, Ref, stamp
 from skillvault.run import Run
+
+_CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -16,8 +21,20 @@ def step(run: Run) -> Iterator[Change]:
 
 def due(run: Run) -> Iterator[expire.Expiry]:
     """The skills whose time is over now."""
-    view = run.snapshot
-    shelves = {"skills": view.skills, "proposed": view.proposed}
-    names = [name for skills in shelves.values() for name in skills]
-    commits = {name: run.commits_on(Ref("skill", name), {expire.STEP}) for name in names}
-    yield from expire.due(shelves, view.outcomes.values(), commits, now=run.now, policy=run.policy)
+    view, policy = run.view, run.policy
+    shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
+    made = stamp(run.now - timedelta(days=shortest) + _CLOSE)
+    for shelf in ("skills", "proposed"):
+        names = view.ending(shelf, stamp(run.now + _CLOSE), made)
+        skills = (view.skills if shelf == "skills" else view.proposed).of(names)
+        for name, skill in skills.items():
+            found = expire.due(
+                under(name, skill),
+                shelf,
+                commits=partial(run.commits_on, Ref("skill", name), {expire.STEP}),
+                applied=partial(view.last_applied, name, run.now),
+                now=run.now,
+                policy=policy,
+            )
+            if found:
+                yield found

@@ -1,52 +1,101 @@
 """generate: significant outcomes become warnings and patterns."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from skillvault.brief import Episode
 from skillvault.change import Change
-from skillvault.learning import evaluate, generate
+from skillvault.learning import generate
 from skillvault.learning.expire import STEP as EXPIRE
-from skillvault.records import Ref, Skill
+from skillvault.learning.generate import STEP
+from skillvault.records import Outcome, Ref, Skill
 from skillvault.run import WRITERS, Run
 from skillvault.steps import strategy
 
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill, one for each that is reinforced."""
-    plan = generate.plan(material(run), run.policy)
-    run.report.rejected += plan.rejected
-    peers = evaluate.Peers(run.snapshot.outcomes.values(), run.policy) if plan.due else None
-    taken = run.names_taken()
-    for due in plan.due:
-        change = _written(run, peers, due, taken) if peers else None
+    found = plan(run)
+    run.report.rejected += found.rejected
+    for due in found.due:
+        change = _written(run, due)
         if change is not None:
-            taken.update(ref.id for ref in change.targets)
             yield change
     # A second look: what the new skills repeat is known only now.
-    for repeat in generate.plan(material(run), run.policy).reinforcements:
+    for repeat in plan(run).reinforcements:
         yield generate.reinforce_change(repeat, run.now, run.policy)
     yield from strategy.due(run)
 
 
-def material(run: Run) -> generate.Material:
-    """What the rule of generate reads of the vault."""
-    view = run.snapshot
+def plan(run: Run) -> generate.Plan:
+    """What is due in the subjects that changed, and settles those where nothing is."""
+    settled: list[str] = []
+    found: list[tuple[tuple[datetime, str], generate.Plan]] = []
+    for history in subjects(run, run.view.due(STEP), settled):
+        one = generate.plan(material(run, history), run.policy)
+        if one.rejected or one.reinforcements or any(map(supported, one.due)):
+            found.append((history[0].order, one))
+        else:
+            settled += [outcome.id for outcome in history]
+    run.settle(STEP, settled)
+    plans = [one for _, one in sorted(found, key=lambda pair: pair[0])]
+    due = (one for each in plans for one in each.due)
+    return generate.Plan(
+        tuple(sorted(due, key=lambda one: one.candidates[0][0].order)),
+        tuple(one for each in plans for one in each.reinforcements),
+        tuple(sorted({one for each in plans for one in each.rejected})),
+    )
+
+
+def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Outcome]]:
+    """The outcomes of each subject of these, oldest first; ids of none are added to `gone`."""
+    seen: set[str] = set()
+    for outcome_id in ids:
+        if outcome_id in seen:
+            continue
+        history = run.view.subject(outcome_id)
+        seen.update(outcome.id for outcome in history)
+        if history:
+            yield history
+        else:
+            gone.append(outcome_id)
+
+
+def material(run: Run, history: Iterable[Outcome]) -> generate.Material:
+    """What the rule of generate reads of the vault for one subject."""
+    view = run.view
+    outcomes = {outcome.id: outcome for outcome in history}
+    evaluations = view.evaluations.of(outcomes)
+    sources = [Ref("evaluation", outcome_id) for outcome_id in evaluations]
+    made = run.made(STEP, "skill", sources)
+    links = {link.id: link for link in view.links_from(sources)}
+    line = {link.target for link in links.values() if link.target.kind == "skill"}
+    line |= {Ref("skill", name) for name in made.values()}
+    ends = set(line)
+    while ends:  # the evolved skills that stand for it
+        merged = [link for link in view.links_from(ends) if link.type == "merged"]
+        links |= {link.id: link for link in merged}
+        ends = {link.target for link in merged} - line
+        line |= ends
+    names = {ref.id for ref in line}
+    known = {shelf: view.on_shelf(shelf, names) for shelf in ("skills", "proposed", "archive")}
     return generate.Material(
-        outcomes=view.outcomes,
-        evaluations=view.evaluations,
-        links=view.links,
-        live=frozenset(view.skills) | frozenset(view.proposed),
-        expired=dict(_expired(run)),
-        names=view.names,
+        outcomes=outcomes,
+        evaluations=evaluations,
+        links=links,
+        made=made,
+        live=frozenset(known["skills"] | known["proposed"]),
+        expired=dict(_expired(run, known["archive"])),
+        names=frozenset().union(*known.values()),
         rejections=run.rejections,
     )
 
 
-def _expired(run: Run) -> Iterator[tuple[str, Skill]]:
+def _expired(run: Run, names: Iterable[str]) -> Iterator[tuple[str, Skill]]:
     """The skills whose end was that of their time; what a person retired stays out."""
-    for name, skill in run.snapshot.archived.items():
-        commits = run.commits_on(Ref("skill", name), {*WRITERS, EXPIRE})
-        if skill.status != "retired" and commits and commits[-1].step == EXPIRE:
+    for name, skill in run.view.archived.of(names).items():
+        last = run.view.last_making(Ref("skill", name), {*WRITERS, EXPIRE})
+        if skill.status != "retired" and last and last.step == EXPIRE:
             yield name, skill
 
 
@@ -55,20 +104,17 @@ def supported(due: generate.Due) -> bool:
     return any(e.key_insight is not None for _, e in due.candidates)
 
 
-def _written(
-    run: Run, peers: evaluate.Peers, due: generate.Due, taken: Collection[str]
-) -> Change | None:
+def _written(run: Run, due: generate.Due) -> Change | None:
     """The skill of the first candidate whose material supports a text; None for none."""
     for outcome, evaluation in due.candidates:
-        draft = run.judge.write(
-            Episode(kind=due.kind, case=peers.case(outcome), evaluation=evaluation)
-        )
+        case = run.peers.case(outcome)
+        draft = run.judge.write(Episode(kind=due.kind, case=case, evaluation=evaluation))
         if draft is not None:
             return generate.skill_change(
                 due,
                 (outcome, evaluation),
                 draft,
-                taken=taken.__contains__,
+                taken=run.view.taken,
                 now=run.now,
                 policy=run.policy,
             )

@@ -1,6 +1,7 @@
 """merge: skills that say the same become one, or are taken up by one there is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TypeVar
 
 from skillvault.change import Change
@@ -9,8 +10,10 @@ from skillvault.learning import evolved, fates, merge
 from skillvault.records import Ref, Skill
 from skillvault.run import WRITERS, Run, Waiting
 from skillvault.vault import codec, layout
+from skillvault.vault.snapshot import Snapshot
 
 _Value = TypeVar("_Value")
+_KNOWN = ("skills", "archive")
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -20,38 +23,83 @@ def step(run: Run) -> Iterator[Change]:
     """
     tried: set[merge.Merge] = set()
     while True:
-        found = material(run)
-        plan = merge.plan(found, run.policy)
+        found, plan = planned(run)
         run.report.rejected += plan.rejected
         fresh = [due for due in plan.due if due not in tried]
         if not fresh:
             return
         tried.update(fresh)
-        yield from _changes(run, found, fresh)
+        for due in fresh:
+            change = _written(run, found, due)
+            if change is not None:
+                yield change
+        run.flush()
 
 
-def _changes(run: Run, found: merge.Material, plan: Sequence[merge.Merge]) -> Iterator[Change]:
-    taken = run.names_taken()
-    for due in plan:
-        change = _written(run, found, due, taken)
-        if change is not None:
-            taken.update(ref.id for ref in change.targets)
-            yield change
+def planned(run: Run) -> tuple[merge.Material, merge.Plan]:
+    """What merge has to do in the domains that changed, and of what; settles the others."""
+    domains = run.view.due(merge.STEP)
+    found = material(run, domains)
+    plan = merge.plan(found, run.policy)
+    if not plan.rejected:
+        run.settle(merge.STEP, set(domains) - {due.domain for due in plan.due})
+    return found, plan
 
 
-def material(run: Run) -> merge.Material:
-    """What the rule of merge reads of the vault."""
-    view = run.snapshot
+def material(run: Run, domains: Iterable[str]) -> merge.Material:
+    """What the rule of merge reads of the vault for some domains."""
+    view = run.view
+    names = [name for domain in domains for name in view.skill_names("skills", domain)]
+    skills = view.skills.of(names)
+    refs = [Ref("skill", name) for name in skills]
+    evolved = [name for name, skill in skills.items() if skill.kind == "evolved"]
     return merge.Material(
-        skills=view.skills,
-        archived=view.archived,
-        outcomes=view.outcomes,
-        links=view.links,
+        skills=skills,
+        known=_Known(view),
+        merged=run.made(merge.STEP, "skill", refs) | view.merged(refs),
+        sources={name: _sources(run, name) for name in evolved},
+        from_memory=view.from_memory,
+        outcomes_of=cache(view.outcomes_behind),
         rejections=run.rejections,
     )
 
 
-def _written(run: Run, found: merge.Material, due: merge.Merge, taken: set[str]) -> Change | None:
+def _sources(run: Run, evolved: str) -> list[str]:
+    """The skills that an evolved one stands for, as its links and its commits say."""
+    made = run.view.making(Ref("skill", evolved))
+    said = (s for commit in made if commit.step == merge.STEP for s in commit.sources)
+    return sorted(
+        {
+            *run.view.linked_to(Ref("skill", evolved), "merged"),
+            *(ref.partition(":")[2] for ref in said),
+        }
+    )
+
+
+class _Known(Mapping[str, Skill]):
+    """Live and archived skills by folder, read when they are asked for."""
+
+    def __init__(self, view: Snapshot) -> None:
+        self._shelves = (view.skills, view.archived)
+        self._names = {name for shelf in _KNOWN for name in view.skill_names(shelf)}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> Skill:
+        for shelf in self._shelves:
+            if (found := shelf.get(name)) is not None:
+                return merge.under(name, found)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _written(run: Run, found: merge.Material, due: merge.Merge) -> Change | None:
     """The change, where the judge's text stands for every statement; else why there is none."""
     present = _present(run, found.known[due.evolved]) if due.evolved else None
     brief = merge.brief_of(due, found, run.policy.merge, present.left if present else ())
@@ -67,7 +115,7 @@ def _written(run: Run, found: merge.Material, due: merge.Merge, taken: set[str])
             due, skills, draft, present, judge=info, now=run.now, policy=run.policy
         )
     return evolved.merge_change(
-        due, skills, draft, judge=info, taken=taken.__contains__, now=run.now, policy=run.policy
+        due, skills, draft, judge=info, taken=run.view.taken, now=run.now, policy=run.policy
     )
 
 

@@ -1,10 +1,15 @@
 """promote: confirmed insights become facts, facts that recur become pattern skills."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, islice
 
 from skillvault.change import Change
 from skillvault.learning import promote, recurrence, sections
+from skillvault.records import Evaluation, Fact, Ref
 from skillvault.run import Run
+
+CONSOLIDATE = "consolidate"  # the second arrow's part of what is due: `<domain> <trust>`
+_PAGE = 1000  # evaluations that are looked at together
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -14,57 +19,98 @@ def step(run: Run) -> Iterator[Change]:
         yield from _skills(run)
 
 
-def material(run: Run) -> promote.Material:
-    """What the rule of promote reads of the vault."""
-    view = run.snapshot
+def plan(run: Run) -> promote.Plan:
+    """What the first arrow has to do among the evaluations that changed; settles the others."""
+    candidates: list[str] = []
+    due = run.view.due(promote.STEP)
+    for found in pages(run, due):
+        candidates += (
+            e.id for e in found.evaluations.values() if promote.may_be_due(e, found, run.policy)
+        )
+    run.settle(promote.STEP, set(due).difference(candidates))
+    return promote.plan(of_evaluations(run, candidates), run.policy)
+
+
+def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.Material]:
+    """What the first arrow reads for many evaluations, a page at a time."""
+    left = iter(ids)
+    while page := list(islice(left, _PAGE)):
+        yield of_evaluations(run, page)
+
+
+def of_evaluations(run: Run, ids: Iterable[str]) -> promote.Material:
+    """What the first arrow reads of the vault for some evaluations."""
+    view = run.view
+    evaluations = view.evaluations.of(ids)
+    facts = view.facts_of({e.domain for e in evaluations.values()})
+    return _material(run, evaluations, facts, [Ref("evaluation", name) for name in evaluations])
+
+
+def of_facts(run: Run, domains: Iterable[str]) -> promote.Material:
+    """What the second arrow reads of the vault for some domains."""
+    facts = run.view.facts_of(domains)
+    return _material(run, {}, facts, [Ref("fact", name) for name in facts])
+
+
+def _material(
+    run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
+) -> promote.Material:
+    view, rules = run.view, run.policy.promote
+    refused = run.rejections.sources(promote.STEP, "fact")
+    enough = None if run.asks else max(rules.cluster_size, rules.min_sessions)
     return promote.Material(
-        outcomes=view.outcomes,
-        evaluations=view.evaluations,
-        facts=view.facts,
-        links=view.links,
+        outcomes=view.outcomes.of(evaluations) if evaluations else view.outcomes,
+        evaluations=evaluations,
+        facts=facts,
+        links={link.id: link for link in view.links_from(sources)},
+        made=run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact")),
         rejections=run.rejections,
+        taken=view.evaluations.of(ref.partition(":")[2] for ref in refused).values(),
+        support=view.support,
+        sessions_of=lambda names: view.sessions(names, enough),
     )
 
 
-def patterns(run: Run, found: promote.Material) -> recurrence.Patterns:
-    """What the second arrow has to do."""
-    live = run.snapshot.skills | run.snapshot.proposed
-    return recurrence.patterns(found, live, run.policy)
+def patterns(run: Run) -> Iterator[tuple[promote.Material, recurrence.Patterns]]:
+    """What the second arrow has to do in the domains that changed; settles the others."""
+    due = run.view.due(CONSOLIDATE)
+    for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
+        found = of_facts(run, [domain])
+        live = run.view.live_skills(set(found.skills_of.values()))
+        plan = recurrence.patterns(found, live, run.policy)
+        if plan.due or plan.rejected:
+            yield found, plan
+        else:
+            run.settle(CONSOLIDATE, keys)
 
 
 def _facts(run: Run) -> Iterator[Change]:
-    plan = promote.plan(material(run), run.policy)
-    run.report.rejected += plan.rejected
-    for promotion in run.track(plan.promotions, "promoting"):
+    found = plan(run)
+    run.report.rejected += found.rejected
+    for promotion in run.track(found.promotions, "promoting"):
         yield promote.promotion_change(promotion, run.now)
-    there = run.snapshot.facts if plan.repetitions else {}  # one may have had to wait
-    for repetition in plan.repetitions:
-        if repetition.fact in there:
+    for repetition in found.repetitions:
+        if repetition.fact in run.snapshot.facts:  # it may have had to wait
             yield promote.repetition_change(repetition, run.now)
 
 
 def _skills(run: Run) -> Iterator[Change]:
-    found = material(run)
-    plan = patterns(run, found)
-    run.report.rejected += plan.rejected
-    taken = run.names_taken()
-    for pattern in plan.due:
-        change = _written(run, found, pattern, taken)
-        if change is not None:
-            taken.update(ref.id for ref in change.targets)
-            yield change
+    for found, plan in list(patterns(run)):
+        run.report.rejected += plan.rejected
+        for pattern in plan.due:
+            change = _written(run, found, pattern)
+            if change is not None:
+                yield change
 
 
-def _written(
-    run: Run, found: promote.Material, pattern: recurrence.Pattern, taken: set[str]
-) -> Change | None:
+def _written(run: Run, found: promote.Material, pattern: recurrence.Pattern) -> Change | None:
     """The skill of a pattern, new or grown; None where the judge writes no text."""
     draft = run.judge.write(recurrence.brief_of(pattern, found))
     if draft is None:
         return None
     if pattern.skill is None:
         return recurrence.skill_change(
-            pattern, draft, taken=taken.__contains__, now=run.now, policy=run.policy
+            pattern, draft, taken=run.view.taken, now=run.now, policy=run.policy
         )
     skill = run.snapshot.any_skill(pattern.skill)
     if skill is None:

@@ -20,7 +20,7 @@ def step(run: Run) -> Iterator[Change]:
     names: dict[str, list[str]] = {}
     for name, outcome in _admitted(run):
         refused = rejections.of_target(Ref("outcome", outcome.id))
-        recorded = f"outcome:{outcome.id}" in run.snapshot.paths
+        recorded = run.view.has(Ref("outcome", outcome.id))
         if refused or recorded or outcome.id in fresh:
             run.report.known.append(outcome.id)
         if refused:
@@ -49,7 +49,8 @@ def _admitted(run: Run) -> list[tuple[str, Outcome]]:
             run.refuse(name, error)
     # One record through both doors is local: `local` stands before `untrusted`.
     parsed.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
-    events = _events(run) if any(o.event_id for _, o in parsed) else {}
+    named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
+    events = {record.event_of(earlier): earlier for earlier in run.view.of_events(named)}
     admitted: list[tuple[str, Outcome]] = []
     for name, outcome in parsed:
         try:
@@ -61,11 +62,6 @@ def _admitted(run: Run) -> list[tuple[str, Outcome]]:
             if outcome.event_id:
                 events.setdefault(record.event_of(outcome), outcome)
     return admitted
-
-
-def _events(run: Run) -> dict[record.Event, Outcome]:
-    """The outcomes recorded under an event id."""
-    return {record.event_of(o): o for o in run.snapshot.outcomes.values() if o.event_id}
 
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:

@@ -1,6 +1,6 @@
 """strategy, a part of generate: a domain with enough new outcomes gets its one strategy."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from skillvault.change import Change
 from skillvault.learning import strategy
@@ -9,77 +9,88 @@ from skillvault.learning.generate import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.period import period
 from skillvault.learning.sections import Written
-from skillvault.records import Commit, Outcome, Ref
+from skillvault.records import Ref
 from skillvault.run import Run
 from skillvault.vault import layout
+
+DUE = "strategy"  # this part of what is due: outcomes that no strategy has looked at
 
 
 def due(run: Run) -> Iterator[Change]:
     """One commit a domain whose strategy is due."""
-    for material in materials(run):
-        enough = len(material.outcomes) >= run.policy.generate.strategy_every
-        if material.rejection and enough:
-            run.report.rejected.append(material.rejection)
-        elif strategy.may_be_due(material, run.policy.generate):
-            seen = _seen(run, material)
-            if strategy.standing(material, seen, run.now, run.policy).state == "due":
-                yield from _written(run, material, seen)
+    every = run.policy.generate.strategy_every
+    for domain, ids in run.view.judged(DUE).items():
+        found = material(run, domain, ids)
+        if found.rejection and found.fresh >= every:
+            run.report.rejected.append(found.rejection)
+        elif strategy.standing(found, run.now, run.policy).state == "due":
+            yield from _written(run, found)
 
 
 def standings(run: Run) -> dict[str, strategy.Standing]:
     """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
+    ids = run.view.judged(DUE)
     return {
-        material.domain: strategy.standing(material, _seen(run, material), run.now, run.policy)
-        for material in materials(run)
+        domain: strategy.standing(material(run, domain, ids.get(domain, ())), run.now, run.policy)
+        for domain in sorted(run.view.judged_domains())
     }
 
 
-def materials(run: Run) -> Iterator[strategy.Material]:
-    """What the rule reads, for every domain with trusted and evaluated outcomes."""
-    view = run.snapshot
-    found: dict[str, list[Outcome]] = {}
-    for outcome in sorted(view.outcomes.values(), key=lambda o: (o.domain, o.order)):
-        if outcome.trust == "local" and outcome.id in view.evaluations:
-            found.setdefault(outcome.domain, []).append(outcome)
-    rejections = run.rejections if found else None
-    for domain, outcomes in found.items():
-        target = Ref("skill", strategy_name(domain))
-        yield strategy.Material(
-            domain=domain,
-            outcomes=tuple(outcomes),
-            evaluations=view.evaluations,
-            linked=_linked(run, target),
-            skill=view.any_skill(target.id),
-            path=view.paths.get(str(target)),
-            expired=[c.step for c in run.commits_on(target, {STEP, EXPIRE})][-1:] == [EXPIRE],
-            rejection=rejections.of_target(target) if rejections else None,
-        )
+def waiting(run: Run) -> int:
+    """How many domains get a strategy now."""
+    found = (material(run, domain, ids) for domain, ids in run.view.judged(DUE).items())
+    return sum(strategy.standing(each, run.now, run.policy).state == "due" for each in found)
 
 
-def _linked(run: Run, target: Ref) -> frozenset[str]:
-    """The evaluations that it was made of; a link that a person removed is not remade."""
-    links = {link.source.id for link in run.snapshot.links_to.get(target, ())}
-    sources = (source for commit in _commits(run, target) for source in commit.sources)
-    return frozenset(links | {source.partition(":")[2] for source in sources})
+def material(run: Run, domain: str, ids: Collection[str]) -> strategy.Material:
+    """What the rule reads for a domain; `ids` are its outcomes that are due."""
+    target = Ref("skill", strategy_name(domain))
+    last = run.view.last_making(target, {STEP, EXPIRE})
+    written = run.view.last_making(target, {STEP})
+    rejection = run.rejections.of_target(target)
+    fresh = list(ids) if rejection else _fresh(run, domain, ids, written.sha if written else None)
+    rules = run.policy.generate
+    enough = len(fresh) >= rules.strategy_every and not rejection
+    outcomes = run.view.window(domain, strategy.window(len(fresh), rules)) if enough else []
+    names = [outcome.id for outcome in outcomes]
+    return strategy.Material(
+        domain=domain,
+        outcomes=tuple(outcomes),
+        evaluations=run.view.evaluations.of(names),
+        fresh=len(fresh),
+        first=written is None,
+        linked=frozenset(_linked(run, domain, names)),
+        skill=run.view.any_skill(target.id),
+        path=run.view.path_of(target),
+        expired=last is not None and last.step == EXPIRE,
+        rejection=rejection,
+    )
 
 
-def _commits(run: Run, target: Ref) -> list[Commit]:
-    return run.commits_on(target, {STEP})
+def _fresh(run: Run, domain: str, ids: Collection[str], written: str | None) -> list[str]:
+    """Those of these outcomes that were evaluated since the last strategy; settles the others."""
+    unlinked = set(ids) - _linked(run, domain, ids)
+    seen: set[str] = set()
+    if written and len(unlinked) >= run.policy.generate.strategy_every:
+        places = {layout.outcome_path(domain, name, "evaluations"): name for name in unlinked}
+        seen = {places[path] for path in run.store.git.entries(written, list(places))}
+    fresh = [name for name in ids if name in unlinked - seen]
+    run.settle(DUE, set(ids).difference(fresh))
+    return fresh
 
 
-def _seen(run: Run, material: strategy.Material) -> frozenset[str]:
-    """The outcomes that were evaluated when the domain's strategy was last written."""
-    commits = _commits(run, Ref("skill", material.name))
-    if not commits:
-        return frozenset()
-    tree = run.store.git.tree(commits[-1].sha, [f"evaluations/{material.domain}"])
-    return frozenset(ref.id for path in tree if (ref := layout.ref_of(path)))
+def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
+    """Those of these that its strategy was made of; a link that a person removed is not remade."""
+    target = Ref("skill", strategy_name(domain))
+    sources = [Ref("evaluation", name) for name in ids]
+    made = run.view.made(STEP, "skill", sources)
+    linked = run.view.linked(sources, target)
+    return linked | {source for source, name in made if name == target.id}
 
 
-def _written(run: Run, material: strategy.Material, seen: frozenset[str]) -> Iterator[Change]:
+def _written(run: Run, material: strategy.Material) -> Iterator[Change]:
     """The strategy, new or rewritten; nothing where the judge writes no text."""
-    outcomes = strategy.window(material, seen, run.policy.generate)
-    brief = period(material.domain, outcomes, material.evaluations, run.policy)
+    brief = period(material.domain, material.outcomes, material.evaluations, run.policy)
     draft = run.judge.write(brief)
     if draft is None:
         return

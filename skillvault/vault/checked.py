@@ -7,10 +7,11 @@ from skillvault.errors import BadInputError
 from skillvault.records import Problem, Ref
 from skillvault.vault import layout
 from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.view import View
 
 
 def found(
-    view: Snapshot, removed: Callable[[Ref], str | None], paths: Collection[str]
+    view: View, removed: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
     """(problems, notes) of these paths of a view.
 
@@ -28,19 +29,20 @@ def found(
     return [*broken, *integrity.problems(seen)], list(integrity.notes(seen))
 
 
-def uncommitted(head: Snapshot, view: Snapshot) -> Iterator[Problem]:
+def uncommitted(head: Snapshot, view: View) -> Iterator[Problem]:
     """What a person has in hand: it counts when it is committed."""
-    for path in sorted({*head.contents, *view.contents}):
+    committed = head.blobs()
+    for path in sorted({*committed, *view.contents}):
         if path != layout.MARK and not layout.ref_of(path):
             continue
-        before, after = head.contents.get(path), view.contents.get(path)
+        before, after = committed.get(path), view.contents.get(path)
         if before != after:
             how = "edited" if before and after else "new" if after else "deleted"
             message = f"{how} and not committed; it counts when it is"
             yield Problem(path, None, "uncommitted", message)
 
 
-def _policy_problems(view: Snapshot) -> list[Problem]:
+def _policy_problems(view: View) -> list[Problem]:
     try:
         _ = view.policy
     except BadInputError as error:
@@ -49,7 +51,7 @@ def _policy_problems(view: Snapshot) -> list[Problem]:
     return []
 
 
-def _strays(view: Snapshot) -> Iterator[str]:
+def _strays(view: View) -> Iterator[str]:
     """Files in record folders that are no record's, and skill folders without a SKILL.md."""
     homes: set[str] = set()
     for path in view.contents:

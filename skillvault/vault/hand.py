@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.vault.history import Git
-from skillvault.vault.snapshot import blob_id
 from skillvault.vault.trees import EXECUTABLE, REGULAR, Entry
+from skillvault.vault.view import blob_id
 
 Files = Mapping[str, bytes | None]
 

@@ -289,25 +289,39 @@ class Git:
         """True where `newer` holds all the history of `older`."""
         return self.text("merge-base", older, newer, ok=(0, 1, 128)) == older
 
-    def log(self, head: str, *, since: str | None = None) -> Iterator[Commit]:
-        """The program's commits up to `head`, newest first; those after `since` alone."""
+    def log(self, span: str) -> Iterator[tuple[Commit, list[str]]]:
+        """(commit, its parents) of a span of the history, parents first.
+
+        `step` is "" for a commit that is a person's.
+        """
         trailer = "%(trailers:key={},valueonly,separator=%x1f)"
-        form = "%H%x00%cI%x00%s%x00" + "%x00".join(
+        form = "%H%x00%cI%x00%s%x00%P%x00" + "%x00".join(
             trailer.format(key) for key in (STEP, SOURCE, TARGET)
         )
-        span = f"{since}..{head}" if since else head
-        out = self.run("log", "-z", "--no-renames", f"--format={form}", span, "--")
-        for sha, date, subject, step, sources, targets in _rows(out, 6):
-            if step:
-                yield Commit(sha, step, subject, date, _values(sources), _values(targets))
+        out = self.run("log", "-z", "--topo-order", "--reverse", f"--format={form}", span, "--")
+        for sha, date, subject, parents, step, sources, targets in _rows(out, 7):
+            made = Commit(sha, step, subject, utc(date), _values(sources), _values(targets))
+            yield made, parents.split()
 
-    def touching(self, paths: Sequence[str]) -> list[Commit]:
-        """Every commit that touches these paths, newest first; `step` is "" for a person's."""
-        if not paths:
-            return []
-        form = f"%H%x00%cI%x00%s%x00%(trailers:key={STEP},valueonly,separator=%x1f)"
-        out = self.run("log", "-z", "--no-renames", f"--format={form}", "--", *paths)
-        return [Commit(sha, step, subject, date) for sha, date, subject, step in _rows(out, 4)]
+    def touched(self, span: str) -> dict[str, list[str]]:
+        """commit -> the paths that it changes, for the commits of a span but for merges."""
+        # An empty field tells that a commit begins: no path is empty.
+        args = ("-z", "--no-renames", "--name-only", "--format=%x00%H")
+        parts = iter(
+            self.run("log", *args, span, "--").decode(errors="surrogateescape").split("\0")
+        )
+        found: dict[str, list[str]] = {}
+        paths: list[str] = []
+        for part in parts:
+            if part:
+                paths.append(part if paths else part.removeprefix("\n"))
+            elif commit := next(parts, ""):
+                paths = found.setdefault(commit, [])
+        return found
+
+    def between(self, old: str, new: str) -> list[str]:
+        """The commits of the history of `new` that are not in that of `old`."""
+        return self.text("rev-list", new, f"^{old}").split()
 
     def deletions(self) -> dict[str, str]:
         """path -> the latest commit that removed it, for every path not in HEAD."""
@@ -408,6 +422,11 @@ class Git:
                 return False
             raise
         return True
+
+
+def utc(date: str) -> str:
+    """A time as git prints it, in one notation whatever its version."""
+    return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
 def _message(text: str) -> bytes:

@@ -1,150 +1,568 @@
-"""The projection: what was read of the vault's files, kept in SQLite under the git dir.
+"""The projection: what HEAD's files and history say, in SQLite under the git dir.
 
-It is disposable: keyed by path and blob id it can only be right or absent, and deleting it
-costs the next command its time and nothing else. Several processes may use it at once.
+It is disposable: it follows HEAD by the differences between two commits, and deleting it costs
+the next command its time and nothing else. Several processes may use it at once. What a run has
+laid and not published yet stands in an open transaction, which nobody else sees.
 """
 
 import hashlib
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import get_args
+from typing import Any, TypeVar, get_args
 
 import msgspec
+from msgspec import Struct
 
-from skillvault.records import Problem, Record
+from skillvault.records import (
+    Commit,
+    Fact,
+    Link,
+    Outcome,
+    Problem,
+    Record,
+    Ref,
+    Skill,
+)
+from skillvault.vault import layout
 
 Parsed = Record | Problem
-Key = tuple[str, str]  # a path, and the id of the blob that stands there
+Row = tuple[Any, ...]
+File = tuple[str, Parsed | None]  # the blob that stands at a path, and the record in it
+_Answer = TypeVar("_Answer")
 
 _KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in _KINDS.items()}
 _ENCODER = msgspec.msgpack.Encoder()
-_TABLE = """
-create table if not exists parsed (
-    path text not null, blob text not null, kind text not null, value blob not null,
-    primary key (path, blob)
-) without rowid
+_BUSY = 2.0  # seconds to wait for another process that writes
+_CHUNK = 500  # values in one query
+# Errors of a file that is no database, or not ours any more, and of a disk that does not serve.
+_SPOILT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+_UNUSABLE = _SPOILT | {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+}
+_UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+# `file` is every file of HEAD; `value` its record, None where it must be parsed from the blob.
+# The tables named after kinds hold what is asked of many records at once. `due` is what a step
+# must look at again, `gone` what a commit made and HEAD has no more.
+_SCHEMA = """
+create table state (name text primary key, value text) without rowid;
+create table file (
+    n integer primary key, path text not null unique, blob text not null,
+    top text not null, ref text, type text, value blob);
+create index file_ref on file (ref, path) where ref is not null;
+create index file_top on file (top, ref, path) where ref is not null;
+create table outcome (
+    n integer primary key, id text, domain text, action text, target text, trust text,
+    at integer, event text, session text);
+create index outcome_id on outcome (id);
+create index outcome_group on outcome (domain, action, at, id, trust);
+create index outcome_subject on outcome (domain, action, target, trust, at, id);
+create index outcome_domain on outcome (domain, at, id, trust);
+create index outcome_event on outcome (event) where event is not null;
+create table applied (n integer, skill text, at integer, trust text);
+create index applied_n on applied (n);
+create index applied_skill on applied (skill, at);
+create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
+create index fact_domain on fact (domain, trust);
+create index fact_id on fact (id);
+create index fact_supersedes on fact (supersedes) where supersedes is not null;
+create table skill (
+    n integer primary key, id text, shelf text, domain text, kind text, status text,
+    created text, expires text);
+create index skill_shelf on skill (shelf, domain);
+create index skill_id on skill (id);
+create table link (n integer primary key, id text, type text, source text, target text);
+create index link_source on link (source, id);
+create index link_target on link (target, id);
+create table commits (
+    c integer primary key, sha text not null unique, depth integer, date text, step text,
+    subject text);
+create index commits_order on commits (depth, date, sha);
+create table trailer (c integer, role text, place integer, ref text);
+create index trailer_ref on trailer (ref, role, c);
+create index trailer_c on trailer (c, role, place);
+create table touch (ref text, c integer, primary key (ref, c)) without rowid;
+create index touch_c on touch (c);
+create table gone (ref text primary key) without rowid;
+create table due (step text, key text, primary key (step, key)) without rowid;
 """
-_QUERY = "select path, blob, kind, value from parsed"
-_BUSY = 5.0  # seconds to wait for another process
-_SAVED = 64  # so many new records are written at once
-_CHUNK = 400  # keys in one query
-_MANY = 2_000  # keys from which on the whole table is read
+_TYPED = ("outcome", "applied", "fact", "skill", "link")
+
+# What a changed file makes due, `changed` being a table of its numbers.
+_SUBJECTS = ("evaluate", "promote", "generate", "strategy")
+_MARK = "insert or ignore into due select "
+_EVALUATION, _FACT, _SKILL = 12, 6, 7  # where an id begins after `evaluation:`, `fact:`, `skill:`
+_CHANGED = "n in (select n from changed)"
+
+
+def _ends(step: str, table: str, begins: int, key: str, also: str = "") -> Iterator[str]:
+    """What is due because a changed link has a record of this table at an end."""
+    for end in ("source", "target"):
+        yield (
+            f"{_MARK}'{step}', {key} from link l join {table} t "
+            f"on t.id = substr(l.{end}, {begins}) and l.{end} like '{table}:%' "
+            f"where l.{_CHANGED}{also}"
+        )
+
+
+_GROUP = "t.domain || ' ' || t.trust"
+_MARKS = (
+    *(
+        f"{_MARK}'{step}', substr(ref, instr(ref, ':') + 1) from file "
+        f"where {_CHANGED} and top in ('outcomes', 'evaluations')"
+        for step in _SUBJECTS
+    ),
+    *(
+        f"{_MARK}'{step}', substr(source, {_EVALUATION}) from link "
+        f"where {_CHANGED} and source like 'evaluation:%'"
+        for step in _SUBJECTS
+    ),
+    (
+        f"{_MARK}'promote', substr(l.source, {_EVALUATION}) from fact f join link l "
+        f"on l.target = 'fact:' || f.id where f.{_CHANGED} and l.source like 'evaluation:%'"
+    ),
+    f"{_MARK}'consolidate', domain || ' ' || trust from fact where {_CHANGED}",
+    *_ends("consolidate", "fact", _FACT, _GROUP),
+    (
+        f"{_MARK}'consolidate', {_GROUP} from skill s join link l "
+        "on l.target = 'skill:' || s.id and l.type = 'derived' "
+        f"join fact t on t.id = substr(l.source, {_FACT}) where s.{_CHANGED}"
+    ),
+    f"{_MARK}'merge', coalesce(domain, '') from skill where {_CHANGED}",
+    *_ends(
+        "merge", "skill", _SKILL, "coalesce(t.domain, '')", " and l.type in ('merged', 'derived')"
+    ),
+)
+# A skill that comes, goes or changes its folder: the outcomes that it and those merged into it
+# were made of.
+_LINES = """
+with recursive line (ref) as (
+    select 'skill:' || id from skill where n in (select n from moved)
+    union select l.source from link l where l.n in (select n from changed) and l.type = 'merged'
+    union select l.source from line join link l on l.target = line.ref and l.type = 'merged')
+insert or ignore into due select 'generate', substr(l.source, 12)
+from line join link l on l.target = line.ref where l.source like 'evaluation:%'
+"""
+# What a strategy was made of, when it comes, goes or changes its folder.
+_STRATEGIES = """
+insert or ignore into due select 'strategy', substr(l.source, 12) from skill s
+join link l on l.target = 'skill:' || s.id and l.source like 'evaluation:%'
+where s.kind = 'strategy' and s.n in (select n from moved)
+"""
+# Of an outcome that goes, another one of its subject.
+_NEIGHBOURS = """
+insert or ignore into due select 'generate', (
+    select b.id from outcome b where b.domain = a.domain and b.action = a.action
+    and b.target is a.target and b.trust = a.trust and b.n != a.n limit 1) as other
+from outcome a where a.n in (select n from changed) and other is not null
+"""
+_EVERYTHING = (
+    *(f"insert or ignore into due select '{step}', id from outcome" for step in _SUBJECTS),
+    "insert or ignore into due select distinct 'consolidate', domain || ' ' || trust from fact",
+    "insert or ignore into due select distinct 'merge', coalesce(domain, '') from skill",
+)
+_GONE = """
+insert or ignore into gone select distinct t.ref from trailer t
+where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref)
+"""
+
+
+class Made(Struct, frozen=True):
+    """A commit of the history: the program's own, or (step "") a person's.
+
+    `depth` is the length of the longest way to it from the first commit; `touched` are the
+    `<kind>:<id>` of the records whose files it changes.
+    """
+
+    commit: Commit
+    depth: int
+    touched: Sequence[str]
 
 
 def _shape() -> int:
-    """A number that changes with the fields of the records."""
+    """A number that changes with the tables and the fields of the records."""
     said = "".join(f"{name}{msgspec.inspect.type_info(kind)!r}" for name, kind in _KINDS.items())
-    return int.from_bytes(hashlib.sha256(said.encode()).digest()[:4], "big") & 0x7FFFFFFF
+    return int.from_bytes(hashlib.sha256((_SCHEMA + said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 
 class Projection:
-    """The records of one repository's blobs, in memory and behind that on disk.
+    """One vault's projection. `path` is None where it is kept by this process alone.
 
-    `path` is None where nothing is to be kept on disk. What cannot be used there (damaged,
-    of another version, on a disk that is full or read-only) is made anew or done without.
+    `heal` is called when what stood on disk cannot be used and an empty one takes its place.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, heal: Callable[[], None]) -> None:
         self._path = path
+        self._heal = heal
         self._database: sqlite3.Connection | None = None
-        self._known: dict[Key, Parsed] = {}
-        self._unsaved: dict[Key, Parsed] = {}
+        self._whole = False
 
-    def get(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
-        """What is known of these keys."""
-        wanted = list(keys)
-        missing = [key for key in wanted if key not in self._known]
-        if missing:
-            self._known.update(self._read(missing))
-        return {key: self._known[key] for key in wanted if key in self._known}
+    # ── asking ───────────────────────────────────────────────────────────────────────
 
-    def put(self, found: Mapping[Key, Parsed]) -> None:
-        """Keep what was parsed; a few at a time only in memory."""
-        self._known.update(found)
-        self._unsaved.update(found)
-        if len(self._unsaved) >= _SAVED:
-            rows = [(*k, *row) for k, value in self._unsaved.items() if (row := _encoded(value))]
-            self._unsaved = {}
-            self._write(rows)
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+        """The rows of one query; a projection that cannot be read is made anew first."""
+        bound = [_bound(value) for value in values]
+        return self._safely(lambda database: database.execute(query, bound).fetchall())
 
-    def drop_but(self, wanted: Iterable[Key]) -> None:
-        """Let go of what is known in memory and not wanted any more; on disk it stays."""
-        kept = {key: self._known[key] for key in wanted if key in self._known}
-        self._known = kept
+    def rows_in(
+        self, query: str, values: Iterable[Any], *, before: Sequence[Any] = ()
+    ) -> Iterator[Row]:
+        """The rows of a query whose `{}` stands for a list of values, a few at a time."""
+        wanted = list(values)
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            yield from self.rows(query.format(f"({marks})"), [*before, *chunk])
+
+    def value(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """The first value of the first row; None where there is none."""
+        found = self.rows(query, values)
+        return found[0][0] if found else None
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that it shows; None for an unborn branch, and before it was built."""
+        found: str | None = self.value("select value from state where name = 'commit'")
+        return found
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest way to that commit from the first one."""
+        query = "select depth from commits where sha = ?"
+        return self.value(query, [self.commit]) or 0
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is laid in it that is not published."""
+        return self._database is not None and self._database.in_transaction
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Questions asked here see one moment, whatever other processes do."""
+        if self.pending:
+            yield
+            return
+        self.rows("begin")
+        try:
+            yield
+        finally:
+            self.rollback()
+
+    # ── changing ─────────────────────────────────────────────────────────────────────
+
+    def begin(self) -> None:
+        """Begin to change it; nobody else sees it before `keep`."""
+        if self.pending:
+            return
+        try:
+            self.rows("begin immediate")
+        except sqlite3.OperationalError:  # another process is at it
+            self.part()
+            self.rows("begin immediate")
+
+    def keep(self) -> None:
+        """Keep what was changed."""
+        if self.pending:
+            self._safely(lambda database: database.commit())
+
+    def rollback(self) -> None:
+        """Take back what was changed since `begin`."""
+        if self._database is not None:
+            self._database.rollback()
+
+    def part(self) -> None:
+        """Go on with a private copy, for which nobody waits."""
+        database, copy = self._opened(), _connected("")
+        self.rollback()
+        database.backup(copy)
+        database.close()
+        self._database, self._path = copy, None
+
+    def show(self, commit: str | None) -> None:
+        """Note which commit is shown now."""
+        self.rows("insert or replace into state values ('commit', ?)", [commit])
+
+    def put(self, files: Mapping[str, File | None]) -> None:
+        """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
+        self._safely(lambda database: _put(database, files))
+
+    def fill(self, files: Mapping[str, File]) -> None:
+        """Add files to a projection that has none of them; `finish` marks what is due."""
+        self._safely(lambda database: _insert(database, files) and None)
+
+    def finish(self) -> None:
+        """Mark everything due, and note anew what is gone."""
+        for query in ("delete from gone", _GONE, *_EVERYTHING):
+            self.rows(query)
+
+    def settle(self, step: str, keys: Iterable[str]) -> None:
+        """Nothing is to be done for these keys until something of theirs changes."""
+        found = [(step, key) for key in keys]
+        query = "delete from due where step = ? and key = ?"
+        if found:
+            self.begin()
+            self._safely(lambda database: database.executemany(query, found) and None)
+
+    def enter(self, history: Iterable[Made]) -> None:
+        """Take in commits, their parents before them."""
+        self._safely(lambda database: _enter(database, history))
+
+    def leave(self, commits: Iterable[str]) -> None:
+        """Let go of commits that are no part of the history any more."""
+        for sha in commits:
+            number = self.value("select c from commits where sha = ?", [sha])
+            for table in ("trailer", "touch", "commits"):
+                self.rows(f"delete from {table} where c = ?", [number])
+
+    def clear(self) -> None:
+        """Make it empty."""
+        for table in ("file", *_TYPED, "commits", "trailer", "touch", "gone", "due", "state"):
+            self.rows(f"delete from {table}")
 
     # ── on disk ──────────────────────────────────────────────────────────────────────
 
-    def _read(self, keys: list[Key]) -> dict[Key, Parsed]:
-        if self._path is None or not self._path.exists():
-            return {}
-        try:
-            rows = list(_selected(self._opened(self._path), keys))
-            return {(path, blob): _DECODERS[kind].decode(value) for path, blob, kind, value in rows}
-        except (sqlite3.Error, msgspec.MsgspecError, KeyError):
-            self._discard()
-            return {}
-
-    def _write(self, rows: list[tuple[str, str, str, bytes]]) -> None:
-        if self._path is None:
+    def whole(self, work: Callable[[], None]) -> None:
+        """Do what only makes sense whole; all of it again where this projection cannot be used."""
+        if self._whole:
+            work()
             return
+        self._whole = True
         try:
-            self._path.parent.mkdir(exist_ok=True)
-            with self._opened(self._path) as database:
-                database.executemany("insert or replace into parsed values (?, ?, ?, ?)", rows)
-        except (sqlite3.Error, OSError):
-            self._discard()
+            work()
+        except sqlite3.DatabaseError as error:
+            self._leave(error)
+            work()
+        finally:
+            self._whole = False
 
-    def _opened(self, path: Path) -> sqlite3.Connection:
-        if self._database is not None:
-            return self._database
-        # A vault may be used by several threads; SQLite itself lets one at a time.
-        self._database = sqlite3.connect(f"{path}", timeout=_BUSY, check_same_thread=False)
-        if self._database.execute("pragma user_version").fetchone()[0] != _SHAPE:
-            self._database.execute("drop table if exists parsed")
-            self._database.execute(f"pragma user_version = {_SHAPE}")
-        self._database.execute("pragma journal_mode = wal")
-        self._database.execute("pragma synchronous = off")  # what is lost is read again
-        self._database.execute(_TABLE)
+    def _safely(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Do it, and once more on a new projection where this one cannot be used."""
+        try:
+            return work(self._opened())
+        except sqlite3.DatabaseError as error:
+            if self._whole:
+                raise
+            self._leave(error)
+            self.whole(self._heal)
+            return work(self._opened())
+
+    def _leave(self, error: sqlite3.DatabaseError) -> None:
+        """Let go of a projection that cannot be used; any other error is raised."""
+        code = error.sqlite_errorcode & 0xFF
+        if code not in _UNUSABLE:
+            raise error
+        self._discard(remove=code in _SPOILT)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._database is None:
+            try:
+                self._database = self._prepared()
+            except (sqlite3.Error, OSError):
+                self._discard(remove=True)
+                self._path = None
+                self._database = _made(_connected(":memory:"))
         return self._database
 
-    def _discard(self) -> None:
-        """Remove a projection that cannot be used; this process goes on without."""
+    def _prepared(self) -> sqlite3.Connection:
+        if self._path is None:
+            return _made(_connected(":memory:"))
+        self._path.parent.mkdir(exist_ok=True)
+        database = _connected(f"{self._path}")
+        try:
+            if database.execute("pragma user_version").fetchone()[0] != _SHAPE:
+                _made(database)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _discard(self, *, remove: bool) -> None:
+        """Let go of what cannot be used; `remove`: a new one may stand in its place."""
         if self._database is not None:
             self._database.close()
             self._database = None
-        path, self._path = self._path, None
-        there = [path.with_name(path.name + end) for end in ("", "-wal", "-shm")] if path else []
-        for file in there:
+        path = self._path
+        if path is None or not remove:
+            self._path = None
+            return
+        for end in ("", "-wal", "-shm"):
             with suppress(OSError):  # what cannot be removed is in nobody's way
-                file.unlink(missing_ok=True)
+                path.with_name(path.name + end).unlink(missing_ok=True)
+        if path.exists():
+            self._path = None
 
 
-def _selected(
-    database: sqlite3.Connection, keys: list[Key]
-) -> Iterator[tuple[str, str, str, bytes]]:
-    if len(keys) > _MANY:
-        wanted = set(keys)
-        rows = database.execute(_QUERY)
-        yield from (row for row in rows if (row[0], row[1]) in wanted)
-        return
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        marks = ",".join(["(?, ?)"] * len(chunk))
-        query = f"{_QUERY} where (path, blob) in (values {marks})"
-        yield from database.execute(query, [part for key in chunk for part in key])
+def decoded(kind: str, value: bytes) -> Parsed:
+    """The record that a row holds."""
+    return _DECODERS[kind].decode(value)
 
 
-def _encoded(value: Parsed) -> tuple[str, bytes] | None:
-    """A value's kind and bytes; None for one that would not read back as it is."""
-    kind = type(value).__name__
+# ── the tables ───────────────────────────────────────────────────────────────────────
+
+
+def _connected(name: str) -> sqlite3.Connection:
+    # A vault may be used by several threads; SQLite itself lets one at a time.
+    database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
+    database.text_factory = _text
+    database.execute("pragma synchronous = off")  # what is lost is read again
+    database.execute("pragma temp_store = memory")
+    return database
+
+
+def _bound(value: Any) -> Any:
+    """A value as SQLite takes it: bytes of a path that are no text as NUL and two digits."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return _UNTEXT.sub(lambda found: f"\0{ord(found[0]) & 0xFF:02x}", value)
+
+
+def _text(data: bytes) -> str:
+    text = data.decode()
+    return _ESCAPED.sub(lambda f: chr(0xDC00 + int(f[1], 16)), text) if "\0" in text else text
+
+
+def _made(database: sqlite3.Connection) -> sqlite3.Connection:
+    """The tables, empty, in place of whatever stands there."""
+    database.execute("pragma journal_mode = wal")
+    database.execute("begin immediate")
+    there = database.execute("select type, name from sqlite_master where type = 'table'").fetchall()
+    for kind, name in there:
+        database.execute(f"drop {kind} if exists {name}")
+    for statement in filter(str.strip, _SCHEMA.split(";")):
+        database.execute(statement)
+    database.execute(f"pragma user_version = {_SHAPE}")
+    database.commit()
+    return database
+
+
+def _next(database: sqlite3.Connection, column: str, table: str) -> int:
+    found = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
+    return int(found[0])
+
+
+def _put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None:
+    old = _numbers(database, files)
+    # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
+    same = {path for path in files if files[path] and path in old and not _archived(path)}
+    _mark(database, old.values(), [n for path, n in old.items() if path not in same], going=True)
+    for table in ("file", *_TYPED):
+        rows = [(n,) for n in old.values()]
+        database.executemany(f"delete from {table} where n = ?", rows)
+    new = _insert(database, {path: found for path, found in files.items() if found})
+    _mark(database, new.values(), [n for path, n in new.items() if path not in same])
+    for ref in {str(found) for path in files if (found := layout.ref_of(path))}:
+        database.execute("delete from gone where ref = ?", [ref])
+        database.execute(f"{_GONE} and t.ref = ?", [ref])
+    if layout.MARK in files:
+        for query in _EVERYTHING:
+            database.execute(query)
+
+
+def _archived(path: str) -> bool:
+    return layout.shelf_of(path) == "archive"
+
+
+def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
+    query = "select n from file where path = ?"
+    found = ((path, database.execute(query, [_bound(path)]).fetchone()) for path in paths)
+    return {path: row[0] for path, row in found if row}
+
+
+def _mark(
+    database: sqlite3.Connection,
+    changed: Iterable[int],
+    moved: Iterable[int],
+    *,
+    going: bool = False,
+) -> None:
+    """Mark what is due because of these files."""
+    for table, numbers in (("changed", changed), ("moved", moved)):
+        database.execute(f"create temp table if not exists {table} (n integer primary key)")
+        database.execute(f"delete from {table}")
+        database.executemany(f"insert into {table} values (?)", [(n,) for n in numbers])
+    for query in (*_MARKS, _LINES, _STRATEGIES, *([_NEIGHBOURS] if going else [])):
+        database.execute(query)
+
+
+def _insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str, int]:
+    """path -> the number that a file got."""
+    rows: list[Row] = []
+    typed: dict[str, list[Row]] = {table: [] for table in _TYPED}
+    numbers: dict[str, int] = {}
+    for n, (path, (blob, parsed)) in enumerate(files.items(), _next(database, "n", "file")):
+        ref = layout.ref_of(path)
+        kind, value = (type(parsed).__name__, _encoded(parsed)) if parsed else (None, None)
+        top = layout.shelf_of(path)
+        rows.append((n, path, blob, top, str(ref) if ref else None, kind, value))
+        numbers[path] = n
+        for table, *values in _columns(ref, top, parsed) if ref else ():
+            typed[table].append((n, *values))
+    for table, found in {"file": rows, **typed}.items():
+        if found:
+            marks = ", ".join("?" * len(found[0]))
+            bound = [tuple(map(_bound, row)) for row in found]
+            database.executemany(f"insert into {table} values ({marks})", bound)
+    return numbers
+
+
+def _columns(ref: Ref, top: str, parsed: Parsed | None) -> Iterator[tuple[Any, ...]]:
+    """What is asked of a record, as rows of the tables named after kinds."""
+    match parsed:
+        case Outcome():
+            at, source = micros(parsed.occurred_at), parsed.source
+            yield (
+                "outcome",
+                ref.id,
+                *parsed.subject,
+                parsed.trust,
+                at,
+                parsed.event_id,
+                source.session,
+            )
+            for skill in parsed.applied or ():
+                yield "applied", skill, at, parsed.trust
+        case Fact():
+            yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
+        case Skill():
+            times = (parsed.created, parsed.expires)
+            yield "skill", ref.id, top, parsed.domain, parsed.kind, parsed.status, *times
+        case Link():
+            yield "link", ref.id, parsed.type, str(parsed.source), str(parsed.target)
+
+
+def micros(at: datetime) -> int:
+    """A time in microseconds, as it is ordered."""
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def _encoded(value: Parsed) -> bytes | None:
+    """A record's bytes; None for one that would not read back as it is."""
     try:
         data = _ENCODER.encode(value)
-        return (kind, data) if _DECODERS[kind].decode(data) == value else None
+        return data if _DECODERS[type(value).__name__].decode(data) == value else None
     except (msgspec.MsgspecError, OverflowError, UnicodeError, TypeError):
         return None  # of an unusual value, such as a number beyond 64 bits
+
+
+def _enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
+    for number, made in enumerate(history, _next(database, "c", "commits")):
+        one = made.commit
+        row = (number, one.sha, made.depth, one.date, one.step, one.subject)
+        database.execute("insert into commits values (?, ?, ?, ?, ?, ?)", row)
+        roles = (("source", one.sources), ("target", one.targets))
+        rows = [(number, role, i, ref) for role, refs in roles for i, ref in enumerate(refs)]
+        database.executemany("insert into trailer values (?, ?, ?, ?)", rows)
+        touched = [(ref, number) for ref in made.touched]
+        database.executemany("insert or ignore into touch values (?, ?)", touched)
 
 
 _SHAPE = _shape()

@@ -98,6 +98,12 @@ def domain_of(path: str) -> str | None:
     return match["domain"] if match else None
 
 
+def target_of(path: str) -> str | None:
+    """What the link at a path points to; None where no link stands there."""
+    match = _LINK.match(path)
+    return match["target"] if match else None
+
+
 def shelf_of(path: str) -> str:
     """The first folder of a path."""
     return path.partition("/")[0]

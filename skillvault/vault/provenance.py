@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.errors import UsageError
-from skillvault.records import Ref
+from skillvault.records import RecordKind, Ref
 from skillvault.vault import layout
 from skillvault.vault.snapshot import Snapshot
 
@@ -14,8 +14,8 @@ Trail = tuple[Ref, ...]
 
 _MIN_PREFIX = 6
 # The same id names an outcome and its evaluation; asked backward the evaluation is meant.
-_BACK = ("skill", "fact", "evaluation", "outcome", "link")
-_FORTH = ("skill", "fact", "outcome", "evaluation", "link")
+_BACK: tuple[RecordKind, ...] = ("skill", "fact", "evaluation", "outcome", "link")
+_FORTH: tuple[RecordKind, ...] = ("skill", "fact", "outcome", "evaluation", "link")
 
 
 def resolve(snapshot: Snapshot, root: Path, text: str, *, forward: bool = False) -> Ref:
@@ -35,16 +35,16 @@ def _resolved(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Re
     order = _FORTH if forward else _BACK
     for name in (text.strip("/"), wanted):
         for kind in order:
-            if f"{kind}:{name}" in snapshot.paths:
-                return _ref(f"{kind}:{name}")
+            if snapshot.has(Ref(kind, name)):
+                return Ref(kind, name)
     matches = {
-        key.partition(":")[2]: key
+        ref.id: ref
         for kind in reversed(order)
-        for key in snapshot.paths
-        if len(wanted) >= _MIN_PREFIX and key.startswith(f"{kind}:{wanted}")
+        if len(wanted) >= _MIN_PREFIX
+        for ref in snapshot.beginning(kind, wanted)
     }
     if len(matches) == 1:
-        return _ref(next(iter(matches.values())))
+        return next(iter(matches.values()))
     if matches:
         some = ", ".join(sorted(matches)[:3])
         more = ", …" if len(matches) > 3 else ""
@@ -60,7 +60,7 @@ def _resolved(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Re
 
 def node(snapshot: Snapshot, ref: Ref) -> dict[str, Any]:
     """`{kind, id, path}` of a record; path is null for one that was removed."""
-    return {"kind": ref.kind, "id": ref.id, "path": snapshot.paths.get(str(ref))}
+    return {"kind": ref.kind, "id": ref.id, "path": snapshot.path_of(ref)}
 
 
 def sources(snapshot: Snapshot, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
@@ -89,26 +89,19 @@ def targets(snapshot: Snapshot, ref: Ref, above: Trail = ()) -> list[dict[str, A
     ]
 
 
-def places(ref: Ref, path: str | None) -> list[str]:
-    """The paths whose commits tell of a record: a skill's folders and links."""
-    if ref.kind == "skill":
-        return [*(f"{shelf}/{ref.id}/SKILL.md" for shelf in layout.SHELVES), f"links/{ref.id}"]
-    return [path] if path else []
-
-
 def _behind(snapshot: Snapshot, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "evaluation":
         evaluation = snapshot.evaluations.get(ref.id)
         if evaluation is not None:
             yield None, Ref("outcome", evaluation.outcome)
-    for link in snapshot.links_to.get(ref, ()):
+    for link in snapshot.links_to([ref]):
         yield link.id, link.source
 
 
 def _ahead(snapshot: Snapshot, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "outcome" and ref.id in snapshot.evaluations:
         yield None, Ref("evaluation", ref.id)
-    for link in snapshot.links_from.get(ref, ()):
+    for link in snapshot.links_from([ref]):
         yield link.id, link.target
 
 
@@ -120,8 +113,3 @@ def _from_path(snapshot: Snapshot, root: Path, text: str) -> Ref | None:
             if candidate in snapshot.contents and (ref := layout.ref_of(candidate)):
                 return ref
     return None
-
-
-def _ref(key: str) -> Ref:
-    kind, _, record_id = key.partition(":")
-    return Ref(kind, record_id)  # type: ignore[arg-type]

@@ -1,269 +1,582 @@
-"""The vault's files at one moment (HEAD, the index or the work tree), parsed once.
+"""The committed vault, as learning and serving ask it: the questions of the house, in SQL.
 
-The queries of the house are asked here. A file that cannot be read is a Problem, a
-value; its record is left out and the rest goes on.
+Everything is read from the projection of HEAD, with what a run has laid and not yet published.
+A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
 """
 
-import hashlib
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import TypeVar
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, ValuesView
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar, cast
 
-from skillvault.errors import BadInputError
-from skillvault.policy import Policy, policy_from
+from skillvault.policy import Policy
 from skillvault.records import (
+    Commit,
     Evaluation,
     Fact,
     Link,
     Outcome,
-    Problem,
+    RecordKind,
     Ref,
     Skill,
-    moment_of,
-    stamp,
+    Trust,
 )
-from skillvault.vault import codec, layout, strict_yaml
-from skillvault.vault.index import Parsed, Projection
+from skillvault.vault import layout
+from skillvault.vault.index import EPOCH, File, Parsed, Projection, decoded, micros
+from skillvault.vault.view import Key, blob_id, parsed, policy_of
 
-_RECORD = TypeVar("_RECORD", Outcome, Evaluation, Fact, Skill, Link)
+_R = TypeVar("_R", Outcome, Evaluation, Fact, Skill, Link)
+
+_PAGE = 1000  # records read at once where all of them are looked at
+_FILE = "select path, blob, type, value from file"
 
 
-# What is derived of a view, and the folders that it rests on.
-_DERIVED: Mapping[str, frozenset[str]] = {
-    "outcomes": frozenset({"outcomes"}),
-    "evaluations": frozenset({"evaluations"}),
-    "facts": frozenset({"memory"}),
-    "links": frozenset({"links"}),
-    "links_to": frozenset({"links"}),
-    "links_from": frozenset({"links"}),
-    "skills": frozenset({"skills"}),
-    "proposed": frozenset({"proposed"}),
-    "archived": frozenset({"archive"}),
-    "policy": frozenset({layout.MARK}),
-}
+class Records(Mapping[str, _R], Generic[_R]):
+    """id -> record of one folder of the vault, in the order of the ids; read when asked for."""
+
+    def __init__(self, snapshot: "Snapshot", top: str, kind: type[_R]) -> None:
+        self._snapshot = snapshot
+        self._top = top
+        self._kind: type[_R] = kind
+        self._begins = "skill" if top in layout.SHELVES else kind.__name__.lower()
+
+    def __getitem__(self, name: str) -> _R:
+        found = self.of([name])
+        return found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and bool(self.of([name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._pages())
+
+    def __len__(self) -> int:
+        query = (
+            "select count(distinct ref) from file where top = ? and ref is not null and type = ?"
+        )
+        return int(self._snapshot.ask(query, [self._top, self._kind.__name__])[0][0])
+
+    def values(self) -> ValuesView[_R]:
+        """The records, a page at a time."""
+        return _Values(self)
+
+    def of(self, names: Iterable[str]) -> dict[str, _R]:
+        """Those of these ids that are there."""
+        query = (
+            "select ref, path, blob, type, value from file "
+            "where top = ? and ref in {} order by ref, path"
+        )
+        refs = (f"{self._begins}:{name}" for name in names)
+        return dict(self._read(self._snapshot.ask_in(query, refs, before=[self._top])))
+
+    def _pages(self) -> Iterator[tuple[str, _R]]:
+        query = (
+            "select ref, path, blob, type, value from file where top = ? and ref > ? "
+            f"order by ref, path limit {_PAGE}"
+        )
+        last = ""
+        while rows := self._snapshot.ask(query, [self._top, last]):
+            last = rows[-1][0]
+            yield from self._read(rows)
+
+    def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, _R]]:
+        """The records of rows that are sorted; of two of one id the first."""
+        before = None
+        for ref, *row in rows:
+            record = self._snapshot.record_of(*row) if ref != before else None
+            before = ref
+            if isinstance(record, self._kind):
+                yield ref.partition(":")[2], record
+
+
+class _Values(ValuesView[_R]):
+    _mapping: Records[_R]
+
+    def __iter__(self) -> Iterator[_R]:
+        return (record for _, record in self._mapping._pages())  # noqa: SLF001 (its own view)
+
+
+class Contents(Mapping[str, str]):
+    """path -> blob id of every file of HEAD."""
+
+    def __init__(self, snapshot: "Snapshot") -> None:
+        self._snapshot = snapshot
+
+    def __getitem__(self, path: str) -> str:
+        found = self._snapshot.ask("select blob from file where path = ?", [path])
+        if not found:
+            raise KeyError(path)
+        return cast("str", found[0][0])
+
+    def __iter__(self) -> Iterator[str]:
+        return (path for (path,) in self._snapshot.ask("select path from file order by path"))
+
+    def __len__(self) -> int:
+        return int(self._snapshot.ask("select count(*) from file")[0][0])
 
 
 class Snapshot:
-    """An immutable view of a vault.
-
-    `contents` maps path -> content key (a blob id); `read` gives the bytes of many keys
-    at once, `fresh` those that `read` need not know. `commit` is the commit shown, None
-    for the index and the work tree.
-    """
+    """The vault of one commit, and what is laid on it; `read` gives the bytes of blobs."""
 
     def __init__(
-        self,
-        contents: Mapping[str, str],
-        read: Callable[[Iterable[str]], Mapping[str, bytes]],
-        *,
-        commit: str | None = None,
-        projection: Projection | None = None,
-        fresh: Mapping[str, bytes] | None = None,
+        self, projection: Projection, read: Callable[[Iterable[str]], Mapping[str, bytes]]
     ) -> None:
-        self.contents = contents
-        self.commit = commit
+        self._projection = projection
         self._read = read
-        self._fresh = fresh or {}
-        self._projection = projection or Projection(None)
+        self.laid: dict[str, bytes | None] = {}  # path -> bytes that no commit has yet
+        self._fresh: dict[str, bytes] = {}  # the same by blob
+        self._policy: tuple[str | None, Policy] | None = None
+        self.ask = projection.rows
+        self.ask_in = projection.rows_in
+        self.contents = Contents(self)
+        self.outcomes = Records(self, "outcomes", Outcome)
+        self.evaluations = Records(self, "evaluations", Evaluation)
+        self.facts = Records(self, "memory", Fact)  # superseded ones included
+        self.links = Records(self, "links", Link)
+        self.skills = Records(self, "skills", Skill)  # those that may be served
+        self.proposed = Records(self, "proposed", Skill)  # those that wait for a person
+        self.archived = Records(self, "archive", Skill)  # expired, superseded, retired ones
 
-    def with_files(self, files: Mapping[str, bytes | None]) -> "Snapshot":
-        """The view after a change that is not committed: path -> new bytes, None: removed."""
-        contents = dict(self.contents)
-        fresh: dict[str, bytes] = {}
-        for path, data in files.items():
-            if data is None:
-                contents.pop(path, None)
-            else:
-                contents[path] = blob_id(data)
-                fresh[contents[path]] = data
-        fresh = {**self._fresh, **fresh}
-        after = Snapshot(
-            contents, self._read, commit=self.commit, projection=self._projection, fresh=fresh
-        )
-        after._follow(self, files)
-        return after
+    @property
+    def commit(self) -> str | None:
+        """The commit shown; None on an unborn branch."""
+        return self._projection.commit
 
-    def at(self, commit: str) -> "Snapshot":
-        """The same view, now that this commit shows it."""
-        after = Snapshot(self.contents, self._read, commit=commit, projection=self._projection)
-        after.__dict__ |= {k: v for k, v in self.__dict__.items() if k in _DERIVED}
-        return after
+    # ── files ────────────────────────────────────────────────────────────────────────
 
-    def _follow(self, before: "Snapshot", files: Iterable[str]) -> None:
-        """Take over what is known of the view before, for all that these files leave as it was."""
-        tops = {path.partition("/")[0] for path in files}
-        known = before.__dict__
-        for name in _DERIVED.keys() & known.keys():
-            if not tops & _DERIVED[name]:
-                self.__dict__[name] = known[name]
+    def lay(self, files: Mapping[str, bytes | None]) -> None:
+        """Show files that are not committed yet: path -> new bytes, None: removed."""
+        self.laid |= files
+        self._fresh |= {blob_id(data): data for data in files.values() if data is not None}
+        self._projection.put({path: _file(path, data) for path, data in files.items()})
+
+    def forget_laid(self) -> None:
+        """What was laid is committed, or taken back."""
+        self.laid, self._fresh = {}, {}
 
     def bytes_of(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""
-        keys = {path: self.contents[path] for path in paths if path in self.contents}
-        stored = self._read([key for key in keys.values() if key not in self._fresh])
+        wanted = self.ask_in("select path, blob from file where path in {}", paths)
+        keys: dict[str, str] = dict(wanted)
+        stored = self._read([blob for blob in keys.values() if blob not in self._fresh])
         return {
-            path: self._fresh[key] if key in self._fresh else stored[key]
-            for path, key in keys.items()
+            path: self._fresh[blob] if blob in self._fresh else stored[blob]
+            for path, blob in keys.items()
         }
+
+    def blobs(self) -> dict[str, str]:
+        """path -> blob id of every file."""
+        return dict(self.ask("select path, blob from file"))
+
+    def existing(self, paths: Iterable[str]) -> set[str]:
+        """Those of these paths that are there."""
+        return {path for (path,) in self.ask_in("select path from file where path in {}", paths)}
 
     def below(self, folder: str) -> list[str]:
         """Every path below a folder, sorted."""
-        paths = self._sorted_paths
-        start = bisect_left(paths, f"{folder}/")
-        return paths[start : bisect_left(paths, f"{folder}0", start)]  # "0" comes after "/"
-
-    @cached_property
-    def _sorted_paths(self) -> list[str]:
-        return sorted(self.contents)
+        query = "select path from file where path > ? and path < ? order by path"
+        return [path for (path,) in self.ask(query, [f"{folder}/", f"{folder}0"])]  # "0" is next
 
     # ── records ──────────────────────────────────────────────────────────────────────
 
-    @cached_property
-    def outcomes(self) -> dict[str, Outcome]:
-        """id -> outcome, in the order of the ids."""
-        return self._records("outcomes", Outcome)
+    def path_of(self, ref: Ref) -> str | None:
+        """Where a record stands, read or not; None where it does not."""
+        query = "select path from file where ref = ? order by path limit 1"
+        found = self.ask(query, [str(ref)])
+        return found[0][0] if found else None
 
-    @cached_property
-    def evaluations(self) -> dict[str, Evaluation]:
-        """Outcome id -> evaluation."""
-        return self._records("evaluations", Evaluation)
+    def has(self, ref: Ref) -> bool:
+        """Whether a record is there, read or not."""
+        return self.path_of(ref) is not None
 
-    @cached_property
-    def facts(self) -> dict[str, Fact]:
-        """id -> fact, superseded ones included."""
-        return self._records("memory", Fact)
+    def counted(self) -> dict[str, int]:
+        """How many records stand in each of the vault's folders, read or not."""
+        return dict(self.ask("select top, count(*) from file where ref is not null group by top"))
 
-    @cached_property
-    def links(self) -> dict[str, Link]:
-        """id -> link."""
-        return self._records("links", Link)
+    def link_types(self) -> dict[str, int]:
+        """How many links of each type there are."""
+        return dict(self.ask("select type, count(*) from link group by type order by type"))
 
-    @cached_property
-    def links_to(self) -> dict[Ref, list[Link]]:
-        """Target -> its links, in the order of their ids."""
-        return _grouped(self.links.values(), lambda link: link.target)
+    def present(self, refs: Iterable[Ref]) -> set[str]:
+        """The `<kind>:<id>` of those of these records that are there, read or not."""
+        query = "select ref from file where ref in {}"
+        return {ref for (ref,) in self.ask_in(query, map(str, refs))}
 
-    @cached_property
-    def links_from(self) -> dict[Ref, list[Link]]:
-        """Source -> its links, in the order of their ids."""
-        return _grouped(self.links.values(), lambda link: link.source)
-
-    @cached_property
-    def skills(self) -> dict[str, Skill]:
-        """name -> skill that may be served."""
-        return self._records("skills", Skill)
-
-    @cached_property
-    def proposed(self) -> dict[str, Skill]:
-        """name -> skill that waits for a person."""
-        return self._records("proposed", Skill)
-
-    @cached_property
-    def archived(self) -> dict[str, Skill]:
-        """name -> expired, superseded or retired skill."""
-        return self._records("archive", Skill)
+    def beginning(self, kind: str, begin: str) -> list[Ref]:
+        """The records of a kind whose id begins so."""
+        begins = f"{kind}:{begin}"
+        end = begins[:-1] + chr(ord(begins[-1]) + 1)
+        query = "select distinct ref from file where ref >= ? and ref < ? order by ref"
+        return [ref_from(ref) for (ref,) in self.ask(query, [begins, end])]
 
     def any_skill(self, name: str) -> Skill | None:
         """The skill of this name, in whatever folder it stands."""
-        places = [f"{shelf}/{name}/SKILL.md" for shelf in layout.SHELVES]
-        found = self.records_at(path for path in places if path in self.contents)
-        return next((skill for skill in found.values() if isinstance(skill, Skill)), None)
-
-    @cached_property
-    def paths(self) -> dict[str, str]:
-        """`<kind>:<id>` -> path of every record, read or not."""
-        found: dict[str, str] = {}
-        for path in self._sorted_paths:
-            ref = layout.ref_of(path)
-            if ref is not None:
-                found.setdefault(str(ref), path)
-        return found
-
-    @cached_property
-    def domains(self) -> list[str]:
-        """Every domain with a record or named in vault.yaml, sorted."""
-        named = (layout.domain_of(path) for path in self.contents)
-        return sorted({*filter(None, named), *self.policy.domains})
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Every skill name taken in any folder."""
-        found = map(layout.ref_of, self.contents)
-        return frozenset(ref.id for ref in found if ref and ref.kind == "skill")
-
-    @cached_property
-    def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
-        data = self.bytes_of([layout.MARK]).get(layout.MARK, b"")
-        try:
-            return policy_from(strict_yaml.load(codec.text_of(data)))
-        except BadInputError as error:
-            raise BadInputError(
-                f"{layout.MARK}: {error.message}", code=error.code, key=error.key, line=error.line
-            ) from None
-
-    def _records(self, folder: str, kind: type[_RECORD]) -> dict[str, _RECORD]:
-        found = {
-            ref.id: value
-            for path, value in self._parsed([folder]).items()
-            if isinstance(value, kind) and (ref := layout.ref_of(path))
-        }
-        return dict(sorted(found.items()))
-
-    def _parsed(self, folders: Iterable[str]) -> dict[str, Parsed]:
-        return self.records_at(path for folder in folders for path in self.below(folder))
+        shelves = (self.skills, self.proposed, self.archived)
+        return next((found for shelf in shelves if (found := shelf.get(name))), None)
 
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record, or the problem that keeps it from being read."""
-        keys = {path: (path, self.contents[path]) for path in paths if layout.ref_of(path)}
-        known = self._projection.get(keys.values())
-        missing = {path: key for path, key in keys.items() if key not in known}
-        if missing:
-            data = self.bytes_of(missing)
-            parsed = {key: _decoded(path, data[path]) for path, key in missing.items()}
-            self._projection.put(parsed)
-            known |= parsed
-        return {path: known[key] for path, key in keys.items()}
+        rows = self.ask_in(f"{_FILE} where ref is not null and path in {{}}", paths)
+        return {row[0]: self.record_of(*row) for row in rows}
 
-
-def _grouped(links: Iterable[Link], end: Callable[[Link], Ref]) -> dict[Ref, list[Link]]:
-    found: dict[Ref, list[Link]] = {}
-    for link in links:
-        found.setdefault(end(link), []).append(link)
-    return found
-
-
-def blob_id(data: bytes) -> str:
-    """The id that git gives these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def _check_place(path: str, record: Parsed) -> None:
-    """BadInputError where a record says another place than its own."""
-    if isinstance(record, Outcome | Evaluation | Fact) and record.domain != layout.domain_of(path):
-        folder = layout.domain_of(path)
-        raise BadInputError(
-            f"domain: {record.domain!r} is not the folder it stands in; write `domain: {folder}`",
-            code="domain-mismatch",
-            key="domain",
+    def known(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
+        """What HEAD says of these (path, blob), where it has them."""
+        wanted = set(keys)
+        rows = self.ask_in(
+            f"{_FILE} where ref is not null and path in {{}}", {p for p, _ in wanted}
         )
-    if isinstance(record, Outcome) and not record.id.startswith(moment_of(record.occurred_at)):
-        raise BadInputError(
-            f"occurred_at: {stamp(record.occurred_at)} is not the time in the file's name; "
-            "an outcome is written once, restore it",
-            code="id-mismatch",
-            key="occurred_at",
+        return {
+            (row[0], row[1]): self.record_of(*row) for row in rows if (row[0], row[1]) in wanted
+        }
+
+    def record_of(self, path: str, blob: str, kind: str, value: bytes | None) -> Parsed:
+        """The record of one row of `file`."""
+        if value is not None:
+            return decoded(kind, value)
+        return parsed(path, self._fresh.get(blob) or self._read([blob])[blob])
+
+    @property
+    def domains(self) -> list[str]:
+        """Every domain with a record or named in vault.yaml, sorted."""
+        query = "select domain from outcome union select domain from fact"
+        return sorted({*(domain for (domain,) in self.ask(query)), *self.policy.domains})
+
+    @property
+    def policy(self) -> Policy:
+        """What vault.yaml says; BadInputError names its bad key."""
+        blob = self.contents.get(layout.MARK)
+        if self._policy is None or self._policy[0] != blob:
+            self._policy = blob, policy_of(self.bytes_of([layout.MARK]).get(layout.MARK, b""))
+        return self._policy[1]
+
+    # ── links ────────────────────────────────────────────────────────────────────────
+
+    def links_to(self, refs: Iterable[Ref]) -> list[Link]:
+        """The links to these records, in the order of their ids."""
+        return self._links("target", refs)
+
+    def links_from(self, refs: Iterable[Ref]) -> list[Link]:
+        """The links from these records, in the order of their ids."""
+        return self._links("source", refs)
+
+    def _links(self, end: str, refs: Iterable[Ref]) -> list[Link]:
+        query = f"{_FILE} where n in (select n from link where {end} in {{}})"
+        rows = self.ask_in(query, dict.fromkeys(map(str, refs)))
+        found = (self.record_of(*row) for row in rows)
+        return sorted((one for one in found if isinstance(one, Link)), key=lambda link: link.id)
+
+    def linked_to(self, ref: Ref, link_type: str) -> list[str]:
+        """The ids of what is linked to a record so, sorted."""
+        query = "select source from link where target = ? and type = ? order by source"
+        return [source.partition(":")[2] for (source,) in self.ask(query, [str(ref), link_type])]
+
+    # ── facts ────────────────────────────────────────────────────────────────────────
+
+    def facts_of(self, domains: Iterable[str]) -> dict[str, Fact]:
+        """The facts of these domains by id, superseded ones included."""
+        rows = self.ask_in(f"{_FILES} join fact t on f.n = t.n where t.domain in {{}}", domains)
+        found = (self.record_of(*row) for row in rows)
+        return {one.id: one for one in found if isinstance(one, Fact)}
+
+    def support(self, fact: str) -> list[Evaluation]:
+        """The evaluations that made or repeat a fact, in the order of their ids."""
+        query = f"select substr(source, 12) from link where target = ? and {_TELLS}"
+        return list(
+            self.evaluations.of(name for (name,) in self.ask(query, [f"fact:{fact}"])).values()
         )
 
+    def judged(self, step: str) -> dict[str, list[str]]:
+        """Domain -> its trusted and evaluated outcomes that are due for a step, by id."""
+        query = (
+            "select distinct o.domain, o.id from due d join outcome o on o.id = d.key "
+            f"where d.step = ? and {_JUDGED} order by o.domain, o.id"
+        )
+        found: dict[str, list[str]] = {}
+        for domain, name in self.ask(query, [step]):
+            found.setdefault(domain, []).append(name)
+        return found
 
-def _decoded(path: str, data: bytes) -> Parsed:
-    ref = layout.ref_of(path)
-    if ref is None:
-        raise ValueError(f"{path} is not a record's path")
-    try:
-        record = codec.decode(ref, data, layout.domain_of(path))
-        _check_place(path, record)
-    except BadInputError as error:
-        return Problem(path, error.key, error.code, error.message)
-    return record
+    def judged_domains(self) -> list[str]:
+        """The domains with trusted and evaluated outcomes."""
+        query = f"select distinct domain from outcome o where {_JUDGED}"
+        return [domain for (domain,) in self.ask(query)]
+
+    def sessions(self, facts: Iterable[str], enough: int | None = None) -> set[str]:
+        """The sessions of the outcomes behind facts; no more than `enough` of them."""
+        query = (
+            "select distinct coalesce(o.session, o.id) from link l join outcome o "
+            f"on o.id = substr(l.source, 12) where l.target in {{}} and {_TELLS} "
+            "and exists (select 1 from file e where e.ref = l.source and e.type = 'Evaluation')"
+            + (f" limit {enough}" if enough is not None else "")
+        )
+        return {session for (session,) in self.ask_in(query, (f"fact:{name}" for name in facts))}
+
+    # ── skills ───────────────────────────────────────────────────────────────────────
+
+    def live_skills(self, names: Collection[str]) -> dict[str, Skill]:
+        """Those of these skills that are outside the archive."""
+        return {**self.skills.of(names), **self.proposed.of(names)}
+
+    def linked(self, sources: Iterable[Ref], target: Ref) -> set[str]:
+        """The ids of those of these records that are linked to another."""
+        query = "select source from link where target = ? and source in {}"
+        rows = self.ask_in(query, map(str, sources), before=[str(target)])
+        return {source.partition(":")[2] for (source,) in rows}
+
+    def merged(self, refs: Iterable[Ref]) -> dict[str, str]:
+        """Skill -> the evolved one that its link says it was merged into."""
+        query = "select source, target from link where type = 'merged' and source in {} order by id"
+        rows = self.ask_in(query, map(str, refs))
+        return {source.partition(":")[2]: target.partition(":")[2] for source, target in rows}
+
+    def from_memory(self, name: str) -> bool:
+        """Whether facts made a skill."""
+        query = "select exists (select 1 from link where target = ? and type = 'derived')"
+        return bool(self.ask(query, [f"skill:{name}"])[0][0])
+
+    def outcomes_behind(self, name: str) -> tuple[Outcome, ...]:
+        """The outcomes that a skill rests on, through whatever links, oldest first."""
+        query = (
+            "with recursive behind (ref) as (select ? union select l.source from behind b "
+            "join link l on l.target = b.ref) "
+            f"{_found('')} join behind b on b.ref like 'evaluation:%' "
+            "and o.id = substr(b.ref, 12) order by o.at, o.id"
+        )
+        return tuple(self._outcomes(self.ask(query, [f"skill:{name}"])))
+
+    def skill_names(self, shelf: str, domain: str | None = None) -> list[str]:
+        """The names on a shelf, of one domain where given, sorted."""
+        query = "select id from skill where shelf = ?"
+        also = "" if domain is None else " and coalesce(domain, '') = ?"
+        values = [shelf] if domain is None else [shelf, domain]
+        return [name for (name,) in self.ask(f"{query}{also} order by id", values)]
+
+    def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
+        """Those of these names that are on a shelf."""
+        query = "select id from skill where shelf = ? and id in {}"
+        return {name for (name,) in self.ask_in(query, names, before=[shelf])}
+
+    def taken(self, name: str) -> bool:
+        """Whether a skill of this name is there, was there, or something is linked to it.
+
+        A new one would inherit another skill's links and rejections.
+        """
+        query = (
+            "select exists (select 1 from file where ref = ?1) "
+            "or exists (select 1 from link where target = ?1) "
+            "or exists (select 1 from trailer where ref = ?1 and role = 'target')"
+        )
+        return bool(self.ask(query, [f"skill:{name}"])[0][0])
+
+    def ending(self, shelf: str, before: str, created: str) -> list[str]:
+        """The skills on a shelf that end before a time, or state no end and are older than another.
+
+        The times are texts, as they stand in files.
+        """
+        query = (
+            "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
+            "or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"
+        )
+        return [name for (name,) in self.ask(query, [shelf, before, created])]
+
+    def last_applied(self, name: str, before: datetime) -> datetime | None:
+        """When a trusted outcome last named a skill as applied."""
+        query = "select max(at) from applied where skill = ? and trust = 'local' and at <= ?"
+        at = self.ask(query, [name, micros(before)])[0][0]
+        return EPOCH + timedelta(microseconds=at) if at is not None else None
+
+    # ── outcomes ─────────────────────────────────────────────────────────────────────
+
+    def domains_of(self, trust: Trust) -> frozenset[str]:
+        """The domains that an outcome of this trust is compared with: of trusted ones, or all."""
+        query = f"select distinct domain from outcome where {_SEEN[trust]}"
+        return frozenset(domain for (domain,) in self.ask(query))
+
+    def of_events(self, events: Iterable[str]) -> list[Outcome]:
+        """The outcomes with these event ids."""
+        return self._outcomes(self.ask_in(_found("event in {}"), events))
+
+    def subject(self, outcome_id: str) -> list[Outcome]:
+        """The outcomes of one subject and trust, oldest first; nothing of one that is gone."""
+        same = (
+            "o.domain = s.domain and o.action = s.action and o.target is s.target "
+            "and o.trust = s.trust"
+        )
+        query = f"{_found('')} join outcome s on {same} where s.id = ? order by o.at, o.id"
+        return list({one.id: one for one in self._outcomes(self.ask(query, [outcome_id]))}.values())
+
+    def count(self, outcome: Outcome) -> int:
+        """How many outcomes this one is compared with at most, itself among them."""
+        query = f"select count(*) from outcome where {_group(outcome)}"
+        return int(self.ask(query, _group_values(outcome))[0][0])
+
+    def rank(self, outcome: Outcome) -> int:
+        """How many of those were before it."""
+        query = f"select count(*) from outcome where {_group(outcome)} and (at, id) < (?, ?)"
+        values = [*_group_values(outcome), micros(outcome.occurred_at), outcome.id]
+        return int(self.ask(query, values)[0][0])
+
+    def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
+        """Those of the ranks from `start` to before `end`, oldest first."""
+        inner = (
+            f"select n, at, id from outcome where {_group(outcome)} order by at, id "
+            "limit ? offset ?"
+        )
+        query = f"{_FILES} join ({inner}) o on f.n = o.n order by o.at, o.id"
+        return self._outcomes(self.ask(query, [*_group_values(outcome), end - start, start]))
+
+    def latest(self, domain: str, trust: Trust, count: int) -> list[Outcome]:
+        """The latest outcomes of a domain that one of this trust is compared with."""
+        inner = (
+            f"select n from outcome where domain = ? and {_SEEN[trust]} "
+            "order by at desc, id desc limit ?"
+        )
+        query = f"{_FILES} join ({inner}) o on f.n = o.n"
+        return self._outcomes(self.ask(query, [domain, count]))
+
+    def before(self, outcome: Outcome) -> Outcome | None:
+        """The outcome before this one on its subject."""
+        query = f"{_found(_SAME)} and (at, id) < (?, ?) order by at desc, id desc limit 1"
+        found = self._outcomes(self.ask(query, _place(outcome)))
+        return found[0] if found else None
+
+    def after(self, outcome: Outcome) -> Iterator[Outcome]:
+        """The outcomes after this one on its subject, oldest first."""
+        query = f"{_found(_SAME)} and (at, id) > (?, ?) order by at, id limit {_FEW} offset ?"
+        start = 0
+        while found := self._outcomes(self.ask(query, [*_place(outcome), start])):
+            yield from found
+            start += _FEW
+
+    def window(self, domain: str, count: int) -> list[Outcome]:
+        """The latest trusted and evaluated outcomes of a domain, oldest first."""
+        inner = (
+            f"select n, at, id from outcome o where domain = ? and {_JUDGED} "
+            "order by at desc, id desc limit ?"
+        )
+        query = f"{_FILES} join ({inner}) o on f.n = o.n order by o.at, o.id"
+        return self._outcomes(self.ask(query, [domain, count]))
+
+    def _outcomes(self, rows: Iterable[tuple[Any, ...]]) -> list[Outcome]:
+        found = (self.record_of(*row) for row in rows)
+        return [one for one in found if isinstance(one, Outcome)]
+
+    # ── what is due ──────────────────────────────────────────────────────────────────
+
+    def due(self, step: str) -> list[str]:
+        """What a step must look at: nothing else has changed since it found nothing to do."""
+        return [
+            key for (key,) in self.ask("select key from due where step = ? order by key", [step])
+        ]
+
+    def settle(self, step: str, keys: Iterable[str]) -> None:
+        """A step found nothing to do for these; they are due again when something changes."""
+        self._projection.settle(step, keys)
+
+    # ── history ──────────────────────────────────────────────────────────────────────
+
+    def log(self, limit: int | None = None) -> list[Commit]:
+        """The program's commits, newest first."""
+        query = f"select c from commits where step != '' {_NEWEST} limit ?"
+        return self._commits(c for (c,) in self.ask(query, [-1 if limit is None else limit]))
+
+    def touching(self, refs: Iterable[Ref]) -> list[Commit]:
+        """Every commit that touches the files of these records, newest first; a person's too."""
+        return self._commits(
+            {c for (c,) in self.ask_in("select c from touch where ref in {}", map(str, refs))}
+        )
+
+    def making(self, ref: Ref) -> list[Commit]:
+        """The program's commits that made or changed a record, newest first."""
+        query = "select c from trailer where ref = ? and role = 'target'"
+        return self._commits({c for (c,) in self.ask(query, [str(ref)])})
+
+    def last_making(self, ref: Ref, steps: Collection[str]) -> Commit | None:
+        """The latest commit by which one of these steps made or changed a record."""
+        query = (
+            "select c.c from trailer t join commits c on c.c = t.c where t.ref = ? "
+            f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
+        )
+        return next(iter(self._commits(c for (c,) in self.ask(query, [str(ref), *steps]))), None)
+
+    def rejecting(self) -> list[Commit]:
+        """The commits that made what is not there any more, newest first."""
+        query = (
+            "select distinct c from trailer where role = 'target' and ref in (select ref from gone)"
+        )
+        return self._commits(c for (c,) in self.ask(query))
+
+    def made(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
+        """(source id, target id) of what a step's commits made of these, newest first."""
+        query = (
+            "select s.ref, t.ref from trailer s join commits c on c.c = s.c and c.step = ? "
+            "join trailer t on t.c = s.c and t.role = 'target' "
+            f"and t.ref like '{kind}:%' and exists (select 1 from file f where f.ref = t.ref) "
+            "where s.role = 'source' and s.ref in {} order by c.depth desc, c.date desc, c.sha desc"
+        )
+        for source, target in self.ask_in(query, map(str, sources), before=[step]):
+            yield source.partition(":")[2], target.partition(":")[2]
+
+    def _commits(self, numbers: Iterable[int]) -> list[Commit]:
+        wanted = list(numbers)
+        refs: dict[tuple[int, str], list[str]] = {}
+        query = "select c, role, ref from trailer where c in {} order by c, role, place"
+        for c, role, ref in self.ask_in(query, wanted):
+            refs.setdefault((c, role), []).append(ref)
+        query = "select depth, date, sha, c, step, subject from commits where c in {}"
+        return [
+            Commit(
+                sha, step, subject, date,
+                tuple(refs.get((c, "source"), ())), tuple(refs.get((c, "target"), ())),
+            )
+            for _, date, sha, c, step, subject in sorted(self.ask_in(query, wanted), reverse=True)
+        ]  # fmt: skip
+
+
+class Present(Container[str]):
+    """The `<kind>:<id>` of the records that are there, read or not."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __contains__(self, key: object) -> bool:
+        return self._snapshot.has(ref_from(str(key)))
+
+
+_SEEN: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
+_JUDGED = (
+    "trust = 'local' and exists "
+    "(select 1 from file e where e.ref = 'evaluation:' || o.id and e.type = 'Evaluation')"
+)
+_TELLS = "type in ('promoted', 'reinforced') and source like 'evaluation:%'"
+_FILES = "select f.path, f.blob, f.type, f.value from file f"
+_SAME = "domain = ? and action = ? and target is ? and trust = ?"
+_NEWEST = "order by depth desc, date desc, sha desc"
+_FEW = 20
+
+
+def _file(path: str, data: bytes | None) -> File | None:
+    if data is None:
+        return None
+    return blob_id(data), parsed(path, data) if layout.ref_of(path) else None
+
+
+def _found(where: str) -> str:
+    return f"{_FILES} join outcome o on f.n = o.n {where and 'where ' + where}"
+
+
+def _group(outcome: Outcome) -> str:
+    return f"domain = ? and action = ? and {_SEEN[outcome.trust]}"
+
+
+def _group_values(outcome: Outcome) -> list[Any]:
+    return [outcome.domain, outcome.decision.action]
+
+
+def _place(outcome: Outcome) -> list[Any]:
+    return [*outcome.subject, outcome.trust, micros(outcome.occurred_at), outcome.id]
+
+
+def ref_from(key: str) -> Ref:
+    """The address that `<kind>:<id>` is."""
+    kind, _, record_id = key.partition(":")
+    return Ref(cast("RecordKind", kind), record_id)

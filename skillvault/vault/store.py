@@ -13,31 +13,51 @@ from pathlib import Path
 from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
 from skillvault.policy import Policy
-from skillvault.records import Commit
+from skillvault.records import Commit, stamp
 from skillvault.vault import codec, hand, layout
-from skillvault.vault.history import Git
-from skillvault.vault.index import Projection
+from skillvault.vault.following import follow, refs_of
+from skillvault.vault.history import Git, utc
+from skillvault.vault.index import Made, Projection
 from skillvault.vault.journal import Journal
 from skillvault.vault.lock import daemon_lock, writer_lock
-from skillvault.vault.snapshot import Snapshot, blob_id
+from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.view import View, blob_id
 from skillvault.vault.writer import Group, Laid, Writer
 
 _TRIES = 5
 
 
 class Store:
-    """A vault on disk: its root, its git, and what was parsed of it so far."""
+    """A vault on disk: its root, its git, and the projection of its HEAD.
 
-    def __init__(self, root: Path, index: str | None = None) -> None:
+    `apart`: what is laid is never seen by another process, and never published.
+    """
+
+    def __init__(self, root: Path, index: str | None = None, *, apart: bool = False) -> None:
         self.root = root
         self.git = Git(root, index)
-        self._latest: Snapshot | None = None
-        self._history: tuple[str | None, list[Commit]] = (None, [])
+        self._apart = apart
 
     @cached_property
     def _projection(self) -> Projection:
-        """What was parsed of the vault before, by whomever."""
-        return Projection(self.git.dirs()[1] / "skillvault" / "index.db")
+        place = self.git.dirs()[0] / "skillvault" / "index.db"
+        projection = Projection(place, self._healed)
+        if self._apart:
+            follow(projection, self.git, self.git.head())
+            projection.part()
+        return projection
+
+    @cached_property
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(self._projection, self.git.blobs)
+
+    def _healed(self) -> None:
+        """Build the projection anew, with what was laid on it."""
+        laid = self._snapshot.laid
+        follow(self._projection, self.git, self.git.head())
+        if laid:
+            self._projection.begin()
+            self._snapshot.lay(laid)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -45,11 +65,19 @@ class Store:
         """The committed vault: what learning and serving read."""
         return self._at(self.git.head())
 
-    def staged(self) -> Snapshot:
-        """The index, as the next commit would have it."""
-        return self._snapshot({path: entry.id for path, entry in self.git.staged().items()})
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """The committed vault as it is now, whatever other processes do meanwhile."""
+        head = self.head()
+        with self._projection.reading():
+            yield head
 
-    def work_tree(self) -> Snapshot:
+    def staged(self) -> View:
+        """The index, as the next commit would have it."""
+        contents = {path: entry.id for path, entry in self.git.staged().items()}
+        return View(contents, self.git.blobs, self.head().known)
+
+    def work_tree(self) -> View:
         """The files a person sees, committed or not."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
@@ -60,23 +88,7 @@ class Store:
                 continue  # a writer's draft, gone since it was listed
             contents[path] = blob_id(content)
             data[contents[path]] = content
-        return Snapshot(
-            contents, lambda keys: {key: data[key] for key in keys}, projection=self._projection
-        )
-
-    def forget_the_past(self) -> None:
-        """Let go of what was read of files as they stand no more, for who stays long."""
-        if self._latest is not None:
-            self._projection.drop_but(self._latest.contents.items())
-
-    def history(self, head: str | None) -> list[Commit]:
-        """The program's commits up to `head`, newest first; read once, then what is new."""
-        known, commits = self._history
-        if head != known:
-            grown = known and head and self.git.is_ancestor(known, head)
-            fresh = list(self.git.log(head, since=known if grown else None)) if head else []
-            self._history = (head, fresh + commits if grown else fresh)
-        return self._history[1]
+        return View(contents, lambda keys: {key: data[key] for key in keys}, self.head().known)
 
     def skill_texts(self, name: str, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """commit -> (description, body) of a skill there, in whatever folder it stood."""
@@ -96,29 +108,10 @@ class Store:
         return found
 
     def _at(self, commit: str | None) -> Snapshot:
-        """The vault of a commit; what differs from the last one asked for is all that is read."""
-        known = self._latest
-        if commit is None:
-            return self._snapshot({})
-        if known is not None and known.commit == commit:
-            return known
-        self._latest = self._snapshot(self._contents(commit, known), commit)
-        return self._latest
-
-    def _contents(self, commit: str, known: Snapshot | None) -> dict[str, str]:
-        """path -> blob of a commit."""
-        if known is not None and known.commit is not None and self.git.has(known.commit):
-            contents = dict(known.contents)
-            for path, entry in self.git.changed(known.commit, commit).items():
-                if entry is None:
-                    contents.pop(path, None)
-                else:
-                    contents[path] = entry.id
-            return contents
-        return {path: entry.id for path, entry in self.git.tree(commit).items()}
-
-    def _snapshot(self, contents: Mapping[str, str], commit: str | None = None) -> Snapshot:
-        return Snapshot(contents, self.git.blobs, commit=commit, projection=self._projection)
+        """The vault of a commit; what differs from the one shown before is all that is read."""
+        if not self._projection.pending:
+            follow(self._projection, self.git, commit)
+        return self._snapshot
 
     def _files(self) -> Iterator[str]:
         if (self.root / layout.MARK).is_file():
@@ -163,26 +156,41 @@ class Store:
             files[path] = None
         return files
 
-    def lay(self, change: Change, base: Snapshot) -> tuple[Laid, Snapshot]:
-        """What a change does, and the vault after it, committed or not."""
-        laid = Laid(change, self.files_of(change, base), _origins(change, base))
-        return laid, base.with_files(laid.files)
+    def lay(self, change: Change) -> Laid:
+        """What a change does to files; the vault shows them from now on, committed or not."""
+        self._projection.begin()
+        view = self._snapshot
+        files = self.files_of(change, view)
+        created = files.keys() - view.existing(files)
+        laid = Laid(change, files, _origins(change, view), frozenset(created))
+        view.lay(files)
+        return laid
 
-    def in_hand(self, files: Mapping[str, bytes | None], base: Snapshot) -> dict[str, str]:
+    def take_back(self) -> None:
+        """Show the vault without what was laid and is not committed."""
+        self._projection.rollback()
+        self._snapshot.forget_laid()
+
+    def keep(self) -> None:
+        """Keep what was settled."""
+        self._projection.keep()
+
+    def in_hand(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
         """path -> why it is a person's now; empty when every path is ours to write."""
-        return self._held(files, {}, base)
+        return self._held(files, {})
 
-    def check_free(self, laid: Laid, base: Snapshot) -> None:
+    def check_free(self, laid: Laid) -> None:
         """EditedError where a path that a change touches is in a person's hand."""
-        if held := self._held(laid.files, laid.origins, base):
+        if held := self._held(laid.files, laid.origins):
             path, why = min(held.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
 
     def _held(
-        self, files: Mapping[str, bytes | None], origins: Mapping[str, str], base: Snapshot
+        self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
         modes = self.git.settings().modes
-        ground = hand.ground(self.git, base.commit, files, origins, modes=modes)
+        commit = self._snapshot.commit
+        ground = hand.ground(self.git, commit, files, origins, modes=modes)
         return hand.held(self.root, ground, files, origins)
 
     # ── committing ───────────────────────────────────────────────────────────────────
@@ -193,49 +201,85 @@ class Store:
 
     def apply(
         self,
-        changes: Sequence[Change],
-        base: Snapshot,
+        laid: Sequence[Laid],
+        base: str | None,
         *,
         now: datetime,
         policy: Policy,
         first: bool = False,
-    ) -> tuple[list[str], Snapshot]:
-        """Commit changes, one commit each and all at once: (the commits, the vault after them).
+    ) -> list[str]:
+        """Commit what was laid, one commit each and all at once; nothing else may be laid.
 
-        `base` is the view the first was made on, each other one is made on what those before
-        it leave; where the branch has moved since, they are laid on the new tip if none of
-        their paths changed. Raises EditedError where a path is in a person's hand, PausedError
-        in a repository in the middle of something, VaultBusyError where another writer holds it.
+        `base` is the commit that the changes were thought of on; where the branch has moved
+        since, they are laid on the new tip if none of their paths changed. Raises EditedError
+        where a path is in a person's hand, PausedError in a repository in the middle of
+        something, VaultBusyError where another writer holds it; then nothing is laid any more.
         """
-        with self._writing():
-            reason = self.git.pause_reason(policy.branch, founding=first)
-            if reason:
-                raise PausedError(f"paused: {reason}")
-            self._unlock(policy.branch)
-            durable = policy.durability == "full"
-            writer = Writer(self.root, self.git, branch=policy.branch, durable=durable)
-            for _ in range(_TRIES):
-                parent = self.git.tip(policy.branch)
-                tip = base if parent == base.commit else self._at(parent)
-                group, after = self._laid(changes, base, tip)
-                commits = writer.publish(group, parent, now)
-                if commits:
-                    self._latest = after.at(commits[-1])
-                    return commits, self._latest
+        try:
+            with self._writing():
+                return self._applied(laid, base, now=now, policy=policy, first=first)
+        finally:
+            self.take_back()
+
+    def _applied(
+        self,
+        laid: Sequence[Laid],
+        base: str | None,
+        *,
+        now: datetime,
+        policy: Policy,
+        first: bool,
+    ) -> list[str]:
+        reason = self.git.pause_reason(policy.branch, founding=first)
+        if reason:
+            raise PausedError(f"paused: {reason}")
+        self._unlock(policy.branch)
+        durable = policy.durability == "full"
+        writer = Writer(self.root, self.git, branch=policy.branch, durable=durable)
+        for _ in range(_TRIES):
+            parent = self.git.tip(policy.branch)
+            if parent != self._snapshot.commit:
+                self.take_back()
+                self._at(parent)
+                laid = [self.lay(one.change) for one in laid]
+            group = Group(laid)
+            self._refuse_stale(group.files, base, parent)
+            commits = writer.publish(group, parent, now)
+            if commits:
+                self._follow(laid, commits, now)
+                return commits
         raise VaultBusyError("the branch moves faster than a change can be laid on it; try again")
 
-    def _laid(
-        self, changes: Sequence[Change], base: Snapshot, tip: Snapshot
-    ) -> tuple[Group, Snapshot]:
-        """The changes on the present tip, and the vault after them."""
-        steps: list[Laid] = []
-        after = tip
-        for change in changes:
-            laid, after = self.lay(change, after)
-            steps.append(laid)
-        group = Group(steps, tip.contents)
-        _refuse_stale(group.files, base, tip)
-        return group, after
+    def _follow(self, laid: Sequence[Laid], commits: Sequence[str], now: datetime) -> None:
+        """Let the projection show our own commits, whose files it shows already."""
+        depth = self._projection.depth
+        date = utc(stamp(now))
+        self._projection.enter(
+            Made(
+                Commit(
+                    sha,
+                    one.change.step,
+                    one.change.headline,
+                    date,
+                    tuple(map(str, one.change.sources)),
+                    tuple(map(str, one.change.targets)),
+                ),
+                number,
+                refs_of(one.files),
+            )
+            for number, (one, sha) in enumerate(zip(laid, commits, strict=True), depth + 1)
+        )
+        self._projection.show(commits[-1])
+        self._projection.keep()
+
+    def _refuse_stale(self, files: Iterable[str], base: str | None, tip: str | None) -> None:
+        """A change thought of on an older tip may not undo what a newer commit did to its paths."""
+        if base == tip or base is None or tip is None:
+            return
+        changed = self.git.changed(base, tip)
+        for path in sorted(files):
+            if path in changed:
+                raise EditedError(f"{path}: changed by a commit meanwhile; run again")
 
     def settle(self) -> None:
         """Undo what a killed writer left half-made; where the repository is paused, later."""
@@ -264,15 +308,6 @@ class Store:
         """Hold the writer's lock; VaultBusyError where another one does."""
         with writer_lock(self.git.dirs()[1] / "skillvault") as lock, self.git.fenced(lock):
             yield
-
-
-def _refuse_stale(files: Iterable[str], base: Snapshot, tip: Snapshot) -> None:
-    """A change made on an older tip may not undo what a newer commit did to its paths."""
-    if base is tip:
-        return
-    for path in sorted(files):
-        if base.contents.get(path) != tip.contents.get(path):
-            raise EditedError(f"{path}: changed by a commit meanwhile; run again")
 
 
 def _moved(move: Move, path: str) -> str:

@@ -25,22 +25,19 @@ from skillvault.vault.trees import REGULAR, Entry
 class Laid(Struct, frozen=True):
     """A change and what it does to files: path -> new bytes, None for one that goes away.
 
-    `origins` says where each file that it moves stood before.
+    `origins` says where each file that it moves stood before, `created` which were not there.
     """
 
     change: Change
     files: Mapping[str, bytes | None]
     origins: Mapping[str, str]
+    created: frozenset[str]
 
 
 class Group(Struct, frozen=True):
-    """What laid changes do together, the last word on each path.
-
-    `contents` are the blobs by path of the commit that they are laid on.
-    """
+    """What laid changes do together, the last word on each path."""
 
     steps: Sequence[Laid]
-    contents: Mapping[str, str]
 
     @property
     def files(self) -> dict[str, bytes | None]:
@@ -56,7 +53,8 @@ class Group(Struct, frozen=True):
         found: dict[str, str] = {}
         for step in self.steps:
             found |= {to: found.get(source, source) for to, source in step.origins.items()}
-        return {to: source for to, source in found.items() if source in self.contents}
+        created = frozenset().union(*(step.created for step in self.steps))
+        return {to: source for to, source in found.items() if source not in created}
 
 
 class Writer:

@@ -10,7 +10,7 @@ from skillvault.policy import EvaluatePolicy, Policy
 from skillvault.records import (
     JudgeInfo,
 )
-from tests.given import outcome, raw, trade
+from tests.given import Pool, outcome, raw, trade
 
 INFO = JudgeInfo(name="scripted", version="1")
 
@@ -66,13 +66,13 @@ def test_graded_outcomes_are_alike_by_significance(score: float, group: str) -> 
 
 def test_peers_share_domain_and_action() -> None:
     mine, other = outcome(raw(0)), outcome(raw(1, decision__action="write-migration"))
-    case = evaluate.Peers([mine, other, outcome(raw(2))], Policy()).case(mine)
+    case = evaluate.Peers(Pool([mine, other, outcome(raw(2))]), Policy()).case(mine)
     assert case.alike == (2, 2)
 
 
 def test_a_trusted_outcome_never_sees_an_untrusted_one() -> None:
     trusted, untrusted = outcome(raw(0)), outcome(raw(1), "untrusted")
-    peers = evaluate.Peers([trusted, untrusted], Policy())
+    peers = evaluate.Peers(Pool([trusted, untrusted]), Policy())
     assert peers.case(trusted).alike == (1, 1)
     assert peers.case(untrusted).alike == (2, 2)
 
@@ -80,11 +80,8 @@ def test_a_trusted_outcome_never_sees_an_untrusted_one() -> None:
 @given(st.integers(min_value=1, max_value=70), st.integers(min_value=20, max_value=40))
 @settings(max_examples=20, deadline=None)
 def test_an_outcome_is_among_the_peers_it_is_compared_with(count: int, width: int) -> None:
-    everyone = [outcome(raw(day - 70)) for day in range(count)]
-    policy = Policy(evaluate=EvaluatePolicy(peers=width))
-    view = evaluate.View(everyone, policy.evaluate.peers)
-    for place, one in enumerate(everyone):
-        start, end = view.window(one)
+    for place in range(count):
+        start, end = evaluate.window(place, count, width)
         assert start <= place < end
         assert end - start == min(count, width)
 
@@ -93,5 +90,5 @@ def test_of_many_outcomes_only_the_nearest_are_peers() -> None:
     everyone = [outcome(raw(day - 60, result__status="success")) for day in range(60)]
     everyone.append(outcome(raw()))
     policy = Policy(evaluate=EvaluatePolicy(peers=20))
-    assert evaluate.Peers(everyone, policy).case(everyone[-1]).alike == (1, 20)
-    assert evaluate.Peers(everyone, Policy()).case(everyone[-1]).alike == (1, 61)
+    assert evaluate.Peers(Pool(everyone), policy).case(everyone[-1]).alike == (1, 20)
+    assert evaluate.Peers(Pool(everyone), Policy()).case(everyone[-1]).alike == (1, 61)

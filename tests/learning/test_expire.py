@@ -1,7 +1,7 @@
 """expire: past its time a skill goes; proven and used, or brought back, it stays."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -9,8 +9,8 @@ import pytest
 
 from skillvault.learning import expire
 from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Commit, Outcome, Skill, stamp
-from tests.given import NOW, outcome, trade
+from skillvault.records import Commit, Skill, stamp
+from tests.given import NOW
 
 POLICY = Policy(generate=GeneratePolicy(warning_days=60))
 MADE = NOW - timedelta(days=60)
@@ -27,18 +27,19 @@ def expired(
     skill: Skill,
     *,
     after: timedelta = timedelta(seconds=1),
-    outcomes: Collection[Outcome] = (),
+    applied: datetime | None = None,
     commits: Collection[Commit] = (),
 ) -> list[str | None]:
-    """Why each skill that is due stays, None for one that goes."""
+    """Why a skill that is due stays, None where it goes; empty for one that is not due."""
     found = expire.due(
-        {"skills": {skill.name: skill}},
-        outcomes,
-        {skill.name: commits},
+        skill,
+        "skills",
+        commits=lambda: commits,
+        applied=lambda: applied,
         now=NOW + after,
         policy=POLICY,
     )
-    return [one.renewed for one in found]
+    return [found.renewed] if found else []
 
 
 def changed(**changes: Any) -> Skill:
@@ -75,25 +76,15 @@ def test_some_do_not_expire(skill: Skill) -> None:
     assert expired(skill, after=timedelta(days=1000)) == []
 
 
-def applied(days_before: int, **changes: Any) -> Outcome:
-    """An outcome that names the skill, so many days before its end."""
-    day = (NOW - timedelta(days=days_before)).isoformat()
-    return outcome(trade(applied=["warning-a"], occurred_at=day, decision__made_at=None, **changes))
-
-
 @pytest.mark.parametrize(("days", "stays"), [(29, True), (30, True), (31, False)])
 def test_a_proven_skill_applied_in_the_last_half_of_its_time_stays(days: int, stays: bool) -> None:
-    (renewed,) = expired(changed(status="proven"), outcomes=[applied(days)])
+    used = NOW - timedelta(days=days)
+    (renewed,) = expired(changed(status="proven"), applied=used)
     assert (renewed is not None) is stays
 
 
 def test_a_skill_in_testing_goes_although_it_was_applied() -> None:
-    assert expired(WARNING, outcomes=[applied(1)]) == [None]
-
-
-def test_an_untrusted_outcome_keeps_no_skill() -> None:
-    untrusted = outcome(trade(applied=["warning-a"]), "untrusted")
-    assert expired(changed(status="proven"), outcomes=[untrusted]) == [None]
+    assert expired(WARNING, applied=NOW - timedelta(days=1)) == [None]
 
 
 def test_what_a_person_brought_back_begins_its_time_anew() -> None:

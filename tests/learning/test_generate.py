@@ -32,6 +32,7 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> generate.Material:
         "outcomes": {o.id: o for o in outcomes},
         "evaluations": {o.id: evaluation(o) for o in outcomes},
         "links": {},
+        "made": {},
         "live": frozenset(),
         "expired": {},
         "names": frozenset(),
@@ -102,9 +103,7 @@ def test_a_failure_whose_evaluation_was_taken_away_is_not_the_first() -> None:
 
 def test_a_skill_whose_link_was_removed_is_not_made_again() -> None:
     one = outcome()
-    made = Commit("c1", "generate", "generate: w", "", (f"evaluation:{one.id}",), ("skill:w",))
-    rejections = Rejections([made], {"skill:w"})
-    material = _material([one], rejections=rejections, names=frozenset({"w"}))
+    material = _material([one], made={one.id: "w"}, names=frozenset({"w"}))
     plan = generate.plan(material, Policy())
     assert (plan.due, plan.rejected) == ((), ())
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skillvault.learning import merge
 from skillvault.learning.rejection import Rejections
 from skillvault.policy import MergePolicy, Policy
-from skillvault.records import Commit, Link, Ref, Skill, link_of
+from skillvault.records import Commit, Link, Outcome, Ref, Skill, link_of
 from tests.given import NOW, outcome, trade
 
 POLICY = Policy()
@@ -38,11 +38,18 @@ def material(
     """A vault with these skills."""
     live, old = {s.name: s for s in skills}, {s.name: s for s in archived}
     there = {f"skill:{name}" for name in (*live, *old)} | {f"link:{link.id}" for link in links}
+    into = {link.source.id: link.target.id for link in links if link.type == "merged"}
+    for commit in commits:
+        made = [t.partition(":")[2] for t in commit.targets if t in there and t.startswith("skill")]
+        into |= {s.partition(":")[2]: name for name in made for s in commit.sources}
+    derived = {link.target.id for link in links if link.type == "derived"}
     return merge.Material(
         skills=live,
-        archived=old,
-        outcomes={},
-        links={link.id: link for link in links},
+        known=old | live,
+        merged=into,
+        sources={e: sorted(s for s in into if into[s] == e) for e in into.values()},
+        from_memory=derived.__contains__,
+        outcomes_of=lambda _: (),
         rejections=Rejections(commits, there),
     )
 
@@ -220,36 +227,24 @@ def test_the_order_of_the_vault_changes_nothing(order: list[Skill]) -> None:
     assert plans[0] == plans[1]
 
 
-def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
-    first, second = outcome(trade(0)), outcome(trade(1))
-    links = [
-        linked(first.id, "a", "evaluation", "generated"),
-        linked(second.id, "f", "evaluation", "promoted"),
-        link_of("promoted", Ref("evaluation", second.id), Ref("fact", "f"), NOW),
-        linked("f", "b", "fact", "derived"),
-        linked("a", "e"),
-        linked("b", "e"),
-    ]
+def about(*outcomes: Outcome) -> frozenset[str]:
+    """What a skill is about that rests on these."""
     found = merge.Material(
         skills={},
-        archived={},
-        outcomes={o.id: o for o in (second, first)},
-        links={link.id: link for link in links},
+        known={},
+        merged={},
+        sources={},
+        from_memory=lambda _: False,
+        outcomes_of=lambda _: outcomes,
         rejections=Rejections([], ()),
     )
-    assert found.outcomes_of("e") == (first, second)
-    assert found.about("e") == {"perps", "open-long", "sol-perp"}
-    assert found.outcomes_of("a") == (first,)
+    return found.about("a")
+
+
+def test_a_skill_is_about_what_its_outcomes_are_about() -> None:
+    both = outcome(trade(0)), outcome(trade(1, decision__target="ETH-PERP"))
+    assert about(*both) == {"perps", "open-long", "sol-perp", "eth-perp"}
 
 
 def test_a_target_in_another_script_hides_no_other_word() -> None:
-    one = outcome(trade(0, decision__target="比特币"))
-    links = [linked(one.id, "a", "evaluation", "generated")]
-    found = merge.Material(
-        skills={},
-        archived={},
-        outcomes={one.id: one},
-        links={link.id: link for link in links},
-        rejections=Rejections([], ()),
-    )
-    assert found.about("a") == {"perps", "open-long"}
+    assert about(outcome(trade(0, decision__target="比特币"))) == {"perps", "open-long"}

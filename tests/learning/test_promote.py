@@ -38,12 +38,24 @@ def material(
 ) -> promote.Material:
     """What the rule reads."""
     present = {f"fact:{fact.id}" for fact in facts} | {f"link:{link.id}" for link in links}
+    evaluations = {e.id: e for _, e in pairs}
+    sessions = {o.id: o.session for o, _ in pairs}
+    rejections = Rejections(commits, present)
+
+    def behind(names: Sequence[str]) -> list[str]:
+        told = [link for link in links if link.type in ("promoted", "reinforced")]
+        return sorted({link.source.id for link in told if link.target.id in names})
+
     return promote.Material(
         outcomes={o.id: o for o, _ in pairs},
-        evaluations={e.id: e for _, e in pairs},
+        evaluations=evaluations,
         facts={fact.id: fact for fact in facts},
         links={link.id: link for link in links},
-        rejections=Rejections(commits, present),
+        made={},
+        rejections=rejections,
+        taken=evaluations.values(),
+        support=lambda name: [evaluations[e] for e in behind([name]) if e in evaluations],
+        sessions_of=lambda names: {sessions[e] for e in behind(names) if e in sessions},
     )
 
 

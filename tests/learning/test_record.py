@@ -28,12 +28,6 @@ def test_closed_domains_admit_only_those_listed() -> None:
         record.check_domain("cooking", {"cooking"}, closed)
 
 
-def test_a_trusted_outcome_is_not_compared_with_untrusted_domains() -> None:
-    outcomes = [outcome(raw(domain="cookin"), "untrusted"), outcome(raw(domain="coding"))]
-    assert record.domains_of(outcomes, "local") == {"coding"}
-    assert record.domains_of(outcomes, "untrusted") == {"coding", "cookin"}
-
-
 def test_an_event_id_means_one_event_of_one_agent() -> None:
     first = outcome(raw(event_id="e-1"))
     same = outcome(raw(event_id="e-1"))

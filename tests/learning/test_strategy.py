@@ -60,12 +60,13 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.Material:
         "domain": "coding",
         "outcomes": tuple(outcomes),
         "evaluations": {o.id: evaluation(o) for o in outcomes},
+        "fresh": len(outcomes),
     }
     return strategy.Material(**{**fields, **changes})
 
 
-def _standing(material: strategy.Material, seen: frozenset[str] = NONE) -> strategy.Standing:
-    return strategy.standing(material, seen, NOW, Policy())
+def _standing(material: strategy.Material) -> strategy.Standing:
+    return strategy.standing(material, NOW, Policy())
 
 
 def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
@@ -84,34 +85,21 @@ def test_ten_outcomes_make_one_and_nine_do_not() -> None:
 
 def test_those_of_the_last_strategy_do_not_count_again() -> None:
     outcomes = _outcomes(25)
-    waiting = _standing(_material(outcomes), _ids(outcomes[:18]))
+    waiting = _standing(_material(outcomes, fresh=7, first=False))
     assert waiting.reason == "7 outcomes since its last strategy; needs 10"
-    assert _standing(_material(outcomes), _ids(outcomes[:15])).state == "due"
+    assert _standing(_material(outcomes, fresh=10, first=False)).state == "due"
 
 
 def test_how_many_make_one_is_the_policys() -> None:
     policy = Policy(generate=GeneratePolicy(strategy_every=3))
-    assert strategy.standing(_material(_outcomes(3)), NONE, NOW, policy).state == "due"
+    assert strategy.standing(_material(_outcomes(3)), NOW, policy).state == "due"
 
 
 @pytest.mark.parametrize(
-    ("there_are", "known", "looked_at"),
-    [(10, 0, 10), (60, 0, 60), (60, 50, 20), (60, 35, 25), (250, 0, 200), (250, 40, 200)],
+    ("new", "looked_at"), [(10, 20), (20, 20), (25, 25), (60, 60), (200, 200), (250, 200)]
 )
-def test_it_looks_at_the_new_ones_at_least_20_and_at_most_200(
-    there_are: int, known: int, looked_at: int
-) -> None:
-    outcomes = _outcomes(there_are)
-    seen = _ids(outcomes[:known])
-    found = strategy.window(_material(outcomes), seen, GeneratePolicy())
-    assert found == outcomes[-looked_at:]
-
-
-def test_nobody_is_asked_what_was_seen_while_too_few_stand_in_no_strategy() -> None:
-    outcomes = _outcomes(30)
-    rules = GeneratePolicy()
-    assert not strategy.may_be_due(_material(outcomes, linked=_ids(outcomes[9:])), rules)
-    assert strategy.may_be_due(_material(outcomes, linked=_ids(outcomes[10:])), rules)
+def test_it_looks_at_the_new_ones_at_least_20_and_at_most_200(new: int, looked_at: int) -> None:
+    assert strategy.window(new, GeneratePolicy()) == looked_at
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,8 @@ def apply(root: Path, number: int) -> str:
     store = Store(root)
     head = store.head()
     change = record.change("coding", [outcome(raw(number))], [])
-    (commit,), _ = store.apply([change], head, now=NOW, policy=head.policy)
+    policy, base = head.policy, head.commit
+    (commit,) = store.apply([store.lay(change)], base, now=NOW, policy=policy)
     return commit
 
 

@@ -53,7 +53,9 @@ def tasks(first: int, count: int, **changes: Any) -> list[dict[str, Any]]:
 
 def standing(vault: Vault, domain: str = "coding") -> tuple[str, str]:
     """(state, reason) of a domain's strategy."""
-    found = strategy.standings(Run(vault.store, judge=vault.judge, now=NOW))[domain]
+    run = Run(vault.store, judge=vault.judge, now=NOW)
+    run.asks = True
+    found = strategy.standings(run)[domain]
     return found.state, found.reason
 
 

@@ -1,5 +1,6 @@
 """Values, texts and files that the tests of the vault's edges begin with."""
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,14 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.change import Change
+from skillvault.errors import EditedError
 from skillvault.policy import Policy
+from skillvault.records import Record
+from skillvault.vault import layout
+from skillvault.vault.codec import encode
+from skillvault.vault.index import Projection
 from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HAND_MADE = "---\nname: {name}\ndescription: What it does, and when.\n---\n\nDo it.\n"
@@ -149,10 +156,58 @@ def files(**contents: str) -> Change:
     )
 
 
-def applied(vault: Vault, change: Change, base: Snapshot | None = None) -> Snapshot:
-    """The vault after a change, laid on HEAD or on the view it was made on."""
-    _, after = vault.store.apply([change], base or vault.store.head(), now=NOW, policy=Policy())
-    return after
+def applied(vault: Vault, change: Change) -> Snapshot:
+    """The vault after a change."""
+    thought_of(vault, change)()
+    return vault.store.head()
+
+
+def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
+    """A change that is laid on HEAD as it is now; what commits it."""
+    base = vault.store.head().commit
+    try:
+        laid = vault.store.lay(change)
+    except EditedError:
+        vault.store.take_back()
+        raise
+    return lambda: vault.store.apply([laid], base, now=NOW, policy=Policy())
+
+
+def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Snapshot:
+    """A vault with these records and files, which no git has."""
+    view = Snapshot(Projection(None, lambda: None), lambda _: {})
+    view.lay({**{layout.path_of(one): encode(one) for one in records}, **(files or {})})
+    return view
+
+
+def anew(root: Path) -> Vault:
+    """A vault whose projection is built from nothing, beside the one there is."""
+    vault = Vault(root)
+    store = Store(root)
+    store.__dict__["_projection"] = Projection(None, lambda: None)
+    vault.store = store
+    return vault
+
+
+_TABLES = (
+    "path, blob, top, ref, type, value from file",
+    "path, id, domain, action, target, trust, at, event, session from outcome natural join file",
+    "path, skill, at, trust from applied natural join file",
+    "path, id, domain, trust, supersedes from fact natural join file",
+    "path, id, shelf, domain, kind, status, created, expires from skill natural join file",
+    "path, id, l.type, source, target from link l join file f on l.n = f.n",
+    "sha, depth, date, step, subject from commits",
+    "sha, role, place, ref from trailer natural join commits",
+    "sha, ref from touch natural join commits",
+    "ref from gone",
+    "name, value from state",
+)
+
+
+def shown(vault: Vault) -> set[tuple[Any, ...]]:
+    """All that a vault's projection holds, but for what is due: (what it is of, its values)."""
+    ask = vault.store.head().ask
+    return {(table, *row) for table in _TABLES for row in ask(f"select {table}")}
 
 
 def nested(depth: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from skillvault.vault.history import Git
 from skillvault.vault.store import Store
 from tests.conftest import Person
 from tests.given import as_file, raw, trade
-from tests.vault.given import HAND_MADE, NOW, applied, files, script
+from tests.vault.given import HAND_MADE, NOW, applied, files, script, thought_of
 
 # ── a repository in the middle of something ──────────────────────────────────────────
 
@@ -123,12 +123,13 @@ MIDDLES: dict[Callable[[Person], None], str] = {
 def test_nothing_is_committed_in_the_middle_of_something(
     vault: Vault, person: Person, begin: Callable[[Person], None], reason: str
 ) -> None:
-    base = vault.store.head()
+    base = person.git("rev-parse", "HEAD")
+    commit_ours = thought_of(vault, files(notes_a="a\n"))
     begin(person)
     before = (person.git("for-each-ref"), person.git("status", "--porcelain", ok=False))
     (vault.root / "inbox/a.json").write_bytes(as_file(raw()))
     with pytest.raises(PausedError, match=f"paused: .*{reason}"):
-        applied(vault, files(notes_a="a\n"), base)
+        commit_ours()
     with pytest.raises(PausedError):
         vault.run(now=NOW)
     with pytest.raises(PausedError, match="wait in inbox/ and are taken afterwards"):
@@ -136,7 +137,7 @@ def test_nothing_is_committed_in_the_middle_of_something(
     assert reason in (vault.status().paused or "")
     assert (person.git("for-each-ref"), person.git("status", "--porcelain", ok=False)) == before
     assert vault.inbox.names() == ["a.json", "b.json"]
-    person.git("update-ref", "refs/heads/main", base.commit or "")
+    person.git("update-ref", "refs/heads/main", base)
 
 
 def test_what_waited_is_taken_when_the_repository_is_itself_again(
@@ -420,10 +421,6 @@ def test_what_was_deleted_is_found_with_its_commit(vault: Vault, person: Person)
     person.git("rm", "-q", "notes/a.md")
     person.git("commit", "-qm", "away")
     assert vault.store.git.deletions() == {"notes/a.md": person.git("rev-parse", "HEAD")}
-
-
-def test_no_path_is_touched_by_no_commit(vault: Vault) -> None:
-    assert vault.store.git.touching([]) == []
 
 
 def test_a_thousand_paths_and_more_are_asked_for(vault: Vault, person: Person) -> None:

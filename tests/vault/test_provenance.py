@@ -7,23 +7,19 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.errors import UsageError
-from skillvault.records import Ref, link_of
+from skillvault.records import Link, Record, Ref, link_of
 from skillvault.vault import layout, provenance
-from skillvault.vault.codec import encode
-from skillvault.vault.snapshot import Snapshot, blob_id
+from skillvault.vault.snapshot import Snapshot
 from tests.given import evaluation, outcome
-from tests.vault.given import HAND_MADE, NOW
+from tests.vault.given import HAND_MADE, NOW, showing
 
 
-def snapshot(*records: object, skills: str = "") -> Snapshot:
-    data = {layout.path_of(r): encode(r) for r in records}  # type: ignore[arg-type]
-    data |= {layout.skill_path(n): HAND_MADE.format(name=n).encode() for n in skills.split()}
-    by_key = {blob_id(content): content for content in data.values()}
-    contents = {path: blob_id(content) for path, content in data.items()}
-    return Snapshot(contents, lambda keys: {key: by_key[key] for key in keys})
+def snapshot(*records: Record, skills: str = "") -> Snapshot:
+    made = {layout.skill_path(n): HAND_MADE.format(name=n).encode() for n in skills.split()}
+    return showing(*records, files=made)
 
 
-def merged(source: str, target: str) -> object:
+def merged(source: str, target: str) -> Link:
     return link_of("merged", Ref("skill", source), Ref("skill", target), NOW)
 
 

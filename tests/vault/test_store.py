@@ -13,11 +13,11 @@ import pytest
 from skillvault.api import Vault
 from skillvault.change import Change, Edit, Move
 from skillvault.errors import EditedError, GitError, PausedError, VaultBusyError
-from skillvault.records import Problem
+from skillvault.records import Problem, Skill
 from skillvault.vault.store import Store
 from tests.conftest import Person
 from tests.given import as_file, raw
-from tests.vault.given import HAND_MADE, NOW, applied, files, script
+from tests.vault.given import HAND_MADE, NOW, applied, files, script, thought_of
 
 PATH = "skills/a-skill/SKILL.md"
 PIN = Change(step="pin", subject="a-skill", edits=(Edit(PATH, ("metadata", "status"), "pinned"),))
@@ -325,11 +325,11 @@ def test_a_moved_skill_does_not_replace_one_of_its_name(
 def test_a_commit_made_meanwhile_is_kept_and_ours_is_laid_on_top(
     vault: Vault, person: Person
 ) -> None:
-    base = vault.store.head()
+    commit_ours = thought_of(vault, files(notes_a="a\n"))
     person.write("mine.md", "mine\n")
     commit(person)
     mine = person.git("rev-parse", "HEAD")
-    applied(vault, files(notes_a="a\n"), base)
+    commit_ours()
     assert person.git("rev-parse", "HEAD^") == mine
     assert (touched(person), person.status()) == (["notes/a.md"], "")
 
@@ -339,7 +339,7 @@ def test_a_commit_made_meanwhile_is_kept_and_ours_is_laid_on_top(
 def test_a_path_that_a_commit_changed_meanwhile_is_refused(
     vault: Vault, person: Person, skill: Path, change: Change, removed: bool
 ) -> None:
-    base = vault.store.head()
+    commit_ours = thought_of(vault, change)
     if removed:
         person.git("rm", "-q", PATH)
     else:
@@ -347,7 +347,7 @@ def test_a_path_that_a_commit_changed_meanwhile_is_refused(
     commit(person)
     before = state(person)
     with pytest.raises(EditedError, match="by a commit meanwhile; run again"):
-        applied(vault, change, base)
+        commit_ours()
     assert state(person) == before
 
 
@@ -576,7 +576,9 @@ def test_head_is_the_truth_and_the_work_tree_and_the_index_are_asked_for(
     person.write(PATH, "no skill at all\n")
     store = Store(vault.root)
     assert store.head().skills["a-skill"].body == "Do it."
-    assert store.staged().skills["a-skill"].body == "Do it.\nMine."
+    indexed = store.staged().records_at([PATH])[PATH]
+    assert isinstance(indexed, Skill)
+    assert indexed.body == "Do it.\nMine."
     broken = store.work_tree().records_at([PATH])[PATH]
     assert isinstance(broken, Problem)
     assert broken.code == "no-front-matter"
@@ -587,4 +589,4 @@ def test_a_link_in_the_work_tree_is_not_read(vault: Vault, person: Person, tmp_p
     (vault.root / "skills/near").mkdir(parents=True)
     (vault.root / "skills/near/SKILL.md").symlink_to(tmp_path / "SKILL.md")
     (vault.root / "skills/far").symlink_to(tmp_path)
-    assert vault.store.work_tree().skills == {}
+    assert set(vault.store.work_tree().paths) == set()

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
-from stream import START, stream
+from stream import START, shifted, stream
 
 from skillvault.brief import Draft, Fate, Insight, Period
 from skillvault.change import Change
@@ -77,13 +77,6 @@ def shelved(skills: int, starts: datetime = START, seed: int = 1) -> Iterator[Da
         subject = f"{len(some)} skills"
         change = Change(step="install", subject=subject, writes=some, targets=targets)
         yield Dated(change, starts + timedelta(minutes=first))
-
-
-def shifted(one: dict[str, Any], ahead: timedelta) -> dict[str, Any]:
-    """An outcome of the stream at another time."""
-    for place, key in ((one, "occurred_at"), (one["decision"], "made_at")):
-        place[key] = (datetime.fromisoformat(place[key]) + ahead).isoformat()
-    return one
 
 
 class Loop:

@@ -16,8 +16,7 @@ from skillvault.vault import layout
 REPEATS = 20
 MANY = 1_000
 COMMITS = 50  # of git, from which the thousand is told
-LATER = datetime.fromisoformat("2027-06-01T00:00:00Z")  # after every vault's own history
-NOW = LATER + timedelta(days=60)
+LONG = timedelta(days=60)  # in which all that arrives happened
 SETTLED = 0.6  # seconds after which the inbox takes a file
 
 
@@ -54,9 +53,9 @@ def _one_by_one(ground: Ground, size: int) -> tuple[Spent, Spent]:
     vault = Vault.open(root)
     vault.status()  # the vault is open and was asked before, as a daemon's is
     ours, theirs = [], []
-    for file in arriving(REPEATS, LATER, "single"):
+    for file in arriving(REPEATS, ground.ends, "single"):
         before = head(root)
-        ours.append(spent(partial(_taken, vault, [file])))
+        ours.append(spent(partial(_taken, vault, [file], ground.ends + LONG)))
         theirs.append(spent(partial(_committed, git, _new(root, before))))
     ground.drop(root, git)
     return median(ours), median(theirs)
@@ -69,9 +68,9 @@ def _normal(root: Path) -> None:
     subprocess.run(command, cwd=root, check=True)
 
 
-def _taken(vault: Vault, files: list[tuple[str, bytes]]) -> None:
-    vault.record(files, now=NOW)
-    vault.run(["evaluate"], now=NOW)
+def _taken(vault: Vault, files: list[tuple[str, bytes]], now: datetime) -> None:
+    vault.record(files, now=now)
+    vault.run(["evaluate"], now=now)
 
 
 def _new(root: Path, before: str) -> dict[str, bytes]:
@@ -98,10 +97,11 @@ def _committed(root: Path, files: dict[str, bytes]) -> None:
 def _inbox(ground: Ground, root: Path, where: str, times: float) -> Iterator[Row]:
     git = ground.repository(root, "inbox-git")
     before = head(root)
-    for name, content in arriving(MANY, LATER, "inbox"):
+    for name, content in arriving(MANY, ground.ends, "inbox"):
         (root / layout.INBOX / name).write_bytes(content)
     time.sleep(SETTLED)
-    ours = spent(lambda: Vault.open(root).run(["record", "evaluate"], now=NOW))
+    now = ground.ends + LONG
+    ours = spent(lambda: Vault.open(root).run(["record", "evaluate"], now=now))
     pairs = _pairs(_new(root, before))
     theirs = _one_each(git, pairs)
     ground.drop(root, git)

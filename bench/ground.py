@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from learned import learned, shelved
+from learned import learned
+from shelf import shelved
 from stream import START, STEP, shifted, stream
 from vaults import empty, made
 
@@ -16,21 +17,18 @@ PER_OUTCOME = 4  # records, in a vault that learned
 
 
 class Ground:
-    """A folder for the vaults, and how much is measured."""
+    """A folder for the vaults, how much is measured, and when their histories end at the latest."""
 
     def __init__(self, folder: Path, *, quick: bool) -> None:
         self.quick = quick
         self.sizes = (1_000, 10_000) if quick else (10_000, 100_000)
+        self.ends = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
         self._folder = folder
 
     def vault(self, records: int) -> Path:
         """A vault that came to so many records; what learns in it takes a copy."""
-        return self._once(f"learned-{records}", lambda at: made(at, learned(records)))
-
-    def recent(self, records: int) -> Path:
-        """The same, with a history that ends about now."""
-        starts = datetime.now(UTC) - timedelta(days=1) - records // PER_OUTCOME * STEP
-        return self._once(f"recent-{records}", lambda at: made(at, learned(records, starts=starts)))
+        changes = learned(records, starts=self.ends - records // PER_OUTCOME * STEP)
+        return self._once(f"learned-{records}", lambda at: made(at, changes))
 
     def long(self, commits: int) -> Path:
         """A vault of so many commits, in which the outcomes came one at a time."""

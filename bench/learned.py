@@ -32,9 +32,9 @@ from skillvault.learning import (
 )
 from skillvault.learning.period import GRADED, UNGRADED
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Outcome, Ref, Skill, SkillKind, stamp
+from skillvault.records import Evaluation, Fact, Outcome, Ref, Skill, SkillKind
 from skillvault.steps.record import by_domain
-from skillvault.text import sentences, shorten, slug, statements
+from skillvault.text import sentences, shorten, statements
 from skillvault.vault import layout
 
 DOMAINS = ("perps", "coding")
@@ -65,18 +65,6 @@ def learned(
     given = (shifted(one, starts - START) for one in stream(records, seed))
     while len(loop.paths) < records:
         yield from loop.cycle(list(islice(given, batch)))
-
-
-def shelved(skills: int, starts: datetime = START, seed: int = 1) -> Iterator[Dated]:
-    """A hundred skills of one domain in each commit, as a library of guides is brought in."""
-    chance = random.Random(seed)
-    made = [_guide(number, chance, starts) for number in range(skills)]
-    for first in range(0, skills, 100):
-        some = tuple(made[first : first + 100])
-        targets = tuple(Ref("skill", skill.name) for skill in some)
-        subject = f"{len(some)} skills"
-        change = Change(step="install", subject=subject, writes=some, targets=targets)
-        yield Dated(change, starts + timedelta(minutes=first))
 
 
 class Loop:
@@ -307,22 +295,3 @@ def _draft(said: str, title: str, headings: Iterable[str]) -> Draft:
     lines = [shorten(line, 200) for line in sentences(said)[:4]]
     sections = tuple((name, "\n".join(f"- {name}: {line}" for line in lines)) for name in headings)
     return Draft(shorten(title, 60), f"What is known of {title}: {shorten(said, 160)}", sections)
-
-
-_TASKS = "review migrate deploy profile debug rotate backfill index cache retry encrypt".split()
-_THINGS = "schema queue token invoice ledger cluster webhook pipeline session cursor".split()
-_REASONS = "latency races outages drift leaks overload skew timeouts corruption noise".split()
-
-
-def _guide(number: int, chance: random.Random, at: datetime) -> Skill:
-    task, thing = chance.choice(_TASKS), chance.choice(_THINGS)
-    words = (*_TASKS, *_THINGS, *_REASONS)
-    lines = "\n".join(f"- {' '.join(chance.choices(words, k=12))}." for _ in range(12))
-    return Skill(
-        name=slug(f"{task}-{thing}-{number}"),
-        description=f"How to {task} a {thing} without {chance.choice(_REASONS)}.",
-        body=f"# {task.capitalize()} the {thing}\n\n## Approach\n\n{lines}",
-        tags=(task, thing),
-        domain=chance.choice(DOMAINS),
-        created=stamp(at),
-    )

@@ -101,7 +101,10 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def _said(figure: Figure | None) -> str:
-    return f"{figure.value:.3g} {figure.unit} ({figure.what})" if figure else "-"
+    if figure is None:
+        return "-"
+    value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:.3g}"
+    return f"{value} {figure.unit} ({figure.what})"
 
 
 def main(given: Sequence[str]) -> int:

@@ -24,11 +24,11 @@ MB = 1024 * 1024
 
 def rows(ground: Ground) -> Iterator[Row]:
     """One daemon on one vault: first nothing happens, then files come one at a time."""
-    root = ground.copy(ground.recent(RECORDS), "watched")
+    root = ground.copy(ground.vault(RECORDS), "watched")
     with watched(root) as child:
         settled(root, child)
         yield from _idle(root, child, 10.0 if ground.quick else 60.0)
-        yield _latency(root, child, 12 if ground.quick else 30)
+        yield _latency(root, child, 10 if ground.quick else 30)
     ground.drop(root)
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from clustering import facts, scanned
 from finding import indexed, matched, queries
-from learned import shelved
 from projecting import floor
 from recommending import chosen, loaded
+from shelf import shelved
 from vaults import made
 
 from skillvault.learning.promote import clusters

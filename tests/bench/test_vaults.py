@@ -5,7 +5,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from learned import learned, shelved
+from learned import learned
+from shelf import shelved
 from vaults import made
 
 from skillvault import Vault

@@ -10,8 +10,8 @@ from row import Figure, Row, at_most, faster, quantile, spent
 
 from skillvault import Vault
 
-ASKED = 8  # records
-AGAIN = 3  # times each
+ASKED = 5  # records
+AGAIN = 4  # times each
 
 
 def rows(ground: Ground) -> Iterator[Row]:

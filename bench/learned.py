@@ -32,7 +32,7 @@ from skillvault.learning import (
 )
 from skillvault.learning.period import GRADED, UNGRADED
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Outcome, Ref, Skill, SkillKind
+from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind
 from skillvault.steps.record import by_domain
 from skillvault.text import sentences, shorten, statements
 from skillvault.vault import layout

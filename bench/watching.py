@@ -17,7 +17,7 @@ from skillvault.vault import layout
 
 RECORDS = 10_000
 QUIET = 0.5  # seconds for which a file must be still
-STILL = 3.0  # seconds without a commit after which a daemon has done what was due
+STILL = 2.0  # seconds without a commit after which a daemon has done what was due
 PATIENCE = 120.0
 MB = 1024 * 1024
 
@@ -28,7 +28,7 @@ def rows(ground: Ground) -> Iterator[Row]:
     with watched(root) as child:
         settled(root, child)
         yield from _idle(root, child, 10.0 if ground.quick else 60.0)
-        yield _latency(root, child, 10 if ground.quick else 30)
+        yield _latency(root, child, 8 if ground.quick else 30)
     ground.drop(root)
 
 

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test crash person soak clean
+.PHONY: demo test crash person soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -57,6 +57,14 @@ person: .venv/tested
 # A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
 soak: .venv/installed
 	$(BIN)/python bench/soak.py $(or $(N),20)
+
+# Every figure beside what it stands against, as a table and in bench/latest.json; the quick one
+# stops at 10,000 records and takes two minutes.
+bench: .venv/installed
+	$(BIN)/python bench/table.py --json bench/latest.json
+
+bench-quick: .venv/installed
+	$(BIN)/python bench/table.py --quick --json bench/latest.json
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from stream import START, STEP, stream
+from stream import START, STEP, shifted, stream
 
 from skillvault import Vault
 
@@ -191,13 +191,6 @@ def fed(soak: Soak, pid: int, minutes: float) -> None:
         due = max(due + PAUSE, time.monotonic() - PAUSE)
         time.sleep(max(0.0, due - time.monotonic()))
     soak.end_slowly()
-
-
-def shifted(one: dict[str, Any], ahead: timedelta) -> dict[str, Any]:
-    """The outcome at another time, so that the stream ends now."""
-    for place, key in ((one, "occurred_at"), (one["decision"], "made_at")):
-        place[key] = (datetime.fromisoformat(place[key]) + ahead).isoformat()
-    return one
 
 
 def settled(soak: Soak, pid: int) -> int:

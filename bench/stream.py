@@ -80,3 +80,10 @@ def _passed(won: bool, words: dict[str, Any]) -> dict[str, Any]:
         return {"status": "success", "summary": "all tests pass"}
     evidence = f"FAILED test_{words['target'].replace('-', '_')} - assert 504 == 200"
     return {"status": "failure", "evidence": evidence}
+
+
+def shifted(one: dict[str, Any], ahead: timedelta) -> dict[str, Any]:
+    """The outcome at another time."""
+    for place, key in ((one, "occurred_at"), (one["decision"], "made_at")):
+        place[key] = (datetime.fromisoformat(place[key]) + ahead).isoformat()
+    return one

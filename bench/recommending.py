@@ -1,0 +1,101 @@
+"""`recommend` among 10,000 skills, beside EurekaClaw's way: read every file, then score."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from ground import Ground
+from row import Figure, Row, absent, at_most, faster, quantile, spent
+
+from skillvault import Vault
+from skillvault.cli.commands import cli
+
+SKILLS = 10_000
+EUREKACLAW = (1.6, 0.04)  # seconds to load as many and to choose, as given
+TASK = "migrate the ledger schema of the webhook pipeline without outages"
+REPEATS = 50
+
+
+def rows(ground: Ground) -> Iterator[Row]:
+    """In process beside the naive way, and as a command beside an empty one."""
+    root = ground.shelf(SKILLS)
+    naive = spent(lambda: chosen(loaded(root / "skills"), TASK)).wall
+    theirs = Figure("load all + top_k, in Python", naive, "ms")
+    yield from _in_process(root, theirs)
+    yield from _command(root)
+
+
+def _in_process(root: Path, theirs: Figure) -> Iterator[Row]:
+    work = f"recommend, {SKILLS:,} skills, warm"
+    recommend: Any = getattr(Vault.open(root), "recommend", None)
+    if recommend is None:
+        yield absent(work, theirs, ">= 50x faster; p95 <= 20 ms")
+        return
+    ask = partial(recommend, TASK)
+    ask()
+    found = [spent(ask).wall for _ in range(REPEATS)]
+    given = sum(EUREKACLAW) * 1e3
+    middle = quantile(found, 0.5)
+    note = f"EurekaClaw's {given:.0f} ms as given: {given / middle:.0f}x"
+    yield faster(work, Figure("recommend, median", middle, "ms"), theirs, 50, note)
+    yield at_most(f"{work}: p95", Figure("recommend, p95", quantile(found, 0.95), "ms"), 20)
+
+
+def _command(root: Path) -> Iterator[Row]:
+    work = f"recommend as a command, {SKILLS:,} skills"
+    empty, ours = [], []
+    for _ in range(10):
+        empty.append(spent(partial(_run, root, "-c", "pass")).wall)
+        if "recommend" in cli.commands:
+            ours.append(spent(partial(_run, root, "-m", "skillvault", "recommend", TASK)).wall)
+    theirs = Figure("python -c pass", quantile(empty, 0.5), "ms")
+    if not ours:
+        yield absent(work, theirs, "<= 200 ms")
+        return
+    note = f"python -c pass {theirs.value:.0f} ms"
+    yield at_most(work, Figure("whole process", quantile(ours, 0.5), "ms"), 200, note)
+
+
+def _run(root: Path, *args: str) -> None:
+    subprocess.run([sys.executable, *args], cwd=root, capture_output=True, check=True)
+
+
+# ── EurekaClaw's way, from the rules of its shelf ────────────────────────────────────
+
+
+class Loaded(NamedTuple):
+    """A skill as its registry holds it."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+    body: str
+
+
+def loaded(folder: Path) -> list[Loaded]:
+    """Every skill file, sorted by path, parsed anew."""
+    return [_parsed(path.read_text()) for path in sorted(folder.rglob("*.md"))]
+
+
+def _parsed(text: str) -> Loaded:
+    _, front, body = text.split("---\n", 2)
+    meta = yaml.load(front, Loader=yaml.CSafeLoader)
+    tags = meta["metadata"].get("tags", "").split()
+    return Loaded(meta["name"], meta["description"], tuple(tags), body.strip())
+
+
+def chosen(skills: list[Loaded], task: str, k: int = 5) -> list[Loaded]:
+    """Hybrid: of 3k by use, then name, those that share most plain words with the task."""
+    wanted = set(task.lower().split())
+    tagged = [skill for skill in skills if wanted.intersection(skill.tags)]
+    first = sorted(tagged, key=lambda skill: skill.name)[: 3 * k]
+    return sorted(first, key=lambda skill: -_shared(skill, wanted))[:k]
+
+
+def _shared(skill: Loaded, wanted: set[str]) -> int:
+    text = " ".join((skill.name, skill.description, *skill.tags))
+    return len(wanted.intersection(text.lower().split()))

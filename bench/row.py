@@ -1,0 +1,86 @@
+"""A row of the table: a figure of ours, what it stands against, and what is asked of it."""
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """What was measured, in words, and how much."""
+
+    what: str
+    value: float
+    unit: str
+
+
+class Row(NamedTuple):
+    """One line. `met` is None where there is nothing to judge yet."""
+
+    work: str
+    ours: Figure | None
+    theirs: Figure | None
+    ratio: float | None
+    asked: str
+    met: bool | None
+    note: str = ""
+
+
+def faster(work: str, ours: Figure, theirs: Figure, times: float, note: str = "") -> Row:
+    """Ours takes less time than theirs by this factor or more."""
+    ratio = theirs.value / ours.value
+    return Row(work, ours, theirs, ratio, f">= {times:g}x faster", ratio >= times, note)
+
+
+def within(work: str, ours: Figure, theirs: Figure, share: float, note: str = "") -> Row:
+    """Ours is at most this share of theirs."""
+    ratio = ours.value / theirs.value
+    return Row(work, ours, theirs, ratio, f"<= {share:g}x", ratio <= share, note)
+
+
+def at_most(work: str, ours: Figure, limit: float, note: str = "") -> Row:
+    """Ours is at most so much."""
+    return Row(work, ours, None, None, f"<= {limit:g} {ours.unit}", ours.value <= limit, note)
+
+
+def at_least(work: str, ours: Figure, limit: float, note: str = "") -> Row:
+    """Ours is so much or more."""
+    return Row(work, ours, None, None, f">= {limit:g} {ours.unit}", ours.value >= limit, note)
+
+
+def absent(work: str, theirs: Figure | None, asked: str) -> Row:
+    """What the program cannot do yet, beside what it will stand against."""
+    return Row(work, None, theirs, None, asked, None, "not there yet")
+
+
+# ── measuring ────────────────────────────────────────────────────────────────────────
+
+
+class Spent(NamedTuple):
+    """Milliseconds on the wall, and of the processor (finished children included)."""
+
+    wall: float
+    processor: float
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """What one piece of work costs."""
+    processor, wall = _processor(), time.perf_counter()
+    work()
+    return Spent(1e3 * (time.perf_counter() - wall), 1e3 * (_processor() - processor))
+
+
+def median(found: Sequence[Spent]) -> Spent:
+    """The median of each."""
+    return Spent(*(statistics.median(column) for column in zip(*found, strict=True)))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The least value that is no less than this share of them."""
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
+
+
+def _processor() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

@@ -1,0 +1,129 @@
+"""The speed of the program as one table: every figure beside what it stands against, in one run.
+
+    python bench/table.py [--quick] [--only FAMILY]... [--json FILE]
+
+Each row has a ratio, and the ratio counts: both sides are measured in the same run on the same
+vaults or files, one after the other where they take turns. `>= 20x faster` is theirs through
+ours, `<= 0.5x` ours through theirs. Times are on the wall; a note tells the processor's. What
+others measured elsewhere is quoted as given, and their method, written anew, is measured here.
+The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,000 and 10,000),
+in a temporary folder, which needs 3 GB. What the program cannot do yet is a row too.
+
+A family is a module: commits, projecting, clustering, explaining, finding, recommending, watching.
+The exit code is 1 where something that is asked is not met.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import clustering
+import commits
+import explaining
+import finding
+import projecting
+import recommending
+import watching
+from ground import Ground
+from rich.console import Console
+from rich.table import Table
+from row import Figure, Row
+from vaults import known
+
+FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
+    "commits": commits.rows,
+    "projecting": projecting.rows,
+    "clustering": clustering.rows,
+    "explaining": explaining.rows,
+    "finding": finding.rows,
+    "recommending": recommending.rows,
+    "watching": watching.rows,
+}
+
+
+def measured(families: Sequence[str], *, quick: bool) -> Iterator[Row]:
+    """The rows, each as soon as it is known."""
+    known()
+    with tempfile.TemporaryDirectory(prefix="skillvault-bench-") as folder:
+        ground = Ground(Path(folder), quick=quick)
+        for family in families:
+            yield from FAMILIES[family](ground)
+
+
+def machine() -> dict[str, Any]:
+    """Where it was measured."""
+    git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    return {
+        "python": platform.python_version(),
+        "git": git.stdout.split()[-1],
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+    }
+
+
+def as_json(rows: Sequence[Row], where: dict[str, Any], *, quick: bool) -> str:
+    """All that was measured."""
+    plain = [
+        row._asdict()
+        | {side: f._asdict() if f else None for side, f in zip(_SIDES, row[1:3], strict=True)}
+        for row in rows
+    ]
+    found = {"machine": where, "quick": quick, "rows": plain}
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+_SIDES = ("ours", "theirs")
+
+
+def drawn(rows: Sequence[Row], console: Console) -> None:
+    """The table, for a person."""
+    table = Table("work", "ours", "against", "ratio", "asked", "met", "note", show_lines=False)
+    for row in rows:
+        table.add_row(*cells(row))
+    console.print(table)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as the table shows it."""
+    ratio = (
+        "" if row.ratio is None else f"{row.ratio:.2f}x" if row.ratio < 10 else f"{row.ratio:.0f}x"
+    )
+    met = {True: "yes", False: "NO", None: "-"}[row.met]
+    return (row.work, _said(row.ours), _said(row.theirs), ratio, row.asked, met, row.note)
+
+
+def _said(figure: Figure | None) -> str:
+    if figure is None:
+        return "-"
+    value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:.3g}"
+    return f"{value} {figure.unit} ({figure.what})"
+
+
+def main(given: Sequence[str]) -> int:
+    """Measure, draw, write."""
+    parser = argparse.ArgumentParser(description="Every figure beside what it stands against.")
+    parser.add_argument("--quick", action="store_true", help="1,000 and 10,000 records only")
+    parser.add_argument("--only", action="append", choices=FAMILIES, help="a family; repeatable")
+    parser.add_argument("--json", type=Path, help="write the rows to this file, too")
+    args = parser.parse_args(given)
+    where = machine()
+    rows = []
+    for row in measured(args.only or list(FAMILIES), quick=args.quick):
+        rows.append(row)
+        print(*cells(row), sep="  ", file=sys.stderr, flush=True)
+    drawn(rows, Console(width=max(Console().width, 160)))
+    if args.json:
+        args.json.write_text(as_json(rows, where, quick=args.quick), encoding="utf-8")
+    return 1 if any(row.met is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

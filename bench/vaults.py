@@ -1,0 +1,87 @@
+"""Vaults of a given size for the measurements, through one pass of `git fast-import`.
+
+    python bench/vaults.py FOLDER [RECORDS] [BATCH]
+
+makes one to look at: a vault like any other, with a history, and its work tree and index filled.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from learned import DOMAINS, Dated, learned
+from stream import START
+
+from skillvault import Vault
+from skillvault.change import Change
+from skillvault.vault import codec, layout
+
+AUTHOR = "bench <bench@localhost>"
+
+
+def known() -> None:
+    """Let git know who commits, in this process and its children."""
+    for name in ("AUTHOR", "COMMITTER"):
+        os.environ[f"GIT_{name}_NAME"], os.environ[f"GIT_{name}_EMAIL"] = "bench", "bench@localhost"
+
+
+def empty(root: Path) -> Vault:
+    """A new vault."""
+    known()
+    return Vault.init(root, DOMAINS, now=START)[0]
+
+
+def made(root: Path, changes: Iterable[Dated]) -> Path:
+    """A vault at `root` whose history these changes are."""
+    empty(root)
+    command = ["git", "fast-import", "--quiet", "--done"]
+    with subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE) as git:
+        if git.stdin is None:
+            raise ValueError("fast-import has no input")
+        git.stdin.writelines(_instructions(changes))
+    if git.returncode:
+        raise subprocess.CalledProcessError(git.returncode, command)
+    subprocess.run(["git", "reset", "--quiet", "--hard"], cwd=root, check=True)
+    return root
+
+
+def _instructions(changes: Iterable[Dated]) -> Iterator[bytes]:
+    """What fast-import reads."""
+    first = b"from refs/heads/main^0\n"
+    for change, at in changes:
+        yield _commit(change.message.encode(), at) + first
+        first = b""
+        yield from _files(change)
+    yield b"done\n"
+
+
+def _commit(message: bytes, at: datetime) -> bytes:
+    who = f"{AUTHOR} {at.timestamp():.0f} +0000"
+    lead = f"commit refs/heads/main\nauthor {who}\ncommitter {who}\n"
+    return lead.encode() + _data(message)
+
+
+def _files(change: Change) -> Iterator[bytes]:
+    written = [(layout.path_of(record), codec.encode(record)) for record in change.writes]
+    for path, content in (*written, *change.files):
+        yield f"M 100644 inline {path}\n".encode() + _data(content)
+    for move in change.moves:
+        yield f"R {move.source} {move.target}\n".encode()
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(content), content)
+
+
+def main(folder: str, records: int, batch: int) -> None:
+    """Make one and tell how it stands."""
+    root = made(Path(folder), learned(records, batch=batch))
+    print(Vault.open(root).status())
+
+
+if __name__ == "__main__":
+    given = [int(text) for text in sys.argv[2:]]
+    main(sys.argv[1], *(given + [10_000, 50][len(given) :]))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -122,7 +123,7 @@ def _claimed_trust(raw: Mapping[str, Any]) -> str | None:
 
 def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _RECORD:
     """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise."""
-    names = {f.name for f in msgspec.structs.fields(kind)} - {"extra"}
+    names = _names(kind)
     values: dict[str, Any] = {"extra": {}}
     for key, value in raw.items():
         if not isinstance(key, str):
@@ -141,6 +142,12 @@ def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise _in_words(error, key_path, raw) from None
+
+
+@cache
+def _names(kind: type[Struct]) -> frozenset[str]:
+    """The keys that a record knows."""
+    return frozenset(f.name for f in msgspec.structs.fields(kind)) - {"extra"}
 
 
 def _join(path: str, key: str) -> str:

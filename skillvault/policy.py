@@ -46,7 +46,7 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     peers: Annotated[
         int, Meta(ge=20, description="So many outcomes of its action one is compared with at most.")
-    ] = 1000
+    ] = 300
     min_insight: Annotated[
         int, Meta(ge=1, description="An insight of fewer characters is no insight.")
     ] = 10

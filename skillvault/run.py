@@ -20,7 +20,7 @@ from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version
 from skillvault.policy import Policy
 from skillvault.records import Commit, Evaluation, Outcome, RecordKind, Ref, Skill, Trust
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
 from skillvault.vault.inbox import Inbox, Received, Refused
 from skillvault.vault.snapshot import Present, Snapshot
 from skillvault.vault.store import Store
@@ -223,8 +223,11 @@ class Run:
                 self._singly(laid.change, texts)
 
     def _singly(self, change: Change, texts: _Texts) -> None:
+        """Commit one change alone, unless what it is made of had to wait."""
+        self.store.head()
+        if not all(map(self.view.has, change.sources)):
+            return
         try:
-            self.store.head()
             self._commit([self.store.lay(change)], [texts])
         except EditedError as error:
             self.store.take_back()
@@ -260,7 +263,7 @@ class Run:
 
     def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
-        files: dict[str, bytes | None] = {layout.path_of(r): codec.encode(r) for r in records}
+        files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
         held = self.store.in_hand(files)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

@@ -5,6 +5,7 @@ Every statement is a fragment of the text as it was written, so that a reader fi
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from skillvault.text import sentences
@@ -138,6 +139,7 @@ class Reading(NamedTuple):
     size: int = 0
 
 
+@lru_cache(maxsize=256)  # the verdict, the insight and the text each read it
 def read(reasoning: str) -> Reading:
     """The statements of a reasoning; a transcript of a whole run is read like a note."""
     parts = _parts(reasoning)

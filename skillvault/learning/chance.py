@@ -6,6 +6,7 @@ another, what merely goes with that action explains nothing. Exact, and arithmet
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -94,4 +95,9 @@ def _together(tables: Sequence[Table]) -> tuple[int, list[float]]:
 
 
 def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return _log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)
+
+
+@lru_cache(maxsize=4096)
+def _log_factorial(n: int) -> float:
+    return math.lgamma(n + 1)

@@ -36,7 +36,7 @@ def run(state: Run, wanted: Sequence[str] = ()) -> Report:
         if not wanted or name in wanted:
             for change in step(state):
                 state.perform(change)
-            state.flush()
+    state.flush()
     state.report.rejected = sorted(set(state.report.rejected))
     return state.report
 

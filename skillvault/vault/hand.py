@@ -5,6 +5,7 @@ what a change writes; modes count. Everything else waits.
 """
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -103,10 +104,29 @@ def _reason(root: Path, found: Ground, path: str, data: bytes | None, mode: str)
 
 def _mode_at(root: Path, path: str) -> str | None:
     """The mode that git would record for a file in the work tree; None where there is none."""
-    place = root / path
-    if not place.is_file():
+    mode = _type_at(root, path)
+    if mode is None or not stat.S_ISREG(mode):
         return None
-    return EXECUTABLE if place.stat().st_mode & 0o100 else REGULAR
+    return EXECUTABLE if mode & 0o100 else REGULAR
+
+
+def _type_at(root: Path, path: str) -> int | None:
+    """What stands at a path, links not followed; None for nothing."""
+    try:
+        return os.lstat(f"{root}/{path}").st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _odd_folder(root: Path, path: str) -> str | None:
+    """The folder above a path that is no plain one."""
+    for depth in (i for i, char in enumerate(path) if char == "/"):
+        mode = _type_at(root, path[:depth])
+        if mode is None:
+            return None
+        if not stat.S_ISDIR(mode):
+            return path[:depth]
+    return None
 
 
 def blob_at(root: Path, path: str) -> str | None:
@@ -118,14 +138,13 @@ def blob_at(root: Path, path: str) -> str | None:
 
 
 def _edited(root: Path, path: str, fine: set[str | None]) -> str | None:
-    place = root / path
-    for folder in list(place.parents)[: len(Path(path).parts) - 1]:
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            return f"{folder.relative_to(root)} is not a plain folder"
-    if place.is_symlink() or (place.exists() and not place.is_file()):
-        return "not a regular file"
-    if not place.exists():
+    if odd := _odd_folder(root, path):
+        return f"{odd} is not a plain folder"
+    mode = _type_at(root, path)
+    if mode is None:
         return None if None in fine else "deleted in the work tree and not committed"
-    if blob_id(place.read_bytes()) in fine:
+    if not stat.S_ISREG(mode):
+        return "not a regular file"
+    if blob_id((root / path).read_bytes()) in fine:
         return None
     return "edited and not committed" if fine - {None} else "a file of yours stands there"

@@ -38,6 +38,8 @@ _NOBODY = (
 )
 _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
 _INDEX_WAIT = 5.0  # seconds that a person's own git may hold the index
+_SUM = 20  # bytes of the checksum at the end of an index
+_NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _CHUNK = 1000  # paths on one command line
 
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
@@ -49,11 +51,14 @@ class Settings(Struct, frozen=True):
     """What a person's config says of making commits; read once for each group of them.
 
     `signing` and `staging` are the settings to make them with, as git's environment. `modes`:
-    whether the executable bit of a file in the work tree means anything.
+    whether the executable bit of a file in the work tree means anything; `named`: whether it says
+    who commits.
     """
 
     signs: bool
     modes: bool
+    bare: bool
+    named: bool
     signing: Mapping[str, str]
     staging: Mapping[str, str]
 
@@ -69,6 +74,7 @@ class Git:
         self._index = {"GIT_INDEX_FILE": index} if index else {}
         self._dirs: tuple[Path, Path] | None = None
         self._lock: int | None = None
+        self._merged: bytes | None = None  # the checksum of an index that had nothing to merge
 
     @contextmanager
     def fenced(self, lock: int) -> Iterator[None]:
@@ -158,13 +164,34 @@ class Git:
 
         `founding`: the branch may be without a commit.
         """
+        if self.settings().bare:
+            return "the repository is bare; a vault needs a work tree"
         if unfit := self._unfit():
             return unfit
         if self.tip(branch) is None and (elsewhere := self._elsewhere(branch, founding)):
             return elsewhere
-        if self.run("ls-files", "--unmerged", "-z"):
+        if self._unmerged():
             return "the index has unmerged files; resolve them"
         return None
+
+    def _unmerged(self) -> bool:
+        """Whether the index has files that wait to be merged; asked once of each index."""
+        index = self.index_sum()
+        if index is None or index != self._merged:
+            if self.run("ls-files", "--unmerged", "-z"):
+                return True
+            self._merged = index
+        return False
+
+    def index_sum(self) -> bytes | None:
+        """The checksum that stands at the end of the index; None where it has none."""
+        try:
+            with (self.dirs()[0] / "index").open("rb") as index:
+                index.seek(-_SUM, os.SEEK_END)
+                found = index.read(_SUM)
+        except OSError:
+            return None
+        return found if any(found) else None
 
     def _elsewhere(self, branch: str, founding: bool) -> str | None:
         """Where HEAD stands, if not on the branch's commit."""
@@ -178,8 +205,6 @@ class Git:
     def _unfit(self) -> str | None:
         """What lies in the git dir that must be finished or mended first."""
         own, common = self.dirs()
-        if self.text("rev-parse", "--is-bare-repository") == "true":
-            return "the repository is bare; a vault needs a work tree"
         for name, what in _IN_PROGRESS.items():
             if (own / name).exists():
                 return f"{what} is in progress; finish or abort it"
@@ -189,6 +214,8 @@ class Git:
 
     def nameless(self) -> str | None:
         """That git does not know who commits, and what to do; None where it does."""
+        if self.settings().named and not _NAMED_OTHERWISE & os.environ.keys():
+            return None
         try:
             self.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
         except GitError:
@@ -342,7 +369,12 @@ class Git:
         said = launch.Config(self.run("config", "--show-scope", "-z", "--list"))
         signing = {"user.useConfigOnly": "true", **(said.signers() if said.signs else {})}
         return Settings(
-            said.signs, said.modes, as_environment(signing), as_environment(said.without_filters())
+            signs=said.signs,
+            modes=said.modes,
+            bare=said.bare,
+            named=said.named,
+            signing=as_environment(signing),
+            staging=as_environment(said.without_filters()),
         )
 
     def commits(

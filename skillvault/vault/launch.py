@@ -57,6 +57,7 @@ _SIGNERS = {
     "gpg.ssh.defaultkeycommand": "",
 }
 _TRUE = frozenset({"true", "yes", "on", "1"})
+_NAMES = ("name", "email")
 _FILTER_STEPS = ("clean", "smudge", "process")
 
 
@@ -132,6 +133,20 @@ class Config:
     def modes(self) -> bool:
         """Whether files of the work tree have their mode."""
         return self._true("core.filemode", unsaid=True)
+
+    @property
+    def bare(self) -> bool:
+        """Whether the repository has no work tree."""
+        return self._true("core.bare", unsaid=False)
+
+    @property
+    def named(self) -> bool:
+        """Whether it says who commits: a name and an address."""
+        return all(self._says(f"user.{key}") or self._says(f"committer.{key}") for key in _NAMES)
+
+    def _says(self, wanted: str) -> bool:
+        said = [value for _, key, value in self.found if key == wanted]
+        return bool(said and said[-1] and said[-1].strip())
 
     def _true(self, wanted: str, *, unsaid: bool) -> bool:
         said = [value for _, key, value in self.found if key == wanted]

@@ -7,7 +7,7 @@ of what kind it was.
 
 import re
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
@@ -103,7 +103,10 @@ _ASSIGNMENTS = [
 
 def redacted(outcome: Outcome) -> Outcome:
     """The outcome with every secret in its texts replaced by a marker."""
-    fields = _clean({k: v for k, v in plain(outcome).items() if k != "received"})
+    before = {k: v for k, v in plain(outcome).items() if k != "received"}
+    fields = _clean(before)
+    if fields == before:
+        return outcome
     return stored_outcome({**fields, "received": outcome.received}, outcome.id)
 
 
@@ -114,6 +117,11 @@ def redacted_text(text: str) -> str:
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
+
+
+@lru_cache(maxsize=1024)
+def _redacted_key(key: str) -> str:
+    return redacted_text(key)
 
 
 def _assignments(line: str) -> str:
@@ -138,7 +146,7 @@ def _clean(value: Any, *, secret: bool = False) -> Any:
         return _MARKER if value and secret else redacted_text(value)
     if isinstance(value, Mapping):
         return {
-            redacted_text(key): _clean(item, secret=secret or bool(_KEY.search(key)))
+            _redacted_key(key): _clean(item, secret=secret or bool(_KEY.search(key)))
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):

@@ -13,7 +13,7 @@ from pathlib import Path
 from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
 from skillvault.policy import Policy
-from skillvault.records import Commit, stamp
+from skillvault.records import Commit, Record, stamp
 from skillvault.vault import codec, hand, layout
 from skillvault.vault.following import follow, refs_of
 from skillvault.vault.history import Git, utc
@@ -37,6 +37,7 @@ class Store:
         self.root = root
         self.git = Git(root, index)
         self._apart = apart
+        self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
 
     @cached_property
     def _projection(self) -> Projection:
@@ -50,6 +51,18 @@ class Store:
     @cached_property
     def _snapshot(self) -> Snapshot:
         return Snapshot(self._projection, self.git.blobs)
+
+    @cached_property
+    def _modes(self) -> bool:
+        """Whether the executable bit of a file in the work tree means anything."""
+        return self.git.settings().modes
+
+    def encoded(self, record: Record) -> bytes:
+        """A new record's bytes; asked for more than once before they are committed."""
+        known = self._encoded.get(id(record))
+        if known is None:
+            known = self._encoded[id(record)] = record, codec.encode(record)
+        return known[1]
 
     def _healed(self) -> None:
         """Build the projection anew, with what was laid on it."""
@@ -136,7 +149,7 @@ class Store:
                 path = layout.path_of(record)
             except ValueError as error:  # a person gave a folder a name that none can refer to
                 raise EditedError(f"{change.subject}: {error}; rename its folder") from None
-            files[path] = codec.encode(record)
+            files[path] = self.encoded(record)
         for edit in change.edits:
             before = files.get(edit.path) or base.bytes_of([edit.path]).get(edit.path)
             if before is None:
@@ -170,6 +183,7 @@ class Store:
         """Show the vault without what was laid and is not committed."""
         self._projection.rollback()
         self._snapshot.forget_laid()
+        self._encoded = {}
 
     def keep(self) -> None:
         """Keep what was settled."""
@@ -188,7 +202,7 @@ class Store:
     def _held(
         self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
-        modes = self.git.settings().modes
+        modes = self._modes
         commit = self._snapshot.commit
         ground = hand.ground(self.git, commit, files, origins, modes=modes)
         return hand.held(self.root, ground, files, origins)

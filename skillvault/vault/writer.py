@@ -75,12 +75,12 @@ class Writer:
         files, origins = group.files, group.origins
         settings = self._git.settings()
         # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
-        tree = self._ours(parent, files, origins, settings).tree
-        commits, entries = self._commits(group, parent, at, settings, tree)
+        ground = self._ours(parent, files, origins, settings)
+        commits, entries = self._commits(group, parent, at, settings, ground.tree)
         reach("objects-written")
-        # People save while a commit is made and signed, so once more as late as can be.
-        index = self._ours(parent, files, origins, settings).index
-        intent = self._intent(files, entries, index, parent, commits[-1])
+        if settings.signs:  # people save while a commit is signed, so once more as late as can be
+            ground = self._ours(parent, files, origins, settings)
+        intent = self._intent(files, entries, ground.index, parent, commits[-1])
         self._journal.write(intent, durable=self._durable)
         try:
             published = self._done(files, intent, entries, settings, group.steps[-1].change)
@@ -105,13 +105,15 @@ class Writer:
         self._place(files, intent)
         reach("before-index")
         self._git.stage(entries, settings)
+        staged = self._git.index_sum()
         reach("index-written")
         if self._durable:
             all_synced(self._root, self._git.dirs()[1])
         reach("before-swap")
         if self._swap(intent.new, intent.old, last.headline):
             reach("branch-moved")
-            self._keep_staged(intent, settings)
+            if staged is None or self._git.index_sum() != staged:
+                self._keep_staged(intent, settings)
             return True
         # What a person's commit took up with theirs stays in their hands.
         theirs = self._git.entries(self._git.head(), sorted(files))

@@ -16,7 +16,7 @@ HOMES = {
     "git": {"vault/launch"},
     "pygit2": {"vault/objects"},
     "ctypes": {"vault/disk"},
-    "sqlite3": {"vault/index"},
+    "sqlite3": {"vault/index", "vault/ranking", "vault/stems"},
     "yaml": {"vault/strict_yaml"},
     "frontmatter": {"vault/codec"},
     "detect_secrets": {"vault/redact"},

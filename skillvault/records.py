@@ -208,6 +208,15 @@ class Skill(Struct, frozen=True):
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
 
 
+class Shelved(Struct, frozen=True):
+    """A skill as a layer of the shelf holds it. `blob` is the version: git's id of its bytes."""
+
+    skill: Skill
+    layer: str  # `seed`, `domain` or `vault`
+    path: str
+    blob: str = ""
+
+
 class Link(Struct, frozen=True, kw_only=True):
     """Where a fact or skill came from; immutable."""
 

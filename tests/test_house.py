@@ -8,8 +8,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
 WORDS = {
-    "records", "brief", "intake", "strict_json", "change", "policy", "text", "errors",
-    "integrity",
+    "records", "brief", "intake", "recommended", "strict_json", "change", "policy", "text",
+    "errors", "integrity",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 HOMES = {

@@ -33,7 +33,7 @@ _CANDIDATES = 40  # terms of theirs that are looked at
 _ADDED = 30  # and of these so many added
 _MIXED = 0.4  # the added terms' share of the query
 _TELLING = (20.0, 30.0)  # words of a text from which its terms begin to be added, and in full
-_READ = 6_000  # places that are read; of many documents the commonest words go unread
+_READ = (5_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 _SCHEMA = f"""
 create table if not exists ranked (
@@ -220,7 +220,7 @@ class _Index:
         (self._total,) = database.execute("select count(*) from ranked").fetchone()
         self._counted: dict[str, tuple[int, int]] = {}
         self._scored: dict[str, dict[int, float]] = {}
-        self._left = _READ
+        self._left = max(_READ[0], round(_READ[1] * self._total))
         conditions, values = ["true"], list[str | None]()
         for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
             if chosen is not None:

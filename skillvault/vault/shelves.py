@@ -6,7 +6,7 @@ The vault's own layer is its committed `skills/`. Folders are read, never writte
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from skillvault.vault import codec, layout
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 SEEDS = "seed_skills"
 _FILE = "SKILL.md"
+_SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
 
@@ -46,6 +47,10 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     return found, problems
 
 
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
 def _folder(package: str) -> Path | None:
     try:
         spec = find_spec(package)
@@ -53,6 +58,27 @@ def _folder(package: str) -> Path | None:
         return None
     places = spec.submodule_search_locations if spec else None
     return Path(places[0]) if places else None
+
+
+def domains(root: Path, dirs: Iterable[str]) -> tuple[list[list[Shelved]], list[Problem]]:
+    """(layers, problems): installed packages by name, then the policy's folders in its order.
+
+    Folders of the vault that are never served, and what lies in them, are no layer.
+    """
+    places, problems = plugins()
+    for name in dirs:
+        place = (root / name).resolve()
+        if any(_overlap(place, (root / shut).resolve()) for shut in _SHUT):
+            said = "what stands there is never served; take it out of `shelf.dirs` in vault.yaml"
+            problems.append(Problem(name, "shelf.dirs", "not-served", said))
+        else:
+            places.append(place)
+    layers: list[list[Shelved]] = []
+    for place in places:
+        skills, found = read(place, "domain")
+        layers.append(skills)
+        problems += found
+    return layers, problems
 
 
 def read(folder: Path, layer: str) -> tuple[list[Shelved], list[Problem]]:

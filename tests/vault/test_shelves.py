@@ -116,3 +116,29 @@ def test_a_plugin_without_a_folder_is_a_problem(
     entries(monkeypatch, value)
     folders, problems = shelves.plugins()
     assert (folders, [one.code for one in problems]) == ([], ["no-package"])
+
+
+def test_the_folders_of_the_policy_are_layers_in_its_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries(monkeypatch)
+    written(tmp_path, "team/a/SKILL.md", "a", "team")
+    written(tmp_path, "mine/a/SKILL.md", "a", "mine")
+    layers, problems = shelves.domains(tmp_path, ["team", "mine"])
+    assert [one.skill.body for one in shelf.winners(layers)] == ["mine"]
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    "folder", ["proposed", "archive/x", "skills/../proposed", "link", ".", ".."]
+)
+def test_what_is_never_served_is_no_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    entries(monkeypatch)
+    written(tmp_path, "proposed/a/SKILL.md", "a")
+    written(tmp_path, "archive/x/a/SKILL.md", "a")
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "proposed")
+    layers, problems = shelves.domains(tmp_path, [folder])
+    assert (layers, [one.code for one in problems]) == ([], ["not-served"])

@@ -48,6 +48,8 @@ _SKILL = re.compile(
 )
 _FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
 
+_WORD = re.compile(r"[^\W_]+")
+
 _BOLD = re.compile(r"\*\*([^*\n]{5,50})\*\*")
 _BULLET = re.compile(r"^\s*[-*+]\s+(.+)$", re.MULTILINE)
 _HEADER = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
@@ -76,30 +78,47 @@ class Detection(Struct, frozen=True):
 NONE = Detection(applied=False)
 
 
+def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Skills' names by their first word, so that a text is asked only for what it may name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sorted(set(names)):
+        first = _parts(name.lower())[0]
+        found[first] = (*found.get(first, ()), name)
+    return found
+
+
 def used(
     reasoning: str,
     applied: Iterable[str] | None,
-    known: Iterable[str],
+    known: Mapping[str, Iterable[str]],
     shown: Mapping[str, str],
 ) -> dict[str, Detection]:
-    """Name -> detection of each known skill that was applied, by name.
+    """Name -> detection of each skill that was applied, by name.
 
-    `applied` is the outcome's own list; `shown` maps a skill that was shown to its text, at the
-    version shown. A name within a longer one that stands there is no mention of its own.
+    `applied` is the outcome's own list, `known` the names of all skills `by_first_word`;
+    `shown` maps a skill that was shown to its text, at the version shown. A name within a
+    longer one that stands there is no mention of its own.
     """
-    listed = {name.replace("_", "-") for name in applied or ()}
+    found = {name: _found("tool") for name in _listed(applied or (), known, shown)}
+    words = {word.lower() for word in _WORD.findall(reasoning)}
+    named = {name for word in words for name in known.get(word, ())}
     text = reasoning
-    found: dict[str, Detection] = {}
-    for name in sorted({*known, *shown}, key=lambda name: (-len(name), name)):
-        if name in listed:
-            found[name] = _found("tool")
-            continue
+    for name in sorted({*named, *shown} - found.keys(), key=lambda name: (-len(name), name)):
         mention = explicit(name, text, reasoning)
         one = mention if mention.applied else implicit(shown.get(name, ""), reasoning)
         if one.applied:
             found[name] = one
         text = _name(name).sub(lambda match: " " * len(match[0]), text)
     return dict(sorted(found.items()))
+
+
+def _listed(
+    applied: Iterable[str], known: Mapping[str, Iterable[str]], shown: Iterable[str]
+) -> set[str]:
+    """The skills of the outcome's own list; a foreign name's `_` stands for `-`."""
+    wanted = {name.replace("_", "-") for name in applied}
+    firsts = {_parts(name.lower())[0] for name in wanted}
+    return wanted & {*shown, *(name for first in firsts for name in known.get(first, ()))}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
@@ -152,13 +171,17 @@ def key_phrases(body: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _name(name: str) -> re.Pattern[str]:
     """The name as a whole word, its hyphens also as underscores or spaces."""
-    parts = [re.escape(part) for part in re.split(r"[-_\s]+", name) if part]
+    parts = [re.escape(part) for part in _parts(name)]
     return re.compile(rf"(?<![\w-])(?<!\w[.@]){'[-_ ]'.join(parts)}(?![\w-])", re.IGNORECASE)
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in re.split(r"[-_\s]+", name) if part] or [name]
 
 
 def _is_name(name: str, said: str) -> bool:
     """A name of several words is one by itself; spelled with spaces, from three words on."""
-    words = len(re.split(r"[-_\s]+", name))
+    words = len(_parts(name))
     return words > 2 or (words == 2 and " " not in said)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.track import Detection, detect, key_phrases, used
+from skillvault.learning.track import Detection, by_first_word, detect, key_phrases, used
 from tests.vectors import vectors
 
 NAME = "warning-dlmm-low-tvl"
@@ -134,32 +134,42 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
 
 
 def test_the_tool_log_beats_the_words() -> None:
-    found = used(f"ignoring '{NAME}'", [NAME], [NAME], {})
+    found = used(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
     assert found == {NAME: Detection(applied=True, match="tool", confidence=1.0)}
 
 
 def test_a_foreign_name_in_the_tool_log_counts() -> None:
-    assert list(used("", ["dialogue_graph"], ["dialogue-graph"], {})) == ["dialogue-graph"]
+    assert list(used("", ["dialogue_graph"], by_first_word(["dialogue-graph"]), {})) == [
+        "dialogue-graph"
+    ]
+
+
+def test_a_skill_that_is_not_known_any_more_and_was_shown_is_detected() -> None:
+    assert list(used(f"applying {NAME}", None, {}, {NAME: BODY})) == [NAME]
+    assert used("", [NAME], {}, {NAME: BODY})[NAME].match == "tool"
 
 
 def test_an_unknown_name_in_the_tool_log_is_no_skill() -> None:
-    assert used("", ["ghost"], [NAME], {}) == {}
+    assert used("", ["ghost"], by_first_word([NAME]), {}) == {}
 
 
 def test_the_longest_name_is_the_one_that_is_mentioned() -> None:
-    known = ["low-tvl", "low-tvl-pool", "tvl"]
+    known = by_first_word(["low-tvl", "low-tvl-pool", "tvl"])
     assert list(used("applying the low tvl pool skill", None, known, {})) == ["low-tvl-pool"]
 
 
 def test_only_what_was_shown_is_used_implicitly() -> None:
     said = "Pool depth check; exit plan first; avoid pools younger than one week"
-    assert used(said, None, [NAME], {}) == {}
-    assert used(said, None, [NAME], {NAME: BODY})[NAME].match == "implicit"
+    assert used(said, None, by_first_word([NAME]), {}) == {}
+    assert used(said, None, {}, {NAME: BODY})[NAME].match == "implicit"
 
 
 @given(st.text(alphabet="ab -_'`.,\n", max_size=60), st.permutations(["a-b", "a", "b-a-b", "b"]))
 def test_the_order_of_the_names_changes_nothing(text: str, names: list[str]) -> None:
-    assert used(text, None, names, {}) == used(text, None, sorted(names), {})
+    known = by_first_word(names)
+    assert known == by_first_word(sorted(names))
+    found = used(text, None, known, {})
+    assert found == {name: one for name, one in found.items() if detect(name, "", text).applied}
 
 
 # ── real runs ────────────────────────────────────────────────────────────────────────

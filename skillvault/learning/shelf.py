@@ -21,6 +21,15 @@ def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
     return [found[name] for name in sorted(found)]
 
 
+def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
+    """(skill, whether it wins) of all layers, by name and then from the first layer to the last."""
+    known = [[*layer] for layer in layers]
+    best = {id(shelved) for shelved in winners(known)}
+    order = [one for layer in known for one in sorted(layer, key=lambda shelved: shelved.path)]
+    order.sort(key=lambda shelved: shelved.skill.name)
+    return [(shelved, id(shelved) in best) for shelved in order]
+
+
 def get(skills: Iterable[Skill], name: str) -> Skill | None:
     """The skill of this name; `_` stands for `-` where no name has it."""
     named = {skill.name: skill for skill in skills}

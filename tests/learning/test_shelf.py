@@ -64,6 +64,13 @@ def test_in_a_layer_the_last_path_wins() -> None:
     assert [one.path for one in found] == ["z.md"]
 
 
+def test_all_layers_are_told_with_the_one_that_wins() -> None:
+    seed, vault = on("seed", "s/a", "a"), on("vault", "v/a", "a")
+    other = on("seed", "s/b", "b")
+    found = shelf.stacked([[other, seed], [vault]])
+    assert found == [(seed, False), (vault, True), (other, True)]
+
+
 # ── look-ups and pins ────────────────────────────────────────────────────────────────
 
 

@@ -8,7 +8,7 @@ from skillvault.records import Scalar
 
 Context = Mapping[str, Scalar]
 
-_LEAST = 0.1  # a task that even the best text answers less than this speaks of something else
+_LEAST = 0.3  # a task that even the best text answers less than this speaks of something else
 
 
 def relevance(kind: str, body: str, context: Context) -> float:

@@ -123,10 +123,12 @@ def search(
     """
     index = _Index(database, filters or Filters())
     with closing(Stems()) as stems:
-        terms = index.weighted(_query_terms(stems, query), _TERMS)
+        asked, forms = _query_terms(stems, query)
+        terms = index.weighted({**forms, **asked}, _TERMS)
         best = index.best(index.scores(terms), _FEEDBACK)
         terms = _mixed(terms, *_feedback(index, stems, best))
-    return [(name, score) for _, name, score in index.best(index.scores(terms), limit)]
+    known = index.known(asked)
+    return [(name, score * known) for _, name, score in index.best(index.scores(terms), limit)]
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
@@ -154,15 +156,18 @@ def _saturated(count: float) -> float:
 # ── terms ────────────────────────────────────────────────────────────────────────────
 
 
-def _query_terms(stems: Stems, query: str) -> Terms:
-    """What a query says, without function words; an irregular word's other forms with it."""
+def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
+    """What a query says without function words, and other forms of its irregular words."""
     words = [w for w in _WORD.findall(spaced(query).lower()) if w not in FUNCTION_WORDS]
-    forms = {form for word in words for form in other_forms(word)}
-    found: dict[str, float] = {}
-    for term, field, count in stems.counts((" ".join(words), " ".join(sorted(forms)), "")):
-        repeated = count * (_REPEATS + 1) / (count + _REPEATS) if field == "name" else 1.0
-        found[term] = max(repeated, found.get(term, 0.0))
-    return found
+    forms = sorted({form for word in words for form in other_forms(word)})
+    asked: dict[str, float] = {}
+    others: dict[str, float] = {}
+    for term, field, count in stems.counts((" ".join(words), " ".join(forms), "")):
+        if field == "name":
+            asked[term] = count * (_REPEATS + 1) / (count + _REPEATS)
+        else:
+            others[term] = 1.0
+    return asked, others
 
 
 def _feedback(index: "_Index", stems: Stems, best: _Found) -> tuple[Terms, float]:
@@ -238,11 +243,20 @@ class _Index:
 
     def weighted(self, terms: Terms, limit: int) -> Terms:
         """The terms that occur, the weightiest, each times its inverse document frequency."""
-        found = {
-            term: terms[term] * (math.log(1 + (self._total - n + 0.5) / (n + 0.5)) + _COMMON)
-            for term, (n, _) in self._counts(terms).items()
-        }
+        counts = self._counts(terms)
+        found = {term: terms[term] * self._rarity(count) for term, (count, _) in counts.items()}
         return dict(_largest(found, limit))
+
+    def known(self, terms: Terms) -> float:
+        """The share of the terms' weight that any document may carry, 0..1."""
+        counts = self._counts(terms)
+        unheard = self._rarity(0) * sum(terms[term] for term in terms if term not in counts)
+        heard = sum(terms[term] * self._rarity(count) for term, (count, _) in counts.items())
+        return heard / (heard + unheard) if heard else 0.0
+
+    def _rarity(self, count: int) -> float:
+        """BM25's inverse document frequency of a term in so many documents."""
+        return math.log(1 + (self._total - count + 0.5) / (count + 0.5)) + _COMMON
 
     def scores(self, terms: Terms) -> dict[int, float]:
         """Number -> the share of the terms' weight that a document carries, 0..1."""

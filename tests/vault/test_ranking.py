@@ -96,6 +96,12 @@ def test_a_score_is_a_share_of_the_query(database: sqlite3.Connection) -> None:
     assert 0 < scores["b"] < scores["a"] <= 1
 
 
+def test_words_that_no_document_says_lower_the_score(database: sqlite3.Connection) -> None:
+    add(database, [skill("a", "funding"), skill("b", "rate")])
+    (_, alone), (_, beside) = search(database, "funding")[0], search(database, "funding cake")[0]
+    assert beside < 0.6 * alone
+
+
 def test_only_what_the_filters_let_through_is_found(database: sqlite3.Connection) -> None:
     add(database, [skill("a", "x", domain="perps"), skill("b", "x"), fact("c", "x")])
     assert names(database, "x", Filters(kinds=("skill",))) == ["a", "b"]

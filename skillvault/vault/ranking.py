@@ -27,6 +27,7 @@ _SATURATION = 1.2  # BM25's k1: how soon a term that is said again adds nothing
 _REPEATS = 8.0  # the same for a term that the query repeats
 _LENGTH = 0.75  # BM25's b: how much of a long field's length is taken off
 _COMMON = 0.5  # added to each term's rarity: what all texts say still counts a little
+_WORDS = 2_000  # words of a query that are read
 _TERMS = 64  # terms of a query, the weightiest; a long task repeats itself
 _FEEDBACK = 3  # documents whose terms are added
 _CANDIDATES = 40  # terms of theirs that are looked at
@@ -159,6 +160,7 @@ def _saturated(count: float) -> float:
 def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
     """What a query says without function words, and other forms of its irregular words."""
     words = [w for w in _WORD.findall(spaced(query).lower()) if w not in FUNCTION_WORDS]
+    words = words[:_WORDS]
     forms = sorted({form for word in words for form in other_forms(word)})
     asked: dict[str, float] = {}
     others: dict[str, float] = {}
@@ -270,7 +272,7 @@ class _Index:
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Found:
         """The highest scores, ties by id."""
-        least = min(nlargest(limit, scores.values()), default=0.0)
+        least = min(nlargest(limit, scores.values()), default=math.inf)
         high = [(number, score) for number, score in scores.items() if score >= least]
         asked = "select id from ranked where number = ?"
         found = [(n, self._database.execute(asked, (n,)).fetchone()[0], score) for n, score in high]

@@ -117,6 +117,17 @@ def test_no_query_is_a_syntax_error(database: sqlite3.Connection, query: str) ->
     assert names(database, f"{query} mesh") == ["mesh"]
 
 
+def test_a_query_of_any_length_is_answered(database: sqlite3.Connection) -> None:
+    add(database, [skill("mesh", "parses")])
+    assert names(database, "mesh " + " ".join(f"w{i}" for i in range(50_000))) == ["mesh"]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_none_are_found_where_none_are_asked(database: sqlite3.Connection, limit: int) -> None:
+    add(database, [skill("mesh", "parses")])
+    assert search(database, "mesh", limit) == []
+
+
 def test_texts_without_spaces_are_found_by_their_parts(database: sqlite3.Connection) -> None:
     add(database, [fact("a", "资金费率高时不要追多"), fact("b", "止损要早")])
     assert names(database, "费率") == ["a"]

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 
 from skillvault.errors import BadInputError
 from skillvault.intake import stored
+from skillvault.records import SkillKind
 from skillvault.text import is_slug
 
 # What git takes for a branch's name, and what no command could take for anything else.
@@ -151,6 +152,88 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = 600
 
 
+class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where skills come from besides the package and the vault."""
+
+    dirs: Annotated[
+        tuple[str, ...],
+        Meta(description="Folders of skills, from the vault's root; later ones override earlier."),
+    ] = ()
+
+
+class Boost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is added to the relevance of the skills that all its conditions hold for."""
+
+    add: float
+    kind: SkillKind | None = None
+    when: dict[str, str | float | bool] = field(default_factory=dict)  # context keys that are so
+    above: dict[str, float] = field(default_factory=dict)  # context keys with a larger number
+    unless: tuple[str, ...] = ()  # context keys that are not true
+    says: tuple[str, ...] = ()  # any of these in the skill's text
+
+    @property
+    def name(self) -> str:
+        """Its conditions in words, such as `warning above recent_loss_count 0`."""
+        parts: list[str] = [self.kind or ""]
+        parts += [f"when {key} {value}" for key, value in self.when.items()]
+        parts += [f"above {key} {value:g}" for key, value in self.above.items()]
+        parts += [f"unless {key}" for key in self.unless]
+        parts += [f"says {' or '.join(self.says)}"] if self.says else []
+        return " ".join(filter(None, parts)) or "always"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.add:+g}"
+
+
+BOOSTS = (
+    Boost(add=0.2, kind="strategy"),
+    Boost(add=0.15, kind="warning", above={"recent_loss_count": 0}),
+    Boost(add=0.1, kind="pattern", unless=("has_open_positions",)),
+    Boost(add=0.15, kind="evolved"),
+    Boost(add=0.1, kind="warning", when={"volatility": "high"}),
+    Boost(add=0.1, when={"trend": "bearish"}, says=("exit", "loss")),
+)
+
+
+class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which skills earn a place before a task, and how many."""
+
+    limit: Annotated[int, Meta(ge=1, description="At most so many skills are recommended.")] = 5
+    budget: Annotated[
+        int, Meta(ge=1, description="Their texts have at most so many tokens together.")
+    ] = 2000
+    base: Annotated[
+        float, Meta(ge=0, le=1, description="The relevance of every skill to begin with.")
+    ] = 0.5
+    boosts: Annotated[
+        tuple[Boost, ...],
+        Meta(description="Added to it where kind, context and text are as said; 1 at most."),
+    ] = BOOSTS
+    task: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Of a task, what the best text adds and one without a word of it loses.",
+        ),
+    ] = 0.25
+    min_relevance: Annotated[
+        float, Meta(ge=0, le=1, description="A skill below it is left out.")
+    ] = 0.3
+    proven: Annotated[
+        float, Meta(ge=0, description="What a proven skill's order gains over its relevance.")
+    ] = 0.1
+
+
+class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How what a skill changes is learned."""
+
+    holdout: Annotated[
+        float,
+        Meta(ge=0, le=0.5, description="Share of a decision's skills not shown, to compare with."),
+    ] = 0.1
+
+
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `vault.yaml` may say."""
 
@@ -168,11 +251,18 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domains: Annotated[
         tuple[str, ...], Meta(description="The domains this vault is known to be about.")
     ] = ()
+    profile: Annotated[
+        Literal["seed", "wilson"],
+        Meta(description="seed: 3 uses at 50 % prove a skill; wilson: 5 at 55 % and their bound."),
+    ] = "seed"
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)
     generate: GeneratePolicy = field(default_factory=GeneratePolicy)
     merge: MergePolicy = field(default_factory=MergePolicy)
+    shelf: ShelfPolicy = field(default_factory=ShelfPolicy)
+    recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
+    effect: EffectPolicy = field(default_factory=EffectPolicy)
 
     @property
     def ahead(self) -> timedelta:
@@ -262,7 +352,7 @@ def _settings(kind: type[Struct]) -> Iterator[tuple[str, Any, str]]:
 
 
 def _shown(value: Any) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
 def _with_suggestion(error: BadInputError) -> BadInputError:

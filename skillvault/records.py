@@ -16,7 +16,7 @@ Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-RecordKind = Literal["outcome", "evaluation", "fact", "skill", "link"]
+RecordKind = Literal["outcome", "evaluation", "recommendation", "fact", "skill", "link"]
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
@@ -165,6 +165,58 @@ class Evaluation(Struct, frozen=True, kw_only=True):
         return self.outcome
 
 
+class ShownSkill(Struct, frozen=True, kw_only=True):
+    """A skill that was shown for a decision, at which version, as how relevant."""
+
+    skill: Text
+    blob: str = ""
+    relevance: Fraction | None = None
+    badge: str = ""
+
+
+class HeldOutSkill(Struct, frozen=True, kw_only=True):
+    """A skill that would have been shown and was not, to compare with."""
+
+    skill: Text
+    blob: str = ""
+
+
+class NextSkill(Struct, frozen=True, kw_only=True):
+    """A skill that came next, and why it was not shown."""
+
+    skill: Text
+    reason: str = ""
+
+
+class ShownCounts(Struct, frozen=True, kw_only=True):
+    """How many skills were considered, and how many left out for what."""
+
+    considered: int = 0
+    low_effectiveness: int = 0
+    low_relevance: int = 0
+    budget: int = 0
+
+
+class Recommendation(Struct, frozen=True, kw_only=True):
+    """What was shown for a decision. What became of it is computed by joining outcomes.
+
+    `id` and `received` (a sha256) derive from the record as it arrived.
+    """
+
+    id: str
+    decision: Text
+    domain: str
+    at: Time
+    context: dict[str, Scalar] = field(default_factory=dict)
+    shown: tuple[ShownSkill, ...] = ()
+    held_out: tuple[HeldOutSkill, ...] = ()
+    next: tuple[NextSkill, ...] = ()
+    counts: ShownCounts = field(default_factory=ShownCounts)
+    trust: Trust = "local"
+    received: str
+    extra: Extra = field(default_factory=dict)
+
+
 class Fact(Struct, frozen=True, kw_only=True):
     """One thing the vault holds to be true; `text` may have several lines.
 
@@ -208,6 +260,15 @@ class Skill(Struct, frozen=True):
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
 
 
+class Shelved(Struct, frozen=True):
+    """A skill as a layer of the shelf holds it. `blob` is the version: git's id of its bytes."""
+
+    skill: Skill
+    layer: str  # `seed`, `domain` or `vault`
+    path: str
+    blob: str = ""
+
+
 class Link(Struct, frozen=True, kw_only=True):
     """Where a fact or skill came from; immutable."""
 
@@ -219,7 +280,7 @@ class Link(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Fact | Skill | Link
+Record = Outcome | Evaluation | Recommendation | Fact | Skill | Link
 
 
 def kind_of(record: Record) -> str:

@@ -13,11 +13,11 @@ MAX_SLUG = 64
 SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
 # Scripts written without spaces: CJK ideographs, kana, Thai, Lao, Khmer, Myanmar.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fa1f"
 )
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]{{2,}}")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
 )

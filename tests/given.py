@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from skillvault.intake import outcome_from
-from skillvault.records import Evaluation, JudgeInfo, Outcome, Trust
+from skillvault.recommended import recommendation_from
+from skillvault.records import Evaluation, JudgeInfo, Outcome, Recommendation, Trust
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 START = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
@@ -70,6 +71,29 @@ def evaluation(of: Outcome, **changes: Any) -> Evaluation:
         "judge_was_right": True,
     }
     return Evaluation(**{**fields, **changes})
+
+
+def shown(**changes: Any) -> dict[str, Any]:
+    """A recommendation as it is dropped into the inbox."""
+    found: dict[str, Any] = {
+        "type": "recommendation",
+        "decision": "d-2211",
+        "domain": "perps",
+        "at": "2026-11-20T10:00:00Z",
+        "context": {"volatility": "high"},
+        "shown": [
+            {"skill": "warning-perps-a", "blob": "0" * 40, "relevance": 0.6, "badge": "🆕 New"}
+        ],
+        "held_out": [{"skill": "guide-b", "blob": "1" * 40}],
+        "next": [{"skill": "guide-c", "reason": "rank"}],
+        "counts": {"considered": 3, "low_effectiveness": 0, "low_relevance": 0, "budget": 0},
+    }
+    return {key: value for key, value in {**found, **changes}.items() if value is not None}
+
+
+def recommendation(trust: Trust = "local", **changes: Any) -> Recommendation:
+    """A Recommendation as the intake makes it."""
+    return recommendation_from(shown(**changes), trust=trust, now=NOW)
 
 
 def as_file(given: dict[str, Any]) -> bytes:

@@ -14,9 +14,10 @@ from msgspec.structs import fields
 
 from skillvault.cli.commands import cli
 from skillvault.errors import SkillvaultError
-from skillvault.policy import table
+from skillvault.policy import policy_from, table
 from skillvault.questions import Status
 from skillvault.records import Decision, Outcome, Result, Source
+from skillvault.vault import strict_yaml
 from skillvault.vault.redact import redacted_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +51,12 @@ def _between(text: str, mark: str) -> str:
 
 def test_the_policy_table_is_the_programs() -> None:
     assert _between(README.read_text(encoding="utf-8"), "policy").strip() == table()
+
+
+def test_the_boosts_that_are_shown_are_read() -> None:
+    texts = (found["text"] for found in FENCE.finditer(README.read_text(encoding="utf-8")))
+    (text,) = [text for text in texts if text.startswith("recommend:")]
+    assert len(policy_from(strict_yaml.load(text)).recommend.boosts) == 4
 
 
 # ── what else stands in tables ───────────────────────────────────────────────────────

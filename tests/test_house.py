@@ -8,15 +8,15 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
 WORDS = {
-    "records", "brief", "intake", "strict_json", "change", "policy", "text", "errors",
-    "integrity",
+    "records", "brief", "intake", "recommended", "strict_json", "change", "policy", "text",
+    "errors", "integrity",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 HOMES = {
     "git": {"vault/launch"},
     "pygit2": {"vault/objects"},
     "ctypes": {"vault/disk"},
-    "sqlite3": {"vault/index"},
+    "sqlite3": {"vault/index", "vault/ranking", "vault/stems"},
     "yaml": {"vault/strict_yaml"},
     "frontmatter": {"vault/codec"},
     "detect_secrets": {"vault/redact"},

@@ -1,14 +1,47 @@
-"""What a person decides about a skill: approve, retire, pin, restore. One change each."""
+"""What a person decides about a skill: put, approve, retire, pin, restore. One change each."""
 
 from datetime import datetime, timedelta
 
-from skillvault.change import Change, Edit, Move
+from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
 from skillvault.policy import Policy
 from skillvault.records import Ref, Skill, stamp
+from skillvault.text import is_slug, listed
 
 _STATUS = ("metadata", "status")
+_MAX_DESCRIPTION = 1024  # by the specification
+# What `put` sets in a file that is there; its status, origin and trust are the vault's.
+_PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", "stages")
+
+
+def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None:
+    """Write a skill, new or over the `old` one in this folder; None where that changes nothing.
+
+    Of a file that is there only the named keys and the text that differ change.
+    """
+    _check(skill, shelf)
+    target = (Ref("skill", skill.name),)
+    if old is None:
+        said = f"{skill.kind} {skill.name}"
+        return Change(step="put", subject=said, writes=(skill,), targets=target)
+    path = f"{shelf}/{skill.name}/SKILL.md"
+    given = {key: _said(skill, key) for key in _PUT}
+    changed = [key for key, value in given.items() if value and value != _said(old, key)]
+    places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
+    edits = tuple(Edit(path, places[key], given[key]) for key in changed)
+    texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
+    what = listed([*changed, *(["text"] if texts else [])])
+    if not what:
+        return None
+    return Change(
+        step="put",
+        subject=skill.name,
+        reason=f"Changed: {what}.",
+        edits=edits,
+        rewrites=texts,
+        targets=target,
+    )
 
 
 def approve(skill: Skill, shelf: str) -> Change:
@@ -51,6 +84,27 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
         path = f"{shelf}/{skill.name}/SKILL.md"
         edits.append(Edit(path, EXPIRES, stamp(now + timedelta(days=days))))
     return _moved("restore", skill, shelf, "skills", tuple(edits))
+
+
+def _check(skill: Skill, shelf: str) -> None:
+    if shelf == "archive":
+        raise UsageError(f"{skill.name}: stands in archive/; `skill restore` brings it back")
+    if not is_slug(skill.name):
+        raise UsageError(
+            f"{skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "
+            "single hyphens, at most 64"
+        )
+    if not 0 < len(skill.description) <= _MAX_DESCRIPTION:
+        raise UsageError(
+            f"{skill.name}: its description has {len(skill.description)} characters; say in 1 to "
+            f"{_MAX_DESCRIPTION} what it does and when to use it"
+        )
+
+
+def _said(skill: Skill, key: str) -> str:
+    """A key's value as one line, as it stands in the file."""
+    value = getattr(skill, key)
+    return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
 
 def _set(skill: Skill, shelf: str, status: str) -> Edit:

@@ -14,6 +14,7 @@ from frontmatter.default_handlers import YAMLHandler
 from skillvault import strict_json
 from skillvault.errors import BadInputError
 from skillvault.intake import stored, stored_outcome
+from skillvault.recommended import plain_recommendation, stored_recommendation
 from skillvault.records import (
     LINK_TYPES,
     ORIGINS,
@@ -23,6 +24,7 @@ from skillvault.records import (
     Fact,
     Link,
     Outcome,
+    Recommendation,
     Record,
     Ref,
     Skill,
@@ -182,6 +184,8 @@ def encode(record: Record) -> bytes:
             text = strict_yaml.dump(plain(record))
         case Evaluation():
             text = strict_yaml.dump(_evaluation(record))
+        case Recommendation():
+            text = strict_yaml.dump(plain_recommendation(record))
         case Fact():
             text = _fact_text(record)
         case Link():
@@ -248,6 +252,8 @@ def decode(ref: Ref, data: bytes, domain: str | None = None) -> Record:
     raw = _mapping(strict_yaml.load(text))
     if ref.kind == "outcome":
         return stored_outcome(raw, ref.id)
+    if ref.kind == "recommendation":
+        return stored_recommendation(raw, ref.id)
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
 
 

@@ -9,7 +9,17 @@ from importlib import resources
 from pathlib import Path
 
 from skillvault.errors import NotAVaultError
-from skillvault.records import Evaluation, Fact, Link, Outcome, Record, Ref, Skill
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Link,
+    Outcome,
+    Recommendation,
+    Record,
+    RecordKind,
+    Ref,
+    Skill,
+)
 from skillvault.text import is_slug
 
 MARK = "vault.yaml"
@@ -19,17 +29,21 @@ QUARANTINE = "quarantine"
 LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
 
 SHELVES = ("skills", "proposed", "archive")  # where a skill's folder may stand
-FOLDERS = ("outcomes", "evaluations", "memory", *SHELVES, "links")
+FOLDERS = ("outcomes", "evaluations", "recommendations", "memory", *SHELVES, "links")
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
 _DATED = re.compile(
-    r"^(?P<folder>outcomes|evaluations)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
+    r"^(?P<folder>outcomes|evaluations|recommendations)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _LINK = re.compile(r"^links/(?P<target>[^/]+)/(?P<id>[^/]+)\.yaml\Z")
-_FOLDER_KIND = {"outcomes": "outcome", "evaluations": "evaluation"}
+_FOLDER_KIND: dict[str, RecordKind] = {
+    "outcomes": "outcome",
+    "evaluations": "evaluation",
+    "recommendations": "recommendation",
+}
 
 
 def find_root(start: Path) -> Path:
@@ -65,6 +79,8 @@ def path_of(record: Record) -> str:
             return outcome_path(record.domain, record.id)
         case Evaluation():
             return outcome_path(record.domain, record.id, "evaluations")
+        case Recommendation():
+            return outcome_path(record.domain, record.id, "recommendations")
         case Fact():
             if not (is_slug(record.domain) and is_slug(record.id)):
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
@@ -81,8 +97,7 @@ def path_of(record: Record) -> str:
 def ref_of(path: str) -> Ref | None:
     """What a path holds; None for one that is not a record's."""
     if match := _DATED.match(path):
-        folder = match["folder"]
-        return Ref("outcome" if _FOLDER_KIND[folder] == "outcome" else "evaluation", match["id"])
+        return Ref(_FOLDER_KIND[match["folder"]], match["id"])
     if match := _SKILL.match(path):
         return Ref("skill", match["id"])
     if match := _FACT.match(path):
@@ -93,7 +108,7 @@ def ref_of(path: str) -> Ref | None:
 
 
 def domain_of(path: str) -> str | None:
-    """The domain folder of an outcome, evaluation or fact."""
+    """The domain folder of an outcome, evaluation, recommendation or fact."""
     match = _DATED.match(path) or _FACT.match(path)
     return match["domain"] if match else None
 

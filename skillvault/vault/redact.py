@@ -22,7 +22,8 @@ from detect_secrets.plugins.keyword import (
 )
 
 from skillvault.intake import stored_outcome
-from skillvault.records import Outcome, plain
+from skillvault.recommended import plain_recommendation, stored_recommendation
+from skillvault.records import Outcome, Recommendation, plain
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
 _OURS = (
@@ -108,6 +109,12 @@ def redacted(outcome: Outcome) -> Outcome:
     if fields == before:
         return outcome
     return stored_outcome({**fields, "received": outcome.received}, outcome.id)
+
+
+def redacted_recommendation(record: Recommendation) -> Recommendation:
+    """The recommendation with every secret in its texts replaced by a marker."""
+    fields = _clean({k: v for k, v in plain_recommendation(record).items() if k != "received"})
+    return stored_recommendation({**fields, "received": record.received}, record.id)
 
 
 def redacted_text(text: str) -> str:

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
-from skillvault.change import Change, Move
+from skillvault.api import Vault
+from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning import curate
 from skillvault.policy import Policy
-from skillvault.records import Skill
+from skillvault.records import Ref, Skill
+from tests.conftest import Person
 from tests.given import NOW
 
 SKILL = Skill("w", "does", kind="warning", status="testing", expires="2026-12-01T00:00:00Z")
@@ -62,6 +65,68 @@ def test_a_decision_that_makes_no_sense_says_what_would(
 ) -> None:
     with pytest.raises(UsageError, match="w: "):
         act(SKILL, shelf)
+
+
+# ── put ──────────────────────────────────────────────────────────────────────────────
+
+NEW = Skill("w", "does more", "New text.", tags=("a", "b"), kind="guide")
+
+
+def test_a_new_skill_is_written_whole() -> None:
+    change = curate.put(NEW, None)
+    assert change is not None
+    assert (change.writes, change.targets) == ((NEW,), (Ref("skill", "w"),))
+
+
+def test_over_a_skill_only_what_differs_is_set() -> None:
+    change = curate.put(NEW, Skill("w", "does", "Old text.", kind="guide"))
+    assert change is not None
+    assert change.edits == (
+        Edit("skills/w/SKILL.md", ("description",), "does more"),
+        Edit("skills/w/SKILL.md", ("metadata", "tags"), "a b"),
+    )
+    assert change.rewrites == (Rewrite("skills/w/SKILL.md", "New text."),)
+    assert change.reason == "Changed: description, tags and text."
+
+
+def test_the_same_skill_again_is_no_change() -> None:
+    assert curate.put(NEW, NEW) is None
+
+
+def test_status_origin_and_trust_are_not_put_over() -> None:
+    assert curate.put(replace(NEW, status="pinned", origin="seed", trust="untrusted"), NEW) is None
+
+
+@pytest.mark.parametrize(
+    ("skill", "shelf", "says"),
+    [
+        (NEW, "archive", "skill restore"),
+        (replace(NEW, name="../w"), "skills", "lower-case"),
+        (replace(NEW, description=""), "skills", "what it does"),
+        (replace(NEW, description="x" * 1025), "skills", "1025 characters"),
+    ],
+)
+def test_what_cannot_be_put_says_why(skill: Skill, shelf: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        curate.put(skill, None, shelf)
+
+
+def test_a_skill_that_is_put_over_a_persons_file_keeps_their_other_bytes(
+    vault: Vault, person: Person
+) -> None:
+    hand = "---\nname: w   # mine\ndescription: does\nlicense: 'MIT'\n---\n\nOld text.\n"
+    person.write("skills/w/SKILL.md", hand)
+    person.git("add", "skills")
+    person.git("commit", "-qm", "a skill of mine")
+    old, _ = vault.skill("w")
+    change = curate.put(NEW, old)
+    assert change is not None
+    vault._decide(change, NOW, dry=False)
+    text = (vault.root / "skills/w/SKILL.md").read_text()
+    assert "name: w   # mine\ndescription: does more\nlicense: 'MIT'\n" in text
+    found, _ = vault.skill("w")
+    assert (found.description, found.tags, found.body) == ("does more", ("a", "b"), "New text.")
+    assert person.status() == ""
 
 
 def test_a_pinned_skill_is_not_pinned_twice() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skillvault.errors import NotAVaultError
 from skillvault.records import Ref, Skill, link_of
 from skillvault.vault import layout
-from tests.given import NOW, evaluation, outcome, trade
+from tests.given import NOW, evaluation, outcome, recommendation, trade
 
 ID = "20261120t101500z-0123456789"
 LINK = link_of("generated", Ref("evaluation", ID), Ref("skill", "a-skill"), NOW)
@@ -26,6 +26,7 @@ EVIL = (
     [
         (outcome(), "outcomes/coding/2026/11/01/{id}.yaml"),
         (evaluation(outcome(trade())), "evaluations/perps/2026/11/01/{id}.yaml"),
+        (recommendation(), "recommendations/perps/2026/11/20/{id}.yaml"),
         (Skill("a-skill"), "skills/a-skill/SKILL.md"),
         (Skill("a-skill", status="proposed"), "proposed/a-skill/SKILL.md"),
         (LINK, "links/a-skill/{id}.yaml"),

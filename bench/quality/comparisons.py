@@ -1,0 +1,47 @@
+"""What the ranking is compared with: FTS5's own bm25, and shared words."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from skillvault.text import similarity
+from skillvault.vault import ranking
+from skillvault.vault.ranking import Document
+
+Rank = Callable[[str], list[str]]
+
+
+def ours(documents: Sequence[Document]) -> Rank:
+    """`skillvault search`."""
+    database = sqlite3.connect(":memory:")
+    ranking.create(database)
+    ranking.add(database, documents)
+    return lambda query: [name for name, _ in ranking.search(database, query, 10)]
+
+
+def fts5(documents: Sequence[Document]) -> Rank:
+    """SQLite FTS5: each word of the query once, porter stems, bm25 with weights 3, 2, 1."""
+    database = sqlite3.connect(":memory:")
+    database.execute(
+        "create virtual table t using fts5(id unindexed, a, b, c, tokenize = 'porter unicode61')"
+    )
+    rows = ((one.id, one.name, one.description, one.body) for one in documents)
+    database.executemany("insert into t values (?, ?, ?, ?)", rows)
+    asked = "select id from t where t match ? order by bm25(t, 0, 3, 2, 1), rowid limit 10"
+
+    def rank(query: str) -> list[str]:
+        words = dict.fromkeys(re.findall(r"\w+", query.lower()))
+        expression = " OR ".join(f'"{word}"' for word in words)
+        return [name for (name,) in database.execute(asked, (expression,))] if words else []
+
+    return rank
+
+
+def shared_words(documents: Sequence[Document]) -> Rank:
+    """The share of words in common, as facts are compared with each other."""
+    texts = {one.id: f"{one.name} {one.description} {one.body}" for one in documents}
+
+    def rank(query: str) -> list[str]:
+        return sorted(texts, key=lambda name: (-similarity(query, texts[name]), name))[:10]
+
+    return rank

@@ -1,0 +1,35 @@
+"""How well skills and facts are found and uses detected, beside what others reach.
+
+    python bench/quality/run.py [BENCH]
+
+BENCH is the folder of labelled data, `../shared/bench` beside the repository by default; where
+it is absent nothing is measured. Intervals are 95 %, by the bootstrap; a gain is paired, and
+told apart from none where its interval leaves out 0. All data is for choosing, none is held back.
+"""
+
+import sys
+from pathlib import Path
+
+import retrieval
+import usage
+
+BENCH = Path(__file__).resolve().parents[3] / "shared" / "bench"
+
+
+def main() -> int:
+    """Print the table."""
+    bench = Path(sys.argv[1]) if len(sys.argv) > 1 else BENCH
+    if not bench.is_dir():
+        print(f"skipped: {bench} is not here; it holds the labelled data")
+        return 0
+    print("| what | method | nDCG@10 or F1 | 95 % | gain of ours, or parts |")
+    print("|---|---|---|---|---|")
+    for what, found in retrieval.routing(bench / "routing"):
+        print(*retrieval.told(what, found), sep="\n", flush=True)
+    print(*retrieval.told(*retrieval.facts(bench / "facts")), sep="\n", flush=True)
+    print(*usage.told(usage.usage(bench)), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""How much a skill matters in a context: the parts that the policy adds up."""
+
+import math
+from collections.abc import Callable, Mapping
+
+from skillvault.policy import BOOSTS, Boost, RecommendPolicy
+from skillvault.records import Scalar
+
+Context = Mapping[str, Scalar]
+
+_LEAST = 0.3  # a task that even the best text answers less than this speaks of something else
+
+
+def relevance(kind: str, body: str, context: Context) -> float:
+    """The relevance, 0..1, of a skill of this kind and text by the default boosts."""
+    applied = (boost for boost in BOOSTS if holds(boost, kind, context) and says(boost, body))
+    return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applied))
+
+
+def value_of(text: str) -> Scalar:
+    """A context's value as it is typed: true, false, a number, or else the text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        return value if math.isfinite(value) else text
+    return text
+
+
+def holds(boost: Boost, kind: str, context: Context) -> bool:
+    """True where all that a boost asks of kind and context is so."""
+    return (
+        boost.kind in (None, kind)
+        and all(_same(context.get(key), value) for key, value in boost.when.items())
+        and all(_above(context.get(key), least) for key, least in boost.above.items())
+        and not any(context.get(key) for key in boost.unless)
+    )
+
+
+def says(boost: Boost, body: str) -> bool:
+    """True where the text says any of what a boost asks for, or where it asks for nothing."""
+    text = body.lower() if boost.says else ""
+    return not boost.says or any(word.lower() in text for word in boost.says)
+
+
+class Weighing:
+    """The parts of the relevance in one context, what kinds have in common told once.
+
+    `read` gives a skill's text by name; `scores` the share of a task that it answers.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        policy: RecommendPolicy,
+        read: Callable[[str], str],
+        scores: Mapping[str, float] | None,
+    ) -> None:
+        self._context = context
+        self._policy = policy
+        self._read = read
+        self._scores = scores
+        self._best = max([_LEAST, *(scores or {}).values()])
+        self._kinds: dict[str, tuple[float, list[Boost]]] = {}
+
+    def relevance(self, name: str, kind: str) -> float:
+        """The sum of the parts, 0..1."""
+        known = self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = self._of_kind(kind)
+        total, asking = known
+        if asking:
+            body = self._read(name)
+            total += sum(boost.add for boost in asking if says(boost, body))
+        if self._scores is not None:
+            total += self._task(name)
+        # Rounded, so that sums of the same parts in another order are the same.
+        return round(min(1.0, max(0.0, total)), 6)
+
+    def parts(self, name: str, kind: str) -> dict[str, float]:
+        """Part -> what it adds, in the order of the policy; only those that add."""
+        found = {"base": self._policy.base}
+        for boost in self._policy.boosts:
+            if holds(boost, kind, self._context) and says(boost, self._read(name)):
+                found[boost.name] = found.get(boost.name, 0.0) + boost.add
+        if self._scores is not None:
+            found["task"] = self._task(name)
+        return {part: round(value, 6) for part, value in found.items()}
+
+    def _of_kind(self, kind: str) -> tuple[float, list[Boost]]:
+        """(what every skill of a kind has here, the boosts that ask for its text too)."""
+        applied = [boost for boost in self._policy.boosts if holds(boost, kind, self._context)]
+        fixed = self._policy.base + sum(boost.add for boost in applied if not boost.says)
+        return fixed, [boost for boost in applied if boost.says]
+
+    def _task(self, name: str) -> float:
+        """From minus to plus the policy's share: nothing of the task, or the best answer to it."""
+        share = (self._scores or {}).get(name, 0.0) / self._best
+        return self._policy.task * (2 * share - 1)
+
+
+def _same(value: Scalar, wanted: Scalar) -> bool:
+    return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _above(value: Scalar, least: float) -> bool:
+    return isinstance(value, int | float) and value > least

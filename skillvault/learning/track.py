@@ -1,0 +1,204 @@
+"""Which skills a decision applied: from its tool log, its words, or what it repeats.
+
+A mention counts where the name stands as a whole word, is used and is not turned down.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+
+Match = Literal["tool", "explicit", "implicit", "none"]
+CONFIDENCE: Mapping[Match, float] = {"tool": 1.0, "explicit": 0.95, "implicit": 0.6, "none": 0.0}
+PHRASES = 3  # distinct key phrases of a skill that make an implicit use
+AROUND = 50  # characters of the text on each side of a quote
+
+_QUOTES = "\"'`*“”‘’«»"
+_FILLER = (
+    r"(?:the|this|that|these|those|a|an|our|my|any|its|both|all|lessons?|rules?|skills?|named)"
+)
+_USE = (
+    r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*)"
+)
+_LEAD = rf"(?:\s+{_FILLER})*[\s:(\[{_QUOTES}]*$"
+# What stands before a name that is turned down, or only looked at.
+_REFUSED = re.compile(
+    rf"(?:\b(?:ignor|skip|reject|disregard|dismiss|overrid|overrul|declin|discard|refus|consider)\w*"
+    rf"|\b(?:not|never|without|cannot|instead\s+of|rather\s+than|no\s+need\s+(?:for|to))"
+    rf"(?:\s+(?:\w+ly|to|be|been|have|going))*(?:\s+{_USE})?(?:\s+on)?"
+    rf"|n[’']t(?:\s+(?:\w+ly|to|be|been|have))*(?:\s+{_USE})?(?:\s+on)?){_LEAD}",
+    re.IGNORECASE,
+)
+# What stands behind one: `'x' does not apply`, `x was ignored`.
+_UNUSED = re.compile(
+    rf"^[{_QUOTES}]*(?:\s+(?:skill|lesson|rule))?\s+"
+    r"(?:(?:is|was|were|are|does|do|did|has|have|had|can|could|would|will|should)\s*(?:not\b|n[’']t)"
+    r"|(?:isn|wasn|doesn|didn|hasn|couldn|wouldn|won|can)[’']t\b|cannot\b|never\b"
+    r"|(?:is|was|were)\s+(?:ignored|rejected|skipped|disregarded|dismissed|considered)\b)",
+    re.IGNORECASE,
+)
+# A name of one word is a word like others but beside one of these.
+_CUE = re.compile(rf"\b(?:{_USE}|based\s+on|per|skill)(?:\s+{_FILLER})*[\s:(\[]*$", re.IGNORECASE)
+_LISTED = r"(?:[\w./-]+(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+))"
+_SKILLS = re.compile(rf"\bskills?\s*[:(]\s*{_LISTED}{{0,8}}$", re.IGNORECASE)
+_SKILL = re.compile(
+    r"^(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+)[\w./-]+){0,8}\s+skills?\b", re.IGNORECASE
+)
+_FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
+
+_WORD = re.compile(r"[^\W_]+")
+
+_BOLD = re.compile(r"\*\*([^*\n]{5,50})\*\*")
+_BULLET = re.compile(r"^\s*[-*+]\s+(.+)$", re.MULTILINE)
+_HEADER = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
+# The headings of the texts that the program itself writes.
+TEMPLATE = frozenset(
+    """
+    pattern to recognize|what went wrong|better approach|checklist|pattern conditions|why it worked
+    |entry criteria|risk management|market context|context|core approach|entry rules|exit rules
+    |position sizing|what to avoid|performance notes|consolidated learning|application|origin
+    |synthesized insight|when this applies|key principles|evidence|overview|usage|examples|example
+    """.replace("\n    ", "")
+    .strip()
+    .split("|")
+)
+
+
+class Detection(Struct, frozen=True):
+    """Whether a decision applied a skill, how that is known, and the words that say so."""
+
+    applied: bool
+    match: Match = "none"
+    confidence: float = 0.0
+    quote: str | None = None
+
+
+NONE = Detection(applied=False)
+
+
+def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Skills' names by their first word, so that a text is asked only for what it may name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sorted(set(names)):
+        first = _parts(name.lower())[0]
+        found[first] = (*found.get(first, ()), name)
+    return found
+
+
+def used(
+    reasoning: str,
+    applied: Iterable[str] | None,
+    known: Mapping[str, Iterable[str]],
+    shown: Mapping[str, str],
+) -> dict[str, Detection]:
+    """Name -> detection of each skill that was applied, by name.
+
+    `applied` is the outcome's own list, `known` the names of all skills `by_first_word`;
+    `shown` maps a skill that was shown to its text, at the version shown. A name within a
+    longer one that stands there is no mention of its own.
+    """
+    found = {name: _found("tool") for name in _listed(applied or (), known, shown)}
+    words = {word.lower() for word in _WORD.findall(reasoning)}
+    named = {name for word in words for name in known.get(word, ())}
+    text = reasoning
+    for name in sorted({*named, *shown} - found.keys(), key=lambda name: (-len(name), name)):
+        mention = explicit(name, text, reasoning)
+        one = mention if mention.applied else implicit(shown.get(name, ""), reasoning)
+        if one.applied:
+            found[name] = one
+        text = _name(name).sub(lambda match: " " * len(match[0]), text)
+    return dict(sorted(found.items()))
+
+
+def _listed(
+    applied: Iterable[str], known: Mapping[str, Iterable[str]], shown: Iterable[str]
+) -> set[str]:
+    """The skills of the outcome's own list; a foreign name's `_` stands for `-`."""
+    wanted = {name.replace("_", "-") for name in applied}
+    firsts = {_parts(name.lower())[0] for name in wanted}
+    return wanted & {*shown, *(name for first in firsts for name in known.get(first, ()))}
+
+
+def detect(name: str, body: str, reasoning: str) -> Detection:
+    """Whether the reasoning applies this one skill, which was shown with this body."""
+    mention = explicit(name, reasoning)
+    return mention if mention.applied else implicit(body, reasoning)
+
+
+def explicit(name: str, text: str, whole: str | None = None) -> Detection:
+    """A mention that is used; the quote is taken from the `whole` text."""
+    for match in _name(name).finditer(text):
+        before, behind = (
+            text[max(0, match.start() - 160) : match.start()],
+            text[match.end() :][:160],
+        )
+        if _REFUSED.search(before) or _UNUSED.match(behind):
+            continue
+        if _is_name(name, match[0]) or _is_cued(before, behind):
+            return _found("explicit", _around(whole or text, match.start(), match.end()))
+    return NONE
+
+
+def implicit(body: str, reasoning: str) -> Detection:
+    """A use that is not named: the text repeats enough key phrases."""
+    said = reasoning.lower()
+    hits = [(at, at + len(p)) for p in key_phrases(body) if (at := said.find(p)) >= 0]
+    if len(hits) < PHRASES:
+        return NONE
+    return _found("implicit", _around(reasoning, *min(hits)))
+
+
+@lru_cache(maxsize=4096)
+def key_phrases(body: str) -> tuple[str, ...]:
+    """What a skill says in words of its own, in lower case, each once.
+
+    Bold text of 5 to 50 characters, the first five words of a list item from 10 characters
+    on, headings that are not the template's. A single word is no phrase: any text may hold it.
+    """
+    items = (" ".join(item.split()[:5]) for item in _BULLET.findall(body))
+    headers = (header.strip(" *_`#") for header in _HEADER.findall(body))
+    found = [
+        *_BOLD.findall(body),
+        *(item.strip(_QUOTES + " ") for item in items if len(item) >= 10),
+        *(header for header in headers if len(header) >= 5 and header.lower() not in TEMPLATE),
+    ]
+    phrases = (" ".join(phrase.lower().split()) for phrase in found)
+    return tuple(dict.fromkeys(phrase for phrase in phrases if " " in phrase))
+
+
+@lru_cache(maxsize=4096)
+def _name(name: str) -> re.Pattern[str]:
+    """The name as a whole word, its hyphens also as underscores or spaces."""
+    parts = [re.escape(part) for part in _parts(name)]
+    return re.compile(rf"(?<![\w-])(?<!\w[.@]){'[-_ ]'.join(parts)}(?![\w-])", re.IGNORECASE)
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in re.split(r"[-_\s]+", name) if part] or [name]
+
+
+def _is_name(name: str, said: str) -> bool:
+    """A name of several words is one by itself; spelled with spaces, from three words on."""
+    words = len(_parts(name))
+    return words > 2 or (words == 2 and " " not in said)
+
+
+def _is_cued(before: str, behind: str) -> bool:
+    quoted = before[-1:] in _QUOTES and behind[:1] in _QUOTES and before and behind
+    return bool(
+        quoted
+        or _CUE.search(before)
+        or _SKILLS.search(before)
+        or _FOLDER.search(before)
+        or _SKILL.match(behind)
+    )
+
+
+def _found(match: Match, quote: str | None = None) -> Detection:
+    return Detection(applied=True, match=match, confidence=CONFIDENCE[match], quote=quote)
+
+
+def _around(text: str, start: int, end: int) -> str:
+    return text[max(0, start - AROUND) : end + AROUND].strip()

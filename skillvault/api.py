@@ -5,10 +5,10 @@ and nowhere below.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from skillvault.doctor import Row, examined
 from skillvault.errors import BadInputError, PausedError, SkillvaultError, UsageError
 from skillvault.judge import Judge
 from skillvault.judge.offline import OfflineJudge
-from skillvault.learning import account, curate, promote
+from skillvault.learning import account, curate, pack, promote
+from skillvault.learning.recommend import Answer, Query
+from skillvault.learning.shelf import Strategy
 from skillvault.policy import Policy
 from skillvault.questions import Status
 from skillvault.records import (
@@ -32,10 +34,12 @@ from skillvault.records import (
     Problem,
     Record,
     Ref,
+    Scalar,
     Skill,
     kind_of,
 )
 from skillvault.run import Done, Report, Run, Tracker
+from skillvault.serving import Found, Shelf
 from skillvault.vault import checked, layout, provenance, setup
 from skillvault.vault.disk import guarded
 from skillvault.vault.inbox import WRITING, Held, Inbox, Received, Refused, shown
@@ -273,6 +277,69 @@ class Vault:
                 )
         return known if names is None else list(dict.fromkeys(names))
 
+    # ── serving ──────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """The skills that may be served, with all their layers."""
+        return Shelf(self.store)
+
+    def recommend(  # noqa: PLR0913 (each keyword is a question of the caller's)
+        self,
+        domain: str,
+        task: str = "",
+        *,
+        context: Mapping[str, Scalar] | None = None,
+        role: str | None = None,
+        stage: str | None = None,
+        pins: Sequence[str] = (),
+        k: int | None = None,
+        budget: int | None = None,
+        strategy: Strategy | None = None,
+        decision: str | None = None,
+        explain: bool = False,
+        now: datetime | None = None,
+    ) -> Answer:
+        """The few skills that an agent should read before a task, and why not the others.
+
+        `k` and `budget` (tokens) default to the policy's; without a `strategy` it is `hybrid`
+        where a task is given and else `tag`. With a `decision` the answer is recorded through
+        the inbox, and only then skills are held out; otherwise nothing is written. UsageError for
+        a domain that is no slug.
+        """
+        setup.check_domains([domain])
+        query = Query(
+            domain=domain,
+            context=dict(context or {}),
+            role=role,
+            stage=stage,
+            pins=tuple(pins),
+            limit=k,
+            budget=budget,
+            strategy=strategy or ("hybrid" if task.strip() else "tag"),
+            decision=decision,
+            explain=explain,
+        )
+        answer = self.shelf.recommend(query, task)
+        if decision is not None:
+            said = json.dumps(pack.record(answer, query, now or _clock()), ensure_ascii=False)
+            with guarded():
+                list(self.inbox.put([(f"recommendation-{decision}.json", said.encode())]))
+        return answer
+
+    def search(
+        self, text: str, *, kind: str | None = None, domain: str | None = None, k: int = 10
+    ) -> list[Found]:
+        """The skills, facts and evaluations that answer a text best.
+
+        `kind` is skill, fact or evaluation; the score is a share of the query, 0..1.
+        """
+        return self.shelf.search(text, kind=kind, domain=domain, k=k)
+
+    def stats(self, decision: str) -> dict[str, Any]:
+        """What a decision was shown, what it applied, how it ended; see `learning.usage`."""
+        return self.shelf.stats(decision)
+
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def status(self) -> Status:
@@ -460,6 +527,18 @@ class Vault:
         if isinstance(found, Problem):
             raise SkillvaultError(f"{path}: {found.message}")
         return found, path
+
+    def put_skill(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> Report:
+        """Write a skill into skills/, new or over the one of its name, with one commit.
+
+        Of a file that is there only what differs changes; where nothing does no commit is made.
+        UsageError for what is no skill, EditedError where a person is editing it.
+        """
+        head = self.store.head()
+        change = curate.put(skill, head.skills.get(skill.name))
+        if change is None:
+            return Report()
+        return self._decide(change, now or _clock(), dry=dry)
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> Report:
         """Let a proposed skill in."""

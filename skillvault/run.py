@@ -19,7 +19,16 @@ from skillvault.learning.naming import is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version
 from skillvault.policy import Policy
-from skillvault.records import Commit, Evaluation, Outcome, RecordKind, Ref, Skill, Trust
+from skillvault.records import (
+    Commit,
+    Evaluation,
+    Outcome,
+    Recommendation,
+    RecordKind,
+    Ref,
+    Skill,
+    Trust,
+)
 from skillvault.vault import layout
 from skillvault.vault.inbox import Inbox, Received, Refused
 from skillvault.vault.snapshot import Present, Snapshot
@@ -261,7 +270,7 @@ class Run:
         if self._on_done:
             self._on_done(done)
 
-    def free(self, records: Iterable[Outcome | Evaluation]) -> dict[str, bool]:
+    def free(self, records: Iterable[Outcome | Evaluation | Recommendation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
         files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
         held = self.store.in_hand(files)

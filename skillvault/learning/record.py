@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from skillvault.change import Change
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Ref
+from skillvault.records import Outcome, Recommendation, RecordKind, Ref
 from skillvault.text import inert, listed
 
 _CLOSE = 0.8
@@ -65,8 +65,12 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
         )
 
 
-def change(domain: str, outcomes: Sequence[Outcome], takes: Sequence[str]) -> Change:
-    """The commit that records a batch of one domain's outcomes."""
+def change(
+    domain: str, records: Sequence[Outcome | Recommendation], takes: Sequence[str]
+) -> Change:
+    """The commit that records a batch of one domain's outcomes and recommendations."""
+    outcomes = [one for one in records if isinstance(one, Outcome)]
+    shown = len(records) - len(outcomes)
     counts = [
         f"{sum(o.result.status == status for o in outcomes)} {status}"
         for status in ("success", "failure", "neutral")
@@ -74,12 +78,22 @@ def change(domain: str, outcomes: Sequence[Outcome], takes: Sequence[str]) -> Ch
     ]
     agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
     by = f", reported by {listed(agents)}" if agents else ""
-    noun = "outcome" if len(outcomes) == 1 else "outcomes"
+    what = [*_counted(len(outcomes), "outcome"), *_counted(shown, "recommendation")]
+    said = [f"{listed(counts)}{by}."] if outcomes else []
+    told = [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
     return Change(
         step="record",
-        subject=f"{len(outcomes)} {noun} in {domain}",
-        reason=f"{listed(counts)}{by}.",
-        writes=tuple(outcomes),
-        targets=tuple(Ref("outcome", o.id) for o in outcomes),
+        subject=f"{listed(what)} in {domain}",
+        reason="\n".join([*said, *told]),
+        writes=tuple(records),
+        targets=tuple(Ref(_kind(one), one.id) for one in records),
         takes=tuple(takes),
     )
+
+
+def _kind(record: Outcome | Recommendation) -> RecordKind:
+    return "outcome" if isinstance(record, Outcome) else "recommendation"
+
+
+def _counted(count: int, noun: str) -> list[str]:
+    return [f"{count} {noun}{'' if count == 1 else 's'}"] if count else []

@@ -6,52 +6,66 @@ from skillvault.change import Change
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
 from skillvault.learning import record
-from skillvault.records import Outcome, Ref
+from skillvault.recommended import recommendation_from
+from skillvault.records import Outcome, Recommendation, Ref, Trust
 from skillvault.run import Run
 from skillvault.vault import codec, layout
 from skillvault.vault.inbox import Received
-from skillvault.vault.redact import redacted
+from skillvault.vault.redact import redacted, redacted_recommendation
 
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a domain."""
     rejections = run.rejections
-    fresh: dict[str, Outcome] = {}
-    names: dict[str, list[str]] = {}
-    for name, outcome in _admitted(run):
-        refused = rejections.of_target(Ref("outcome", outcome.id))
-        recorded = run.view.has(Ref("outcome", outcome.id))
-        if refused or recorded or outcome.id in fresh:
-            run.report.known.append(outcome.id)
+    fresh: dict[Ref, Outcome | Recommendation] = {}
+    names: dict[Ref, list[str]] = {}
+    for name, one in _admitted(run):
+        ref = Ref("outcome" if isinstance(one, Outcome) else "recommendation", one.id)
+        refused = rejections.of_target(ref)
+        recorded = run.view.has(ref)
+        if refused or recorded or ref in fresh:
+            run.report.known.append(one.id)
         if refused:
             run.report.rejected.append(refused)
         if refused or recorded:
             run.forget(name)  # the vault's history holds it
         else:
-            fresh.setdefault(outcome.id, outcome)
-            names.setdefault(outcome.id, []).append(name)
+            fresh.setdefault(ref, one)
+            names.setdefault(ref, []).append(name)
     free = run.free(fresh.values())
-    ready = [o for o in fresh.values() if free[layout.path_of(o)]]
-    for domain, batch in by_domain(ready).items():
-        yield record.change(domain, batch, [name for o in batch for name in names[o.id]])
+    ready = {ref: one for ref, one in fresh.items() if free[layout.path_of(one)]}
+    for domain in sorted({one.domain for one in ready.values()}):
+        batch = sorted((ref for ref, one in ready.items() if one.domain == domain), key=_place)
+        taken = [name for ref in batch for name in names[ref]]
+        yield record.change(domain, [ready[ref] for ref in batch], taken)
 
 
-def _admitted(run: Run) -> list[tuple[str, Outcome]]:
-    """(inbox name, outcome) of everything that may be taken, in the order of the ids.
+def _place(ref: Ref) -> tuple[str, str]:
+    return ref.kind, ref.id
+
+
+def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
+    """(inbox name, record) of everything that may be taken, in the order of the ids.
 
     The order of the ids decides between two that conflict, not the order of arrival.
     """
     parsed: list[tuple[str, Outcome]] = []
+    shown: list[tuple[str, Recommendation]] = []
     for name, item in run.track(list(_received(run)), "reading"):
         try:
-            parsed.append((name, _parsed(item, run)))
+            found = _parsed(item, run)
         except BadInputError as error:
             run.refuse(name, error)
+        else:
+            if isinstance(found, Outcome):
+                parsed.append((name, found))
+            else:
+                shown.append((name, found))
     # One record through both doors is local: `local` stands before `untrusted`.
     parsed.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
     events = {record.event_of(earlier): earlier for earlier in run.view.of_events(named)}
-    admitted: list[tuple[str, Outcome]] = []
+    admitted: list[tuple[str, Outcome | Recommendation]] = []
     for name, outcome in parsed:
         try:
             record.check_event(outcome, events)
@@ -61,7 +75,8 @@ def _admitted(run: Run) -> list[tuple[str, Outcome]]:
             admitted.append((name, outcome))
             if outcome.event_id:
                 events.setdefault(record.event_of(outcome), outcome)
-    return admitted
+    shown.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
+    return [*admitted, *shown]
 
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
@@ -77,18 +92,22 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError, run: Run) -> Outcome:
-    """The outcome in a file, without its secrets; BadInputError where it is none."""
+def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendation:
+    """The record in a file, without its secrets; BadInputError where it is none."""
     if isinstance(item, BadInputError):
         raise item
     raw = codec.incoming(item.name, item.data)
     kind = raw.get("type", "outcome")
-    if kind != "outcome":
+    if kind not in ("outcome", "recommendation"):
         raise BadInputError(
-            f"type: {kind!r} is not taken by this version; it takes outcome",
+            f"type: {kind!r} is not taken by this version; it takes outcome or recommendation",
             code="unknown-type",
             key="type",
         )
+    if kind == "recommendation":
+        shown = recommendation_from(raw, trust=item.trust, now=run.now, ahead=run.policy.ahead)
+        _check_domain(run, shown.domain, shown.trust)
+        return redacted_recommendation(shown)
     outcome = outcome_from(
         raw,
         trust=item.trust,
@@ -96,9 +115,13 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome:
         unbounded=run.policy.record.scores == "unbounded",
         ahead=run.policy.ahead,
     )
-    if outcome.domain not in run.policy.domains:
-        record.check_domain(outcome.domain, run.domains_seen[outcome.trust], run.policy)
+    _check_domain(run, outcome.domain, outcome.trust)
     return redacted(outcome)
+
+
+def _check_domain(run: Run, domain: str, trust: Trust) -> None:
+    if domain not in run.policy.domains:
+        record.check_domain(domain, run.domains_seen[trust], run.policy)
 
 
 def by_domain(records: Iterable[Outcome]) -> dict[str, list[Outcome]]:

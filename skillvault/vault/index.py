@@ -19,15 +19,18 @@ from msgspec import Struct
 
 from skillvault.records import (
     Commit,
+    Evaluation,
     Fact,
     Link,
     Outcome,
     Problem,
+    Recommendation,
     Record,
     Ref,
     Skill,
 )
-from skillvault.vault import layout
+from skillvault.text import tokens
+from skillvault.vault import layout, ranking
 
 Parsed = Record | Problem
 Row = tuple[Any, ...]
@@ -62,12 +65,19 @@ create index file_ref on file (ref, path) where ref is not null;
 create index file_top on file (top, ref, path) where ref is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text);
+    at integer, event text, session text, decision text);
 create index outcome_id on outcome (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome (domain, action, target, trust, at, id);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
+create index outcome_decision on outcome (decision) where decision is not null;
+create table recommendation (n integer primary key, id text, decision text, trust text);
+create index recommendation_decision on recommendation (decision);
+create table used (
+    outcome text, skill text, at integer, status text, trust text, match text, confidence real,
+    quote text, primary key (outcome, skill)) without rowid;
+create index used_skill on used (skill);
 create table applied (n integer, skill text, at integer, trust text);
 create index applied_n on applied (n);
 create index applied_skill on applied (skill, at);
@@ -77,7 +87,7 @@ create index fact_id on fact (id);
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
-    created text, expires text);
+    created text, expires text, tokens integer, roles text, stages text);
 create index skill_shelf on skill (shelf, domain);
 create index skill_id on skill (id);
 create table link (n integer primary key, id text, type text, source text, target text);
@@ -95,10 +105,11 @@ create index touch_c on touch (c);
 create table gone (ref text primary key) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
-_TYPED = ("outcome", "applied", "fact", "skill", "link")
+_TYPED = ("outcome", "applied", "recommendation", "fact", "skill", "link")
+_SERVED = "skills"  # the shelf whose skills are found
 
 # What a changed file makes due, `changed` being a table of its numbers.
-_SUBJECTS = ("evaluate", "promote", "generate", "strategy")
+_SUBJECTS = ("evaluate", "promote", "generate", "strategy", "use")
 _MARK = "insert or ignore into due select "
 _EVALUATION, _FACT, _SKILL = 12, 6, 7  # where an id begins after `evaluation:`, `fact:`, `skill:`
 _CHANGED = "n in (select n from changed)"
@@ -129,6 +140,10 @@ _MARKS = (
     (
         f"{_MARK}'promote', substr(l.source, {_EVALUATION}) from fact f join link l "
         f"on l.target = 'fact:' || f.id where f.{_CHANGED} and l.source like 'evaluation:%'"
+    ),
+    (
+        f"{_MARK}'use', o.id from recommendation r join outcome o on o.decision = r.decision "
+        f"where r.{_CHANGED}"
     ),
     f"{_MARK}'consolidate', domain || ' ' || trust from fact where {_CHANGED}",
     *_ends("consolidate", "fact", _FACT, _GROUP),
@@ -176,6 +191,12 @@ where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref
 """
 
 
+_ALL = (
+    *("file", *_TYPED, "used", "commits", "trailer", "touch", "gone", "due", "state"),
+    *("ranked", "ranked_text"),
+)
+
+
 class Made(Struct, frozen=True):
     """A commit of the history: the program's own, or (step "") a person's.
 
@@ -191,7 +212,10 @@ class Made(Struct, frozen=True):
 def _shape() -> int:
     """A number that changes with the tables and the fields of the records."""
     said = "".join(f"{name}{msgspec.inspect.type_info(kind)!r}" for name, kind in _KINDS.items())
-    return int.from_bytes(hashlib.sha256((_SCHEMA + said).encode()).digest()[:4]) & 0x7FFFFFFF
+    return (
+        int.from_bytes(hashlib.sha256((_SCHEMA + ranking.VERSION + said).encode()).digest()[:4])
+        & 0x7FFFFFFF
+    )
 
 
 class Projection:
@@ -312,6 +336,33 @@ class Projection:
             self.begin()
             self._safely(lambda database: database.executemany(query, found) and None)
 
+    def use(self, outcomes: Iterable[str], rows: Iterable[Row]) -> None:
+        """Note which skills these outcomes applied, in place of what was noted of them."""
+        self.begin()
+        named = [(name,) for name in outcomes]
+        found = [tuple(map(_bound, row)) for row in rows]
+        self._safely(lambda database: _use(database, named, found))
+
+    def search(self, text: str, limit: int, filters: ranking.Filters) -> list[tuple[str, float]]:
+        """(`<kind>:<id>`, score) of the documents that answer a text best."""
+        return self._safely(lambda database: ranking.search(database, text, limit, filters))
+
+    def index_beside(self, digest: str, documents: Sequence[ranking.Document]) -> None:
+        """Let documents be found that are no file of HEAD, in place of those before.
+
+        `digest` tells them from others.
+        """
+        known = self.value("select value from state where name = 'beside'") or ""
+        before, *ids = known.split("\n")
+        if before == digest:
+            return
+        self.begin()
+        there = {ref for (ref,) in self.rows_in("select ref from file where ref in {}", ids)}
+        self._safely(lambda database: ranking.remove(database, set(ids) - there))
+        self._safely(lambda database: ranking.add(database, documents))
+        said = "\n".join([digest, *(one.id for one in documents)])
+        self.rows("insert or replace into state values ('beside', ?)", [said])
+
     def enter(self, history: Iterable[Made]) -> None:
         """Take in commits, their parents before them."""
         self._safely(lambda database: _enter(database, history))
@@ -325,7 +376,7 @@ class Projection:
 
     def clear(self) -> None:
         """Make it empty."""
-        for table in ("file", *_TYPED, "commits", "trailer", "touch", "gone", "due", "state"):
+        for table in _ALL:
             self.rows(f"delete from {table}")
 
     # ── on disk ──────────────────────────────────────────────────────────────────────
@@ -364,13 +415,18 @@ class Projection:
 
     def _opened(self) -> sqlite3.Connection:
         if self._database is None:
+            self._database = self._prepared_or_new()
+        return self._database
+
+    def _prepared_or_new(self) -> sqlite3.Connection:
+        """What stands on disk, a new one in its place, or where that fails one in memory."""
+        for _ in range(2):
             try:
-                self._database = self._prepared()
+                return self._prepared()
             except (sqlite3.Error, OSError):
                 self._discard(remove=True)
-                self._path = None
-                self._database = _made(_connected(":memory:"))
-        return self._database
+        self._path = None
+        return self._prepared()
 
     def _prepared(self) -> sqlite3.Connection:
         if self._path is None:
@@ -379,6 +435,8 @@ class Projection:
         database = _connected(f"{self._path}")
         try:
             if database.execute("pragma user_version").fetchone()[0] != _SHAPE:
+                if database.execute("select count(*) from sqlite_master").fetchone()[0]:
+                    raise sqlite3.DatabaseError("of another version")
                 _made(database)
         except sqlite3.Error:
             database.close()
@@ -431,12 +489,13 @@ def _text(data: bytes) -> str:
 
 
 def _made(database: sqlite3.Connection) -> sqlite3.Connection:
-    """The tables, empty, in place of whatever stands there."""
+    """The tables, empty; another process may be at it too."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
-    there = database.execute("select type, name from sqlite_master where type = 'table'").fetchall()
-    for kind, name in there:
-        database.execute(f"drop {kind} if exists {name}")
+    if database.execute("pragma user_version").fetchone()[0] == _SHAPE:
+        database.rollback()
+        return database
+    ranking.create(database)
     for statement in filter(str.strip, _SCHEMA.split(";")):
         database.execute(statement)
     database.execute(f"pragma user_version = {_SHAPE}")
@@ -457,14 +516,26 @@ def _put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None
     for table in ("file", *_TYPED):
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
+    refs = {path: str(ref) for path in files if (ref := layout.ref_of(path))}
+    ranking.remove(database, (ref for path, ref in refs.items() if _is_found(path)))
+    database.executemany(
+        "delete from used where outcome = ?",
+        [(ref.partition(":")[2],) for path, ref in refs.items() if path.startswith("outcomes/")],
+    )
     new = _insert(database, {path: found for path, found in files.items() if found})
     _mark(database, new.values(), [n for path, n in new.items() if path not in same])
-    for ref in {str(found) for path in files if (found := layout.ref_of(path))}:
-        database.execute("delete from gone where ref = ?", [ref])
-        database.execute(f"{_GONE} and t.ref = ?", [ref])
+    for name in set(refs.values()):
+        database.execute("delete from gone where ref = ?", [name])
+        database.execute(f"{_GONE} and t.ref = ?", [name])
     if layout.MARK in files:
         for query in _EVERYTHING:
             database.execute(query)
+
+
+def _use(database: sqlite3.Connection, outcomes: list[Row], rows: list[Row]) -> None:
+    database.executemany("delete from used where outcome = ?", outcomes)
+    database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    database.execute("insert or replace into state values ('uses', hex(randomblob(8)))")
 
 
 def _archived(path: str) -> bool:
@@ -511,7 +582,25 @@ def _insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str
             marks = ", ".join("?" * len(found[0]))
             bound = [tuple(map(_bound, row)) for row in found]
             database.executemany(f"insert into {table} values ({marks})", bound)
+    documents = (_document(path, parsed) for path, (_, parsed) in files.items() if _is_found(path))
+    ranking.add(database, filter(None, documents))
     return numbers
+
+
+def _is_found(path: str) -> bool:
+    """Whether `search` may find what stands at a path."""
+    return layout.shelf_of(path) in (_SERVED, "memory", "evaluations")
+
+
+def _document(path: str, parsed: Parsed | None) -> ranking.Document | None:
+    ref = layout.ref_of(path)
+    if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
+        return None
+    if isinstance(parsed, Skill):
+        parsed = msgspec.structs.replace(parsed, name=ref.id)
+    document = ranking.document_of(parsed)
+    said = document.name or document.body  # an evaluation may have no insight
+    return msgspec.structs.replace(document, id=str(ref)) if said else None
 
 
 def _columns(ref: Ref, top: str, parsed: Parsed | None) -> Iterator[tuple[Any, ...]]:
@@ -527,14 +616,18 @@ def _columns(ref: Ref, top: str, parsed: Parsed | None) -> Iterator[tuple[Any, .
                 at,
                 parsed.event_id,
                 source.session,
+                parsed.decision.id,
             )
             for skill in parsed.applied or ():
                 yield "applied", skill, at, parsed.trust
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
         case Skill():
-            times = (parsed.created, parsed.expires)
-            yield "skill", ref.id, top, parsed.domain, parsed.kind, parsed.status, *times
+            said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
+            whom = (" ".join(parsed.roles), " ".join(parsed.stages))
+            yield "skill", ref.id, top, *said, tokens(parsed.body), *whom
+        case Recommendation():
+            yield "recommendation", ref.id, parsed.decision, parsed.trust
         case Link():
             yield "link", ref.id, parsed.type, str(parsed.source), str(parsed.target)
 
@@ -542,6 +635,11 @@ def _columns(ref: Ref, top: str, parsed: Parsed | None) -> Iterator[tuple[Any, .
 def micros(at: datetime) -> int:
     """A time in microseconds, as it is ordered."""
     return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(at: int) -> datetime:
+    """The time that so many microseconds are."""
+    return EPOCH + timedelta(microseconds=at)
 
 
 def _encoded(value: Parsed) -> bytes | None:

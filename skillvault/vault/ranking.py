@@ -15,7 +15,7 @@ from heapq import nlargest, nsmallest
 
 from msgspec import Struct
 
-from skillvault.records import Fact, Skill
+from skillvault.records import Evaluation, Fact, Skill
 from skillvault.vault.stems import FIELDS, TOKENS, Stems
 from skillvault.vault.words import FUNCTION_WORDS, other_forms, spaced
 
@@ -36,7 +36,7 @@ _MIXED = 0.4  # the added terms' share of the query
 _TELLING = (20.0, 30.0)  # words of a text from which its terms begin to be added, and in full
 _READ = (5_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
-_SCHEMA = f"""
+SCHEMA = f"""
 create table if not exists ranked (
     number integer primary key, id text not null unique, kind text not null, domain text,
     description real not null, body real not null
@@ -48,6 +48,8 @@ create virtual table if not exists ranked_places using fts5vocab(ranked_text, 'i
 create virtual table if not exists ranked_terms using fts5vocab(ranked_text, 'row');
 """
 _WORD = re.compile(r"\w+")
+# What is stored of a document depends on these; an index of another version is made anew.
+VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH}"
 
 Terms = Mapping[str, float]  # stem -> weight
 _Row = tuple[float, float]  # what a word of a document's description and of its body counts
@@ -72,10 +74,14 @@ class Filters(Struct, frozen=True):
     domains: Collection[str | None] | None = None
 
 
-def document_of(record: Skill | Fact) -> Document:
-    """A skill or fact as a document, under its address (`skill:<name>`, `fact:<id>`)."""
+def document_of(record: Skill | Fact | Evaluation) -> Document:
+    """A record as a document, under its address (`skill:<name>`, `fact:<id>`)."""
     if isinstance(record, Fact):
         return Document(f"fact:{record.id}", "fact", body=record.text, domain=record.domain)
+    if isinstance(record, Evaluation):
+        said = "\n".join(filter(None, (record.key_insight, record.better_approach)))
+        name = f"evaluation:{record.id}"
+        return Document(name, "evaluation", body=said, domain=record.domain)
     return Document(
         id=f"skill:{record.name}",
         kind="skill",
@@ -87,8 +93,9 @@ def document_of(record: Skill | Fact) -> Document:
 
 
 def create(database: sqlite3.Connection) -> None:
-    """Make the tables where they are missing; commits what is open."""
-    database.executescript(_SCHEMA)
+    """Make the tables where they are missing, in the caller's transaction."""
+    for statement in filter(str.strip, SCHEMA.split(";")):
+        database.execute(statement)
 
 
 def add(database: sqlite3.Connection, documents: Iterable[Document]) -> None:

@@ -4,10 +4,20 @@ Everything is read from the projection of HEAD, with what a run has laid and not
 A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, ValuesView
-from datetime import datetime, timedelta
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
+from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
+from skillvault.errors import GitError
 from skillvault.policy import Policy
 from skillvault.records import (
     Commit,
@@ -15,13 +25,15 @@ from skillvault.records import (
     Fact,
     Link,
     Outcome,
+    Recommendation,
     RecordKind,
     Ref,
     Skill,
     Trust,
 )
 from skillvault.vault import layout
-from skillvault.vault.index import EPOCH, File, Parsed, Projection, decoded, micros
+from skillvault.vault.index import File, Parsed, Projection, decoded, micros, moment
+from skillvault.vault.ranking import Document, Filters
 from skillvault.vault.view import Key, blob_id, parsed, policy_of
 
 _R = TypeVar("_R", Outcome, Evaluation, Fact, Skill, Link)
@@ -382,7 +394,7 @@ class Snapshot:
         """When a trusted outcome last named a skill as applied."""
         query = "select max(at) from applied where skill = ? and trust = 'local' and at <= ?"
         at = self.ask(query, [name, micros(before)])[0][0]
-        return EPOCH + timedelta(microseconds=at) if at is not None else None
+        return moment(at) if at is not None else None
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -471,6 +483,62 @@ class Snapshot:
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """A step found nothing to do for these; they are due again when something changes."""
         self._projection.settle(step, keys)
+
+    # ── what is served ───────────────────────────────────────────────────────────────
+
+    def shelved(self) -> list[tuple[Any, ...]]:
+        """(name, kind, tokens, domain, status, roles, stages, blob) of every skill in skills/."""
+        query = (
+            "select s.id, s.kind, s.tokens, s.domain, s.status, s.roles, s.stages, f.blob "
+            "from skill s join file f on f.n = s.n where s.shelf = 'skills' order by s.id, f.path"
+        )
+        return self.ask(query)
+
+    def decisions(self, name: str) -> tuple[list[Recommendation], list[Outcome]]:
+        """What was recommended for a decision, and the outcomes that name it."""
+        query = f"{_FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
+        found = (self.record_of(*row) for row in self.ask(query, [name]))
+        shown = [one for one in found if isinstance(one, Recommendation)]
+        return shown, self._outcomes(self.ask(_found("decision = ?"), [name]))
+
+    def skill_at(self, name: str, blob: str) -> str:
+        """The text of a skill at a version, "" where that cannot be read."""
+        try:
+            data = self._fresh.get(blob) or self._read([blob])[blob]
+        except GitError:  # never committed here, or gone since
+            return ""
+        found = parsed(f"skills/{name}/SKILL.md", data)
+        return found.body if isinstance(found, Skill) else ""
+
+    def uses(self) -> list[tuple[str, int, str, str]]:
+        """(skill, at, outcome, status) of every use by a trusted outcome."""
+        query = "select skill, at, outcome, status from used where trust = 'local' order by skill"
+        return self.ask(query)
+
+    def keep_uses(self, outcomes: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+        """Keep which skills these outcomes applied, as rows of the table `used`."""
+        self._projection.use(outcomes, rows)
+        self.settle("use", outcomes)
+
+    def uses_state(self) -> str | None:
+        """What differs whenever the uses do."""
+        found = self.ask("select value from state where name = 'uses'")
+        return found[0][0] if found else None
+
+    def index_beside(self, digest: str, documents: Sequence[Document]) -> None:
+        """Let texts be found that stand beside the vault; `digest` tells them from others."""
+        self._projection.index_beside(digest, documents)
+
+    def search(
+        self,
+        text: str,
+        limit: int,
+        *,
+        kinds: Collection[str] | None = None,
+        domains: Collection[str | None] | None = None,
+    ) -> list[tuple[str, float]]:
+        """(`<kind>:<id>`, score 0..1) of the facts, skills and evaluations that answer best."""
+        return self._projection.search(text, limit, Filters(kinds, domains))
 
     # ── history ──────────────────────────────────────────────────────────────────────
 

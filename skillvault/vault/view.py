@@ -9,7 +9,16 @@ from functools import cached_property
 
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy, policy_from
-from skillvault.records import Evaluation, Fact, Outcome, Problem, Record, moment_of, stamp
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Outcome,
+    Problem,
+    Recommendation,
+    Record,
+    moment_of,
+    stamp,
+)
 from skillvault.vault import codec, layout, strict_yaml
 
 Parsed = Record | Problem
@@ -89,17 +98,20 @@ def parsed(path: str, data: bytes) -> Parsed:
 
 def _check_place(path: str, record: Parsed) -> None:
     """BadInputError where a record says another place than its own."""
-    if isinstance(record, Outcome | Evaluation | Fact) and record.domain != layout.domain_of(path):
+    dated = Outcome | Evaluation | Recommendation | Fact
+    if isinstance(record, dated) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(
             f"domain: {record.domain!r} is not the folder it stands in; write `domain: {folder}`",
             code="domain-mismatch",
             key="domain",
         )
-    if isinstance(record, Outcome) and not record.id.startswith(moment_of(record.occurred_at)):
+    key = {Outcome: "occurred_at", Recommendation: "at"}.get(type(record))
+    if key and not path.rpartition("/")[2].startswith(moment_of(at := getattr(record, key))):
+        kind = type(record).__name__.lower()
         raise BadInputError(
-            f"occurred_at: {stamp(record.occurred_at)} is not the time in the file's name; "
-            "an outcome is written once, restore it",
+            f"{key}: {stamp(at)} is not the time in the file's name; "
+            f"{'an' if kind[0] == 'o' else 'a'} {kind} is written once, restore it",
             code="id-mismatch",
-            key="occurred_at",
+            key=key,
         )

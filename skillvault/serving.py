@@ -1,0 +1,317 @@
+"""What agents are served: the shelf with its layers, recommendations, search, usage.
+
+Floor 3, beside `questions`. Asking changes no file; what was computed of uses is kept in the
+projection, which can be deleted at any time.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.errors import UsageError
+from skillvault.learning import effect, recommend, shelf, track, usage
+from skillvault.learning.effect import Evidence
+from skillvault.learning.recommend import Answer, Candidate, Query
+from skillvault.learning.shelf import Strategy
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Outcome,
+    Problem,
+    Ref,
+    Shelved,
+    Skill,
+    Status,
+)
+from skillvault.text import shorten, tokens
+from skillvault.vault import shelves
+from skillvault.vault.index import micros, moment
+from skillvault.vault.ranking import document_of
+from skillvault.vault.snapshot import Snapshot, ref_from
+from skillvault.vault.store import Store
+
+KINDS = ("skill", "fact", "evaluation")
+_TASKS = 200  # skills of which is asked how well they answer a task
+_PAGE = 500  # outcomes that are read at once
+_SHOWN = 200  # characters of a text that was found
+
+
+class Found(Struct, frozen=True):
+    """A record that answers a search; `score` is the share of the query that it carries, 0..1."""
+
+    kind: str
+    id: str
+    domain: str | None
+    score: float
+    text: str
+    path: str
+
+
+class Shelf:
+    """The skills that may be served, by layer: the package's, the domains', the vault's own.
+
+    A later layer overrides an earlier one by name. `problems` are the files of the layers before
+    the vault's that cannot be read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._added: list[Path] = []
+        self._known: tuple[object, list[Candidate]] | None = None
+
+    def add_dir(self, folder: Path | str) -> list[Problem]:
+        """Put a folder of skills above the other domain layers; what of it cannot be read."""
+        self._added.append(Path(folder).resolve())
+        self.reload()
+        return [one for one in self.problems if Path(one.path).is_relative_to(self._added[-1])]
+
+    def reload(self) -> None:
+        """Read the folders again; the vault's own skills are always those of HEAD."""
+        self.__dict__.pop("_beside", None)
+        self._known = None
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What cannot be read of the layers before the vault's."""
+        return self._beside[1]
+
+    def layers(self) -> list[list[Shelved]]:
+        """The skills of each layer, from the first to the last, which is the vault."""
+        with self._store.reading() as head:
+            return [*self._beside[0], list(_own(head))]
+
+    def skills(self) -> list[Skill]:
+        """The skills in force, by name."""
+        return [one.skill for one in shelf.winners(self.layers())]
+
+    def get(self, name: str) -> Skill | None:
+        """The skill in force of this name; `_` stands for `-`."""
+        return shelf.get(self.skills(), name)
+
+    def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
+        """The skills with any of these tags, by name."""
+        return shelf.get_by_tags(self.skills(), tags)
+
+    def get_by_role(self, role: str) -> list[Skill]:
+        """The skills for a role, by name."""
+        return shelf.get_by_role(self.skills(), role)
+
+    def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
+        """The skills for a stage, by name."""
+        return shelf.get_by_pipeline_stage(self.skills(), stage)
+
+    def top_k(
+        self,
+        task: str = "",
+        role: str | None = None,
+        k: int = 5,
+        strategy: Strategy = "tag",
+        *,
+        stage: str | None = None,
+        pins: Sequence[str] = (),
+    ) -> list[Skill]:
+        """At most `k` skills for a role or stage: pins, then most applied, or nearest the task."""
+        head = self._ready()
+        counts = {name: known.times_applied for name, known in _evidence(head).items()}
+        scores = self._scores(head, task, None) if strategy == "semantic" and task else None
+        return shelf.top_k(
+            self.skills(),
+            role=role,
+            stage=stage,
+            task=task,
+            k=k,
+            strategy=strategy,
+            pins=pins,
+            usage=counts,
+            scores=scores,
+        )
+
+    # ── recommending ─────────────────────────────────────────────────────────────────
+
+    def recommend(self, query: Query, task: str = "") -> Answer:
+        """The few skills for a task, and why not the others; see `learning.recommend`."""
+        head = self._ready()
+        with self._store.reading():
+            asked = bool(task.strip()) and query.strategy != "tag"
+            domains = (query.domain, None)
+            scores = self._scores(head, task, domains) if asked else None
+            candidates = self._candidates(head)
+            return recommend.recommend(candidates, query, head.policy, self._text(head), scores)
+
+    def _scores(
+        self, head: Snapshot, task: str, domains: Sequence[str | None] | None
+    ) -> dict[str, float]:
+        found = head.search(task, _TASKS, kinds=("skill",), domains=domains)
+        return {ref.partition(":")[2]: score for ref, score in found}
+
+    def _candidates(self, head: Snapshot) -> list[Candidate]:
+        """What is asked of the skills in force, by name; kept while nothing changes."""
+        key = (head.commit, head.uses_state())
+        if self._known is None or self._known[0] != key:
+            known = _evidence(head)
+            self._known = key, sorted(self._all(head, known), key=lambda one: one.name)
+        return self._known[1]
+
+    def _all(self, head: Snapshot, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+        own: set[str] = set()
+        for name, kind, size, domain, status, roles, stages, blob in head.shelved():
+            if name not in own:
+                own.add(name)
+                whom = (tuple(roles.split()), tuple(stages.split()))
+                evidence = known.get(name, recommend.NO_EVIDENCE)
+                yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
+        for name, one in self._others.items():
+            if name not in own:
+                skill, evidence = one.skill, known.get(name, recommend.NO_EVIDENCE)
+                yield Candidate(
+                    name,
+                    skill.kind,
+                    tokens(skill.body),
+                    skill.domain,
+                    skill.status,
+                    skill.roles,
+                    skill.stages,
+                    one.blob,
+                    evidence,
+                )
+
+    def _text(self, head: Snapshot) -> Any:
+        def read(name: str) -> str:
+            own = head.skills.get(name)
+            return own.body if own is not None else self._others[name].skill.body
+
+        return read
+
+    # ── searching ────────────────────────────────────────────────────────────────────
+
+    def search(
+        self, text: str, *, kind: str | None = None, domain: str | None = None, k: int = 10
+    ) -> list[Found]:
+        """The skills, facts and evaluations that answer a text best; UsageError for a bad kind."""
+        if kind is not None and kind not in KINDS:
+            raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
+        head = self._ready()
+        with self._store.reading():
+            found = head.search(
+                text,
+                k,
+                kinds=None if kind is None else (kind,),
+                domains=None if domain is None else (domain,),
+            )
+            return [self._found(head, ref_from(ref), score) for ref, score in found]
+
+    def _found(self, head: Snapshot, ref: Ref, score: float) -> Found:
+        path = head.path_of(ref)
+        record = head.records_at([path])[path] if path else self._others[ref.id].skill
+        domain = getattr(record, "domain", None)
+        place = path or self._others[ref.id].path
+        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), place)
+
+    # ── usage ────────────────────────────────────────────────────────────────────────
+
+    def stats(self, decision: str) -> dict[str, Any]:
+        """What was shown for a decision and what it applied; see `learning.usage.decision`."""
+        with self._store.reading() as head:
+            shown, outcomes = head.decisions(decision)
+            if not shown and not outcomes:
+                raise UsageError(
+                    f"{decision}: no recommendation and no outcome has this decision; an outcome "
+                    "names it as decision.id"
+                )
+            known = self._names(head)
+            uses = [use for o in outcomes for use in usage.applied(o, shown, known, head.skill_at)]
+            return usage.decision(decision, shown, outcomes, uses)
+
+    def _names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
+        """Every skill that a decision may name, by its first word."""
+        stored = [
+            name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
+        ]
+        return track.by_first_word([*stored, *self._others])
+
+    def _ready(self) -> Snapshot:
+        """The committed vault, its uses computed and the other layers' texts to be found."""
+        head = self._store.head()
+        self._follow_uses(head)
+        self._follow_texts(head)
+        self._store.keep()
+        return head
+
+    def _follow_uses(self, head: Snapshot) -> None:
+        due = head.due("use")
+        known = self._names(head) if due else {}
+        for start in range(0, len(due), _PAGE):
+            page = due[start : start + _PAGE]
+            outcomes = head.outcomes.of(page).values()
+            rows = [row for outcome in outcomes for row in _uses(head, outcome, known)]
+            head.keep_uses(page, rows)
+
+    def _follow_texts(self, head: Snapshot) -> None:
+        """Let the skills of the other layers be found, those that the vault does not override."""
+        own = head.on_shelf("skills", self._others)
+        beside = {name: one for name, one in self._others.items() if name not in own}
+        said = "\n".join(f"{name} {one.blob}" for name, one in beside.items())
+        digest = hashlib.sha256(said.encode()).hexdigest()
+        documents = [document_of(one.skill) for one in beside.values()]
+        head.index_beside(digest, documents)
+
+    @cached_property
+    def _beside(self) -> tuple[list[list[Shelved]], list[Problem]]:
+        """(the layers before the vault's, what of them cannot be read)."""
+        seeds, problems = shelves.seeds()
+        layers, found = shelves.domains(self._store.root, self._store.head().policy.shelf.dirs)
+        problems = [*problems, *found]
+        for folder in self._added:
+            skills, found = shelves.read(folder, "domain")
+            layers.append(skills)
+            problems += found
+        return [seeds, *layers], problems
+
+    @property
+    def _others(self) -> dict[str, Shelved]:
+        return {one.skill.name: one for one in shelf.winners(self._beside[0])}
+
+
+def _own(head: Snapshot) -> Iterator[Shelved]:
+    blobs = {row[0]: row[-1] for row in head.shelved()}
+    for name, skill in head.skills.items():
+        path = head.path_of(Ref("skill", name)) or ""
+        named = msgspec.structs.replace(skill, name=name)
+        yield Shelved(named, "vault", path, blobs.get(name, ""))
+
+
+def _evidence(head: Snapshot) -> dict[str, Evidence]:
+    """Skill -> what is known of its uses by trusted outcomes."""
+    found: dict[str, list[effect.Use]] = {}
+    for skill, at, outcome, status in head.uses():
+        found.setdefault(skill, []).append(effect.Use(moment(at), outcome, cast("Status", status)))
+    return {skill: effect.counted(uses) for skill, uses in found.items()}
+
+
+def _uses(
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]]
+) -> Iterator[tuple[Any, ...]]:
+    decision = outcome.decision.id
+    shown = head.decisions(decision)[0] if decision else []
+    for one in usage.applied(outcome, shown, known, head.skill_at):
+        told = (one.match, one.confidence, one.quote)
+        yield outcome.id, one.skill, micros(outcome.occurred_at), one.status, outcome.trust, *told
+
+
+def _said(record: object) -> str:
+    """What of a record tells what it says."""
+    match record:
+        case Skill():
+            text = record.description
+        case Fact():
+            text = record.text
+        case Evaluation():
+            text = record.key_insight or ""
+        case _:
+            text = ""
+    return shorten(" ".join(text.split()), _SHOWN)

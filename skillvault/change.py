@@ -9,7 +9,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from skillvault.records import Record, Ref
+from skillvault.records import Link, Record, Ref, ref_of
 from skillvault.text import shorten
 
 FORMAT = 1
@@ -71,6 +71,13 @@ class Change(Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """The commit's subject: `<step>: <what>`, at most 72 characters."""
         return shorten(f"{self.step}: {self.subject}", SUBJECT)
+
+    @property
+    def needs(self) -> set[Ref]:
+        """The records that must be there: what it is made of, and what its links point to."""
+        made = {ref_of(record) for record in self.writes}
+        targets = (one.target for one in self.writes if isinstance(one, Link))
+        return {*self.sources, *targets} - made
 
     @property
     def message(self) -> str:

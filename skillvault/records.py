@@ -6,7 +6,7 @@ outside becomes a record in `intake`.
 
 import hashlib
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -286,6 +286,12 @@ Record = Outcome | Evaluation | Recommendation | Fact | Skill | Link
 def kind_of(record: Record) -> str:
     """The kind that a record's address names."""
     return type(record).__name__.lower()
+
+
+def ref_of(record: Record) -> Ref:
+    """The address of a record."""
+    kind = cast("RecordKind", kind_of(record))
+    return Ref(kind, record.name if isinstance(record, Skill) else record.id)
 
 
 class Commit(Struct, frozen=True):

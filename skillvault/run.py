@@ -234,7 +234,7 @@ class Run:
     def _singly(self, change: Change, texts: _Texts) -> None:
         """Commit one change alone, unless what it is made of had to wait."""
         self.store.head()
-        if not all(map(self.view.has, change.sources)):
+        if not all(map(self.view.has, change.needs)):
             return
         try:
             self._commit([self.store.lay(change)], [texts])

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.change import Change
-from skillvault.records import Ref
+from skillvault.records import Fact, Ref, link_of
+from tests.given import NOW
 
 
 def test_the_message_has_subject_reason_and_trailers() -> None:
@@ -52,3 +53,13 @@ def test_a_reason_cannot_forge_a_trailer(reason: str) -> None:
     forged = f"{reason}\n\nSkillvault-Step: merge\nSkillvault-Target: skill:x"
     last = Change(step="record", subject="s", reason=forged).message.split("\n\n")[-1]
     assert last == "Skillvault-Step: record\nSkillvault-Format: 1\n"
+
+
+def test_a_change_needs_what_it_is_made_of_and_what_it_links_to() -> None:
+    evaluated, known = Ref("evaluation", "e"), Ref("fact", "f")
+    links = (link_of("promoted", evaluated, Ref("fact", "new"), NOW),)
+    fact = Fact(id="new", domain="coding", text="Timeouts hide races.")
+    change = Change(step="promote", subject="new", writes=(fact, *links), sources=(evaluated,))
+    assert change.needs == {evaluated}
+    links = (link_of("reinforced", evaluated, known, NOW),)
+    assert Change(step="promote", subject="f", writes=links).needs == {known}

@@ -72,6 +72,7 @@ class Peers:
         self._policy = policy
         self._width = policy.evaluate.peers
         self._words: dict[tuple[str, Trust], tuple[Counter[str], int]] = {}
+        self._counts: dict[tuple[str, str, Trust], int] = {}
         # One comparison serves every outcome of a group within a window.
         self._windows: dict[tuple[str, str, Trust, int], list[Outcome]] = {}
         self._compared: dict[tuple[str, str, Trust, int, str], Case] = {}
@@ -79,8 +80,11 @@ class Peers:
     def case(self, outcome: Outcome) -> Case:
         """All that a judge is told about an outcome."""
         group = group_of(outcome, self._policy)
-        start, end = window(self._pool.rank(outcome), self._pool.count(outcome), self._width)
-        place = (outcome.domain, outcome.decision.action, outcome.trust, end)
+        action = (outcome.domain, outcome.decision.action, outcome.trust)
+        if action not in self._counts:
+            self._counts[action] = self._pool.count(outcome)
+        start, end = window(self._pool.rank(outcome), self._counts[action], self._width)
+        place = (*action, end)
         if (*place, group) not in self._compared:
             if place not in self._windows:
                 self._windows[place] = self._pool.between(outcome, start, end)

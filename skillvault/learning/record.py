@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from skillvault.change import Change
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Recommendation, RecordKind, Ref
+from skillvault.records import Outcome, Recommendation, ref_of
 from skillvault.text import inert, listed
 
 _CLOSE = 0.8
@@ -86,13 +86,9 @@ def change(
         subject=f"{listed(what)} in {domain}",
         reason="\n".join([*said, *told]),
         writes=tuple(records),
-        targets=tuple(Ref(_kind(one), one.id) for one in records),
+        targets=tuple(map(ref_of, records)),
         takes=tuple(takes),
     )
-
-
-def _kind(record: Outcome | Recommendation) -> RecordKind:
-    return "outcome" if isinstance(record, Outcome) else "recommendation"
 
 
 def _counted(count: int, noun: str) -> list[str]:

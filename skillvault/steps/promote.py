@@ -90,7 +90,7 @@ def _facts(run: Run) -> Iterator[Change]:
     for promotion in run.track(found.promotions, "promoting"):
         yield promote.promotion_change(promotion, run.now)
     for repetition in found.repetitions:
-        if repetition.fact in run.snapshot.facts:  # it may have had to wait
+        if repetition.fact in run.view.facts:  # it may have had to wait
             yield promote.repetition_change(repetition, run.now)
 
 

@@ -7,7 +7,7 @@ from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
 from skillvault.learning import record
 from skillvault.recommended import recommendation_from
-from skillvault.records import Outcome, Recommendation, Ref, Trust
+from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
 from skillvault.run import Run
 from skillvault.vault import codec, layout
 from skillvault.vault.inbox import Received
@@ -20,7 +20,7 @@ def step(run: Run) -> Iterator[Change]:
     fresh: dict[Ref, Outcome | Recommendation] = {}
     names: dict[Ref, list[str]] = {}
     for name, one in _admitted(run):
-        ref = Ref("outcome" if isinstance(one, Outcome) else "recommendation", one.id)
+        ref = ref_of(one)
         refused = rejections.of_target(ref)
         recorded = run.view.has(ref)
         if refused or recorded or ref in fresh:

@@ -1,7 +1,10 @@
 """snapshot: what the house asks of the committed vault."""
 
 from skillvault.api import Vault
+from skillvault.learning import evaluate, record
 from skillvault.records import Link, Ref, Skill, link_of
+from skillvault.run import Run
+from skillvault.vault import layout
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
 from tests.vault.given import showing
 
@@ -103,3 +106,18 @@ def test_a_skill_is_found_in_whatever_folder_it_stands() -> None:
     assert isinstance(view.any_skill("a"), Skill)
     assert view.path_of(Ref("skill", "a")) == "archive/a/SKILL.md"
     assert (view.skill_names("archive"), view.skill_names("skills")) == (["a"], [])
+
+
+def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
+    one, other = outcome(raw(0)), outcome(raw(1))
+    run = Run(vault.store, judge=vault.judge, now=NOW)
+    run.perform(record.change("coding", [one], []))
+    run.perform(evaluate.change("coding", [evaluation(one)], vault.judge.info))
+    run.perform(record.change("coding", [other], []))
+    place = vault.root / layout.path_of(one)
+    place.parent.mkdir(parents=True)
+    place.write_text("mine\n")
+    run.flush()
+    assert [waiting.path for waiting in run.report.waiting] == [layout.path_of(one)]
+    assert list(vault.store.head().outcomes) == [other.id]
+    assert list(vault.store.head().evaluations) == []

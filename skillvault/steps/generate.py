@@ -93,9 +93,10 @@ def material(run: Run, history: Iterable[Outcome]) -> generate.Material:
 
 def _expired(run: Run, names: Iterable[str]) -> Iterator[tuple[str, Skill]]:
     """The skills whose end was that of their time; what a person retired stays out."""
-    for name, skill in run.view.archived.of(names).items():
-        last = run.view.last_making(Ref("skill", name), {*WRITERS, EXPIRE})
-        if skill.status != "retired" and last and last.step == EXPIRE:
+    steps = {*WRITERS, EXPIRE}
+    over = [n for n in names if run.view.last_step(Ref("skill", n), steps) == EXPIRE]
+    for name, skill in run.view.archived.of(over).items():
+        if skill.status != "retired":
             yield name, skill
 
 

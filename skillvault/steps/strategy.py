@@ -45,10 +45,9 @@ def waiting(run: Run) -> int:
 def material(run: Run, domain: str, ids: Collection[str]) -> strategy.Material:
     """What the rule reads for a domain; `ids` are its outcomes that are due."""
     target = Ref("skill", strategy_name(domain))
-    last = run.view.last_making(target, {STEP, EXPIRE})
     written = run.view.last_making(target, {STEP})
     rejection = run.rejections.of_target(target)
-    fresh = list(ids) if rejection else _fresh(run, domain, ids, written.sha if written else None)
+    fresh = list(ids) if rejection else _fresh(run, domain, ids, written[0] if written else None)
     rules = run.policy.generate
     enough = len(fresh) >= rules.strategy_every and not rejection
     outcomes = run.view.window(domain, strategy.window(len(fresh), rules)) if enough else []
@@ -62,7 +61,7 @@ def material(run: Run, domain: str, ids: Collection[str]) -> strategy.Material:
         linked=frozenset(_linked(run, domain, names)),
         skill=run.view.any_skill(target.id),
         path=run.view.path_of(target),
-        expired=last is not None and last.step == EXPIRE,
+        expired=run.view.last_step(target, {STEP, EXPIRE}) == EXPIRE,
         rejection=rejection,
     )
 

@@ -558,13 +558,18 @@ class Snapshot:
         query = "select c from trailer where ref = ? and role = 'target'"
         return self._commits({c for (c,) in self.ask(query, [str(ref)])})
 
-    def last_making(self, ref: Ref, steps: Collection[str]) -> Commit | None:
-        """The latest commit by which one of these steps made or changed a record."""
+    def last_making(self, ref: Ref, steps: Collection[str]) -> tuple[str, str] | None:
+        """(sha, step) of the latest commit by which one of these steps made or changed a record."""
         query = (
-            "select c.c from trailer t join commits c on c.c = t.c where t.ref = ? "
+            "select c.sha, c.step from trailer t join commits c on c.c = t.c where t.ref = ? "
             f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
-        return next(iter(self._commits(c for (c,) in self.ask(query, [str(ref), *steps]))), None)
+        return next(iter(self.ask(query, [str(ref), *steps])), None)
+
+    def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
+        """Which of these steps made or changed a record last."""
+        last = self.last_making(ref, steps)
+        return last[1] if last else None
 
     def rejecting(self) -> list[Commit]:
         """The commits that made what is not there any more, newest first."""

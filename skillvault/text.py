@@ -117,7 +117,7 @@ def sentences(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
     """The words of a text that could be a condition: no stop words, 4 letters or more."""
     found = {t.strip("'-").lower() for t in _TERM.findall(text)}
@@ -152,7 +152,7 @@ def tokens(text: str) -> int:
     return len(text) - plain + -(-plain // 4)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def outline(body: str) -> tuple[tuple[str, str], ...]:
     """The statements of a skill's text, each behind the heading it stands under.
 

@@ -38,7 +38,7 @@ class Saying(Struct, frozen=True):
     words: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def saying(body: str, about: frozenset[str] = frozenset()) -> Saying:
     """What a skill's text says; `about` are the slugs of what it is about."""
     said = (statement for statement in statements(body) if not _RECORD.match(statement))

@@ -150,7 +150,7 @@ def implicit(body: str, reasoning: str) -> Detection:
     return _found("implicit", _around(reasoning, *min(hits)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def key_phrases(body: str) -> tuple[str, ...]:
     """What a skill says in words of its own, in lower case, each once.
 
@@ -168,7 +168,7 @@ def key_phrases(body: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrase for phrase in phrases if " " in phrase))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _name(name: str) -> re.Pattern[str]:
     """The name as a whole word, its hyphens also as underscores or spaces."""
     parts = [re.escape(part) for part in _parts(name)]

@@ -93,7 +93,7 @@ def path_of(record: Record) -> str:
             return f"links/{record.target.id}/{record.id}.yaml"
 
 
-@lru_cache(maxsize=1 << 20)
+@lru_cache(maxsize=1 << 12)
 def ref_of(path: str) -> Ref | None:
     """What a path holds; None for one that is not a record's."""
     if match := _DATED.match(path):

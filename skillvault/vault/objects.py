@@ -13,7 +13,7 @@ from skillvault.vault import trees
 from skillvault.vault.trees import Entry, Tree
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
-_KEPT = 256  # so many trees are remembered; a wide folder's is read for each commit
+_KEPT = 32  # so many trees are remembered; a wide folder's is read for each commit
 _NAMES = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob"}
 
 
@@ -23,6 +23,7 @@ class Objects:
     def __init__(self, folder: Path) -> None:
         import pygit2  # noqa: PLC0415 (67 ms, and only who reads or writes objects needs it)
 
+        pygit2.settings.enable_caching(False)  # what is read again is kept here
         self._failed = pygit2.GitError
         self._trees: dict[str, Tree] = {}
         try:

@@ -73,7 +73,7 @@ def encoded(tree: Tree) -> bytes:
     return b"".join(line for _, line in sorted(map(_line, tree, tree.values())))
 
 
-@lru_cache(maxsize=1 << 16)  # of a wide folder all lines but one are those of the last commit
+@lru_cache(maxsize=1 << 13)  # of a wide folder all lines but one are those of the last commit
 def _line(name: str, entry: Entry) -> tuple[bytes, bytes]:
     """(the place in git's order, the bytes) of one entry."""
     place = _encoded(name) + (b"/" if entry.mode == FOLDER else b"")

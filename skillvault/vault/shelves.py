@@ -16,7 +16,7 @@ import msgspec
 from skillvault.errors import BadInputError
 from skillvault.records import Problem, Ref, Shelved, Skill
 from skillvault.text import is_slug
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 SEEDS = "seed_skills"
@@ -115,6 +115,8 @@ def _is_flat(path: Path) -> bool:
 
 
 def _read(path: Path, layer: str) -> Shelved:
+    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
+
     data = _bytes(path)
     given = path.parent.name if path.name == _FILE else path.stem
     skill = codec.decode(Ref("skill", given), data)

@@ -257,7 +257,9 @@ class Snapshot:
         """What vault.yaml says; BadInputError names its bad key."""
         blob = self.contents.get(layout.MARK)
         if self._policy is None or self._policy[0] != blob:
-            self._policy = blob, policy_of(self.bytes_of([layout.MARK]).get(layout.MARK, b""))
+            kept = self._projection.policy(blob) if blob else None
+            policy = kept or policy_of(self.bytes_of([layout.MARK]).get(layout.MARK, b""))
+            self._policy = blob, policy
         return self._policy[1]
 
     # ── links ────────────────────────────────────────────────────────────────────────

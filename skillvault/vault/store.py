@@ -14,7 +14,7 @@ from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
 from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
-from skillvault.vault import codec, hand, layout
+from skillvault.vault import layout
 from skillvault.vault.following import follow, refs_of
 from skillvault.vault.history import Git, utc
 from skillvault.vault.index import Made, Projection
@@ -61,6 +61,8 @@ class Store:
         """A new record's bytes; asked for more than once before they are committed."""
         known = self._encoded.get(id(record))
         if known is None:
+            from skillvault.vault import codec  # noqa: PLC0415 (only who parses or writes pays for yaml)
+
             known = self._encoded[id(record)] = record, codec.encode(record)
         return known[1]
 
@@ -105,6 +107,8 @@ class Store:
 
     def skill_texts(self, name: str, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """commit -> (description, body) of a skill there, in whatever folder it stood."""
+        from skillvault.vault import codec  # noqa: PLC0415 (only who parses or writes pays for yaml)
+
         places = {
             f"{commit}:{layout.skill_path(name, shelf)}": commit
             for commit in commits
@@ -143,6 +147,8 @@ class Store:
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
+        from skillvault.vault import codec  # noqa: PLC0415 (only who parses or writes pays for yaml)
+
         files: dict[str, bytes | None] = dict(change.files)
         for record in change.writes:
             try:
@@ -202,6 +208,8 @@ class Store:
     def _held(
         self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
+        from skillvault.vault import hand  # noqa: PLC0415 (only a writer looks at the work tree)
+
         modes = self._modes
         commit = self._snapshot.commit
         ground = hand.ground(self.git, commit, files, origins, modes=modes)

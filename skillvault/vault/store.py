@@ -78,6 +78,9 @@ class Store:
 
     def head(self) -> Snapshot:
         """The committed vault: what learning and serving read."""
+        shown = self._projection.commit
+        if shown is not None and shown == self.git.plain_head():
+            return self._snapshot  # a commit that was there when the projection followed it
         return self._at(self.git.head())
 
     @contextmanager

@@ -41,6 +41,7 @@ _Answer = TypeVar("_Answer")
 _KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
 _KEPT = {**_KINDS, "Policy": Policy}
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in _KINDS.items()}
+_SKILLS = msgspec.msgpack.Decoder(dict[str, Skill])
 _POLICY = msgspec.msgpack.Decoder(Policy)
 _BLOB = 40  # characters of a blob's id
 _ENCODER = msgspec.msgpack.Encoder()
@@ -363,10 +364,18 @@ class Projection:
         """(`<kind>:<id>`, score) of the documents that answer a text best."""
         return self._safely(lambda database: ranking.search(database, text, limit, filters))
 
-    def index_beside(self, digest: str, documents: Sequence[ranking.Document]) -> None:
+    def beside(self) -> dict[str, Skill]:
+        """The skills that were read beside HEAD when `index_beside` was last told of others."""
+        kept = self.value("select value from state where name = 'skills'")
+        return _SKILLS.decode(kept) if kept else {}
+
+    def index_beside(
+        self, digest: str, documents: Sequence[ranking.Document], skills: Mapping[str, Skill]
+    ) -> None:
         """Let documents be found that are no file of HEAD, in place of those before.
 
-        `digest` tells them from others.
+        `digest` tells them from others. `skills` are what was read for them, by what tells of
+        each file; `beside` gives them back.
         """
         known = self.value("select value from state where name = 'beside'") or ""
         before, *ids = known.split("\n")
@@ -378,6 +387,8 @@ class Projection:
         self._safely(lambda database: ranking.add(database, documents))
         said = "\n".join([digest, *(one.id for one in documents)])
         self.rows("insert or replace into state values ('beside', ?)", [said])
+        same = {key: skill for key, skill in skills.items() if _encoded(skill)}
+        self.rows("insert or replace into state values ('skills', ?)", [_ENCODER.encode(same)])
 
     def enter(self, history: Iterable[Made]) -> None:
         """Take in commits, their parents before them."""

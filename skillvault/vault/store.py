@@ -1,7 +1,10 @@
 """Store: read a vault, and the one function that turns Changes into commits.
 
 How they are made so that a person beside us loses nothing stands in `writer`.
+A reader loads nothing of what only writers need: each method that does imports it there.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
@@ -18,11 +22,11 @@ from skillvault.vault import layout
 from skillvault.vault.following import follow, refs_of
 from skillvault.vault.history import Git, utc
 from skillvault.vault.index import Made, Projection
-from skillvault.vault.journal import Journal
-from skillvault.vault.lock import daemon_lock, writer_lock
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.view import View, blob_id
-from skillvault.vault.writer import Group, Laid, Writer
+
+if TYPE_CHECKING:
+    from skillvault.vault.writer import Laid
 
 _TRIES = 5
 
@@ -61,7 +65,7 @@ class Store:
         """A new record's bytes; asked for more than once before they are committed."""
         known = self._encoded.get(id(record))
         if known is None:
-            from skillvault.vault import codec  # noqa: PLC0415 (only who parses or writes pays for yaml)
+            from skillvault.vault import codec
 
             known = self._encoded[id(record)] = record, codec.encode(record)
         return known[1]
@@ -110,7 +114,7 @@ class Store:
 
     def skill_texts(self, name: str, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """commit -> (description, body) of a skill there, in whatever folder it stood."""
-        from skillvault.vault import codec  # noqa: PLC0415 (only who parses or writes pays for yaml)
+        from skillvault.vault import codec
 
         places = {
             f"{commit}:{layout.skill_path(name, shelf)}": commit
@@ -150,7 +154,7 @@ class Store:
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
-        from skillvault.vault import codec  # noqa: PLC0415 (only who parses or writes pays for yaml)
+        from skillvault.vault import codec
 
         files: dict[str, bytes | None] = dict(change.files)
         for record in change.writes:
@@ -180,6 +184,8 @@ class Store:
 
     def lay(self, change: Change) -> Laid:
         """What a change does to files; the vault shows them from now on, committed or not."""
+        from skillvault.vault.writer import Laid
+
         self._projection.begin()
         view = self._snapshot
         files = self.files_of(change, view)
@@ -211,7 +217,7 @@ class Store:
     def _held(
         self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
-        from skillvault.vault import hand  # noqa: PLC0415 (only a writer looks at the work tree)
+        from skillvault.vault import hand
 
         modes = self._modes
         commit = self._snapshot.commit
@@ -255,6 +261,8 @@ class Store:
         policy: Policy,
         first: bool,
     ) -> list[str]:
+        from skillvault.vault.writer import Group, Writer
+
         reason = self.git.pause_reason(policy.branch, founding=first)
         if reason:
             raise PausedError(f"paused: {reason}")
@@ -308,6 +316,8 @@ class Store:
 
     def settle(self) -> None:
         """Undo what a killed writer left half-made; where the repository is paused, later."""
+        from skillvault.vault.journal import Journal
+
         journal = Journal(self.root, self.git)
         if not journal.left():
             return
@@ -318,6 +328,8 @@ class Store:
 
     def _unlock(self, branch: str) -> None:
         """Clear away what killed writers left: half-made changes, and locks of git's."""
+        from skillvault.vault.journal import Journal
+
         journal = Journal(self.root, self.git)
         journal.settle()
         own, common = self.git.dirs()
@@ -326,11 +338,15 @@ class Store:
 
     def watched(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""
+        from skillvault.vault.lock import daemon_lock
+
         return daemon_lock(self.git.dirs()[1] / "skillvault")
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the writer's lock; VaultBusyError where another one does."""
+        from skillvault.vault.lock import writer_lock
+
         with writer_lock(self.git.dirs()[1] / "skillvault") as lock, self.git.fenced(lock):
             yield
 

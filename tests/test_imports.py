@@ -29,9 +29,17 @@ SERVING = """
     learning learning.effect learning.frame learning.recommend learning.relevance learning.shelf
     learning.track learning.usage serving vault.shelves
 """
+ASKING = """
+    brief judge judge.offline learning learning.account learning.antecedents learning.chance
+    learning.contrast learning.evaluate learning.evolved learning.expire learning.fates
+    learning.generate learning.likeness learning.merge learning.naming learning.neighbours
+    learning.period learning.promote learning.record learning.recurrence learning.rejection
+    learning.sections learning.strategy questions recommended run steps steps.evaluate
+    steps.expire steps.generate steps.merge steps.promote steps.record steps.strategy
+"""
 LOADED = {
     "why": f"{WORDS} {READING} {COMMAND} vault.provenance click msgspec",
-    "status": f"{WORDS} {READING} {COMMAND} click msgspec",
+    "status": f"{WORDS} {READING} {COMMAND} {ASKING} click git gitdb msgspec smmap",
     "search": f"{WORDS} {READING} {SERVING} msgspec",
     "recommend": f"{WORDS} {READING} {SERVING} msgspec",
 }

@@ -28,12 +28,12 @@ def _follow(projection: Projection, git: Git, commit: str | None) -> None:
     elif projection.commit != commit:
         projection.clear()
         _everything(projection, git, commit)
-    _rule(projection, git)
+    rule(projection, git)
     projection.show(commit)
     projection.keep()
 
 
-def _rule(projection: Projection, git: Git) -> None:
+def rule(projection: Projection, git: Git) -> None:
     """Let the projection keep the policy; who asks for one that is broken is told so then."""
     blob = projection.value("select blob from file where path = ?", [layout.MARK])
     if blob is None or projection.policy(blob):

@@ -19,7 +19,7 @@ from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusy
 from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
 from skillvault.vault import layout
-from skillvault.vault.following import follow, refs_of
+from skillvault.vault.following import follow, refs_of, rule
 from skillvault.vault.history import Git, utc
 from skillvault.vault.index import Made, Projection
 from skillvault.vault.snapshot import Snapshot
@@ -302,6 +302,8 @@ class Store:
             )
             for number, (one, sha) in enumerate(zip(laid, commits, strict=True), depth + 1)
         )
+        if any(layout.MARK in one.files for one in laid):
+            rule(self._projection, self.git)
         self._projection.show(commits[-1])
         self._projection.keep()
 

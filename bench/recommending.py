@@ -12,7 +12,7 @@ from ground import Ground
 from row import Figure, Row, absent, at_most, faster, quantile, spent
 
 from skillvault import Vault
-from skillvault.cli.commands import cli
+from skillvault.cli.commands import COMMANDS
 
 SKILLS = 10_000
 EUREKACLAW = (1.6, 0.04)  # seconds to load as many and to choose, as given
@@ -50,7 +50,7 @@ def _command(root: Path) -> Iterator[Row]:
     empty, ours = [], []
     for _ in range(10):
         empty.append(spent(partial(_run, root, "-c", "pass")).wall)
-        if "recommend" in cli.commands:
+        if "recommend" in COMMANDS:
             ours.append(spent(partial(_run, root, "-m", "skillvault", "recommend", TASK)).wall)
     theirs = Figure("python -c pass", quantile(empty, 0.5), "ms")
     if not ours:

@@ -1,8 +1,11 @@
 """Vault, the Python door: open a vault, record outcomes, run the loop, ask why.
 
 Everything the command line does, as typed calls. Times default to the wall clock here
-and nowhere below.
+and nowhere below. A question loads only the rooms that answer it: each method that needs a
+step, a judge, a format or the shelf imports it there.
 """
+
+from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,22 +13,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from skillvault import exchange, questions, steps
-from skillvault.change import Change
-from skillvault.doctor import Row, examined
 from skillvault.errors import BadInputError, PausedError, SkillvaultError, UsageError
-from skillvault.judge import Judge
-from skillvault.judge.offline import OfflineJudge
-from skillvault.learning import account, curate, pack, promote
-from skillvault.learning.recommend import Answer, Query
-from skillvault.learning.shelf import Strategy
-from skillvault.policy import Policy
-from skillvault.questions import Status
 from skillvault.records import (
     IMPORTANCES,
     Commit,
@@ -38,14 +31,22 @@ from skillvault.records import (
     Skill,
     kind_of,
 )
-from skillvault.run import Done, Report, Run, Tracker
-from skillvault.serving import Found, Shelf
-from skillvault.vault import checked, layout, provenance, setup
-from skillvault.vault.disk import guarded
+from skillvault.vault import layout, setup
 from skillvault.vault.inbox import WRITING, Held, Inbox, Received, Refused, shown
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
-from skillvault.vault.view import View
+
+if TYPE_CHECKING:
+    from skillvault.change import Change
+    from skillvault.doctor import Row
+    from skillvault.judge import Judge
+    from skillvault.learning import account
+    from skillvault.learning.recommend import Answer
+    from skillvault.learning.shelf import Strategy
+    from skillvault.questions import Status
+    from skillvault.run import Done, Report, Run, Tracker
+    from skillvault.serving import Found, Shelf
+    from skillvault.vault.view import View
 
 
 class Listed(Struct, frozen=True):
@@ -93,10 +94,19 @@ class Vault:
         self.root = root
         self.store = Store(root)
         self.inbox = Inbox(root)
-        self.judge: Judge = judge or OfflineJudge()
+        self._judge = judge
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Who evaluates and writes: the one that was given, else the offline one."""
+        if self._judge is not None:
+            return self._judge
+        from skillvault.judge.offline import OfflineJudge
+
+        return OfflineJudge()
 
     @classmethod
-    def open(cls, path: Path | str = ".", judge: Judge | None = None) -> "Vault":
+    def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
         """The vault at or above `path`; NotAVaultError where there is none."""
         vault = cls(layout.find_root(Path(path)), judge)
         vault.store.git.dirs()
@@ -110,8 +120,10 @@ class Vault:
         *,
         post_merge: bool = False,
         now: datetime | None = None,
-    ) -> tuple["Vault", setup.Made]:
+    ) -> tuple[Vault, setup.Made]:
         """Make a vault, or mend a clone of one; (the vault, what was done)."""
+        from skillvault.policy import Policy
+
         root = Path(path).resolve()
         setup.check_place(root, domains)
         git, branch = setup.repository(root)
@@ -132,6 +144,8 @@ class Vault:
     @staticmethod
     def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
         """What keeps the vault at or above `path` from working, also where it cannot be opened."""
+        from skillvault.doctor import examined
+
         return examined(Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
@@ -154,12 +168,16 @@ class Vault:
         whether facts that recur become skills. `between` is called where nothing is half
         done; it may raise.
         """
+        from skillvault.vault.disk import guarded
+
         with guarded(), self._running(dry=dry, now=now, on_done=on_done, track=track) as state:
             state.consolidates = consolidate
             state.between = between
             return self._done(state, wanted, patience)
 
     def _done(self, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
+        from skillvault import questions, steps
+
         if "record" in (wanted or steps.STEPS):
             if state.dry:
                 state.arrived = self.inbox.changed()
@@ -181,6 +199,8 @@ class Vault:
         self, *, dry: bool = False, now: datetime | None = None, **given: Any
     ) -> Iterator[Run]:
         """A run on the vault as it is, once what a killed one left half-made is undone."""
+        from skillvault.run import Run
+
         if not dry:
             self.store.settle()
         store = Store(self.root, apart=True) if dry else self.store
@@ -198,6 +218,9 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Put outcomes, as (file name, bytes), through the inbox into the vault."""
+        from skillvault import steps
+        from skillvault.vault.disk import guarded
+
         now = now or _clock()
         if dry:
             arrived = [Received(name, data) for name, data in files]
@@ -224,6 +247,8 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Bring in other people's results; a bad file or record is refused, the rest goes on."""
+        from skillvault.run import Report
+
         setup.check_domains([domain] if domain is not None else [])
         refused: list[Refused] = []
         files = list(_foreign(format_name, paths, domain, refused))
@@ -282,6 +307,8 @@ class Vault:
     @cached_property
     def shelf(self) -> Shelf:
         """The skills that may be served, with all their layers."""
+        from skillvault.serving import Shelf
+
         return Shelf(self.store)
 
     def recommend(  # noqa: PLR0913 (each keyword is a question of the caller's)
@@ -307,6 +334,8 @@ class Vault:
         the inbox, and only then skills are held out; otherwise nothing is written. UsageError for
         a domain that is no slug.
         """
+        from skillvault.learning.recommend import Query
+
         setup.check_domains([domain])
         query = Query(
             domain=domain,
@@ -322,6 +351,9 @@ class Vault:
         )
         answer = self.shelf.recommend(query, task)
         if decision is not None:
+            from skillvault.learning import pack
+            from skillvault.vault.disk import guarded
+
             said = json.dumps(pack.record(answer, query, now or _clock()), ensure_ascii=False)
             with guarded():
                 list(self.inbox.put([(f"recommendation-{decision}.json", said.encode())]))
@@ -344,12 +376,16 @@ class Vault:
 
     def status(self) -> Status:
         """The vault at a glance."""
+        from skillvault import questions
+
         with self._asked() as run:
             return questions.status(run)
 
     @contextmanager
     def _asked(self) -> Iterator[Run]:
         """The vault as a question finds it."""
+        from skillvault.run import Run
+
         with self.store.reading():
             run = Run(self.store, judge=self.judge, now=_clock(), dry=True)
             run.asks = True
@@ -361,18 +397,24 @@ class Vault:
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources}`: a record back to where it came from."""
+        from skillvault.vault import provenance
+
         with self.store.reading() as head:
             ref = self._resolve(head, text)
             return {**_about(head, ref), "sources": provenance.sources(head, ref)}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
+        from skillvault.vault import provenance
+
         with self.store.reading() as head:
             ref = self._resolve(head, text, forward=True)
             return {**_about(head, ref), "targets": provenance.targets(head, ref)}
 
     def _resolve(self, head: Snapshot, text: str, *, forward: bool = False) -> Ref:
         """The record that `text` means; of one that was removed the error names the commit."""
+        from skillvault.vault import provenance
+
         try:
             return provenance.resolve(head, self.root, text, forward=forward)
         except UsageError:
@@ -391,6 +433,8 @@ class Vault:
 
         ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
         """
+        from skillvault import questions
+
         with self._asked() as run:
             if text in run.view.domains:
                 return ("domain", text), questions.why_no_strategy(run, text)
@@ -405,6 +449,8 @@ class Vault:
         Of the index only what differs from HEAD is reported: a mistake that is committed
         already must not keep a person from committing something else.
         """
+        from skillvault.vault import checked
+
         head = self.store.head()
         view = Store(self.root, index).staged() if staged else self.store.work_tree()
         remover = self._remover(head, view)
@@ -485,6 +531,8 @@ class Vault:
         dry: bool = False,
     ) -> Report:
         """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
+        from skillvault.learning import promote
+
         now = now or _clock()
         setup.check_domains([domain])
         head = self.store.head()
@@ -534,6 +582,9 @@ class Vault:
         Of a file that is there only what differs changes; where nothing does no commit is made.
         UsageError for what is no skill, EditedError where a person is editing it.
         """
+        from skillvault.learning import curate
+        from skillvault.run import Report
+
         head = self.store.head()
         change = curate.put(skill, head.skills.get(skill.name))
         if change is None:
@@ -542,18 +593,26 @@ class Vault:
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> Report:
         """Let a proposed skill in."""
+        from skillvault.learning import curate
+
         return self._curate(name, curate.approve, now, dry)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> Report:
         """Take a skill out of service, into archive/."""
+        from skillvault.learning import curate
+
         return self._curate(name, curate.retire, now, dry)
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> Report:
         """Keep a skill whatever its evidence and age."""
+        from skillvault.learning import curate
+
         return self._curate(name, curate.pin, now, dry)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> Report:
         """Bring an archived skill back; its time to live starts again."""
+        from skillvault.learning import curate
+
         now = now or _clock()
         act = partial(curate.restore, now=now, policy=self.store.head().policy)
         return self._curate(name, act, now, dry)
@@ -570,6 +629,9 @@ class Vault:
 
     def _decide(self, change: Change, now: datetime, *, dry: bool) -> Report:
         """Make one change that a person asked for."""
+        from skillvault.run import Done, Report
+        from skillvault.vault.disk import guarded
+
         store = Store(self.root, apart=True) if dry else self.store
         head = store.head()
         policy, base = head.policy, head.commit
@@ -587,6 +649,8 @@ class Vault:
 
 def _about(head: Snapshot, ref: Ref) -> dict[str, Any]:
     """`{ref, commits}`: a record, and every commit that touched it."""
+    from skillvault.vault import provenance
+
     fields = ("sha", "step", "subject", "date")
     commits = [{key: getattr(c, key) for key in fields} for c in head.touching([ref])]
     return {"ref": provenance.node(head, ref), "commits": commits}
@@ -596,6 +660,8 @@ def _foreign(
     format_name: str, paths: Sequence[Path], domain: str | None, refused: list[Refused]
 ) -> Iterator[tuple[str, bytes]]:
     """Foreign results as inbox files; what cannot be read is added to `refused`."""
+    from skillvault import exchange
+
     for path in paths:
         try:
             for label, item in exchange.read(format_name, path, domain):

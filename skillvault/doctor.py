@@ -66,7 +66,7 @@ class Visit:
     def dirs(self) -> tuple[Path, Path]:
         """(git dir, git common dir), where they must be even if git refuses to say so."""
         try:
-            return self.git.dirs()
+            return self.git.asked_dirs()
         except NotAVaultError:
             folder = self.root / ".git"
             if not folder.is_dir():
@@ -75,12 +75,13 @@ class Visit:
 
     def head(self) -> Snapshot:
         """The committed vault; NotAVaultError where HEAD names a commit that cannot be read."""
-        self.git.dirs()
+        self.git.asked_dirs()
         try:
             found = self.store.head()
         except GitError as error:
             raise NotAVaultError(str(error)) from None
-        if found.commit is None and self.named():
+        # A projection shows a commit that it knows, also where git has lost it.
+        if self.git.head() is None and self.named():
             raise NotAVaultError("the commit of HEAD is gone")
         return found
 
@@ -182,7 +183,7 @@ def _policy(visit: Visit) -> Iterator[Row]:
 
 def _repository(visit: Visit) -> Iterator[Row]:
     try:
-        own, common = visit.git.dirs()
+        own, common = visit.git.asked_dirs()
     except NotAVaultError as error:
         yield Row("repository", "problem", *_unusable(visit.root, str(error)))
         return
@@ -211,7 +212,7 @@ def _unusable(root: Path, message: str) -> tuple[str, str]:
 
 
 def _head(visit: Visit) -> Iterator[Row]:
-    visit.git.dirs()
+    visit.git.asked_dirs()
     named = visit.named()
     branch = visit.git.branch()
     where = f"on branch {branch}" if branch else "detached"
@@ -232,7 +233,7 @@ def _head(visit: Visit) -> Iterator[Row]:
 
 
 def _index(visit: Visit) -> Iterator[Row]:
-    visit.git.dirs()
+    visit.git.asked_dirs()
     out = visit.git.run("ls-files", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
     if paths:
@@ -299,7 +300,7 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
 
 
 def _config(visit: Visit) -> Iterator[Row]:
-    own, common = visit.git.dirs()
+    own, common = visit.git.asked_dirs()
     found = foreign.settings(visit.git.run(*_LIST), visit.root)
     for setting in found:
         values = shorten(", ".join(setting.values), _SHOWN)

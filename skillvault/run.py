@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct, field
 
@@ -33,7 +33,10 @@ from skillvault.vault import layout
 from skillvault.vault.inbox import Inbox, Received, Refused
 from skillvault.vault.snapshot import Present, Snapshot
 from skillvault.vault.store import Store
-from skillvault.vault.writer import Laid
+
+if TYPE_CHECKING:
+    from skillvault.vault.writer import Laid
+
 
 # The steps that write the text of skills.
 WRITERS = frozenset({"promote", "generate", "merge"})
@@ -221,7 +224,7 @@ class Run:
         else:
             self.store.keep()
 
-    def _publish(self, pending: Sequence[tuple[Laid, _Texts]]) -> None:
+    def _publish(self, pending: Sequence[tuple["Laid", _Texts]]) -> None:
         try:
             self._commit([laid for laid, _ in pending], [texts for _, texts in pending])
         except EditedError as error:
@@ -242,7 +245,7 @@ class Run:
             self.store.take_back()
             self._held(error)
 
-    def _commit(self, laid: Sequence[Laid], texts: Sequence[_Texts]) -> None:
+    def _commit(self, laid: Sequence["Laid"], texts: Sequence[_Texts]) -> None:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own.update(commits)

@@ -5,6 +5,7 @@ projection, which can be deleted at any time.
 """
 
 import hashlib
+from collections import UserDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -255,26 +256,42 @@ class Shelf:
         """Let the skills of the other layers be found, those that the vault does not override."""
         own = head.on_shelf("skills", self._others)
         beside = {name: one for name, one in self._others.items() if name not in own}
-        said = "\n".join(f"{name} {one.blob}" for name, one in beside.items())
+        read = self._beside[2]
+        said = "\n".join([*(f"{name} {one.blob}" for name, one in beside.items()), "", *read])
         digest = hashlib.sha256(said.encode()).hexdigest()
         documents = [document_of(one.skill) for one in beside.values()]
-        head.index_beside(digest, documents)
+        head.index_beside(digest, documents, read)
 
     @cached_property
-    def _beside(self) -> tuple[list[list[Shelved]], list[Problem]]:
-        """(the layers before the vault's, what of them cannot be read)."""
-        seeds, problems = shelves.seeds()
-        layers, found = shelves.domains(self._store.root, self._store.head().policy.shelf.dirs)
+    def _beside(self) -> tuple[list[list[Shelved]], list[Problem], Mapping[str, Skill]]:
+        """(the layers before the vault's, what of them cannot be read, the skills read of them)."""
+        head = self._store.head()
+        read = _Read(head.beside())
+        seeds, problems = shelves.seeds(read)
+        layers, found = shelves.domains(self._store.root, head.policy.shelf.dirs, read)
         problems = [*problems, *found]
         for folder in self._added:
-            skills, found = shelves.read(folder, "domain")
+            skills, found = shelves.read(folder, "domain", read)
             layers.append(skills)
             problems += found
-        return [seeds, *layers], problems
+        return [seeds, *layers], problems, read.data
 
     @property
     def _others(self) -> dict[str, Shelved]:
         return {one.skill.name: one for one in shelf.winners(self._beside[0])}
+
+
+class _Read(UserDict[str, Skill]):
+    """The skills of files that are read, those of `known` without parsing them again."""
+
+    def __init__(self, known: Mapping[str, Skill]) -> None:
+        super().__init__()
+        self._known = known
+
+    def __contains__(self, key: object) -> bool:
+        if key in self._known:
+            self.data[str(key)] = self._known[str(key)]
+        return key in self.data
 
 
 def _own(head: Snapshot) -> Iterator[Shelved]:

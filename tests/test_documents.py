@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from skillvault.cli.commands import cli
+from skillvault.cli.commands import COMMANDS, cli
 from skillvault.errors import SkillvaultError
 from skillvault.policy import policy_from, table
 from skillvault.questions import Status
@@ -146,8 +146,10 @@ def _unknown(words: list[str]) -> Iterator[str]:
             known = {opt for param in command.params for opt in param.opts} | {"-h", "--help"}
             if word.partition("=")[0] not in known:
                 yield f"{command.name} {word}"
-        elif isinstance(command, click.Group) and word in command.commands:
-            command = command.commands[word]
+        elif isinstance(command, click.Group) and (
+            below := command.get_command(click.Context(command), word)
+        ):
+            command = below
         elif isinstance(command, click.Group) and words[words.index(word) - 1] != "--vault":
             yield f"{command.name} {word}"
 
@@ -176,7 +178,7 @@ def test_a_command_that_does_not_exist_is_found(line: str, unknown: list[str]) -
 
 def test_every_command_of_the_program_is_in_the_readme() -> None:
     shown = README.read_text(encoding="utf-8")
-    assert [name for name in cli.commands if f"skillvault {name}" not in shown] == []
+    assert [name for name in COMMANDS if f"skillvault {name}" not in shown] == []
 
 
 # ── paths ────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,7 @@
-"""The default judge: free, offline, and the same words for the same outcome every time."""
+"""The default judge: free, offline, and the same words for the same outcome every time.
+
+Each method imports what it needs: a vault that is only asked needs none of it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +17,6 @@ from skillvault.brief import (
     Recurrence,
     Verdict,
 )
-from skillvault.judge.consolidating import consolidated
-from skillvault.judge.drafting import drafted
-from skillvault.judge.fusing import fused
-from skillvault.judge.planning import planned
-from skillvault.judge.telling import told
-from skillvault.judge.verdict import judged
 from skillvault.records import (
     Decision,
     JudgeInfo,
@@ -44,20 +41,32 @@ class OfflineJudge:
         entry_value: float | None,
     ) -> Verdict:
         """How good the decision was: a sum of its features, 0.4 when there is nothing to judge."""
+        from skillvault.judge.verdict import judged
+
         return judged(decision, context, applied, entry_value)
 
     def insight(self, case: Case, verdict: Verdict) -> Insight | None:
         """The most telling statement that the outcome among its peers supports."""
+        from skillvault.judge.telling import told
+
         return told(case, verdict)
 
     def write(self, brief: Brief) -> Draft | None:
         """The text that the brief supports; None where it supports none."""
         match brief:
             case Episode():
+                from skillvault.judge.drafting import drafted
+
                 return drafted(brief)
             case Recurrence():
+                from skillvault.judge.consolidating import consolidated
+
                 return consolidated(brief)
             case Period():
+                from skillvault.judge.planning import planned
+
                 return planned(brief)
             case Agreement():
+                from skillvault.judge.fusing import fused
+
                 return fused(brief)

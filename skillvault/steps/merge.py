@@ -9,7 +9,7 @@ from skillvault.errors import BadInputError
 from skillvault.learning import evolved, fates, merge
 from skillvault.records import Ref, Skill
 from skillvault.run import WRITERS, Run, Waiting
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
 from skillvault.vault.snapshot import Snapshot
 
 _Value = TypeVar("_Value")
@@ -171,6 +171,8 @@ def _key(skill: Skill | None, key: str) -> object:
 
 
 def _parsed(name: str, data: bytes | None) -> Skill | None:
+    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
+
     try:
         found = codec.decode(Ref("skill", name), data) if data else None
     except BadInputError:

@@ -9,9 +9,8 @@ from skillvault.learning import record
 from skillvault.recommended import recommendation_from
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
 from skillvault.run import Run
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
 from skillvault.vault.inbox import Received
-from skillvault.vault.redact import redacted, redacted_recommendation
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -96,6 +95,9 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
     """The record in a file, without its secrets; BadInputError where it is none."""
     if isinstance(item, BadInputError):
         raise item
+    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
+    from skillvault.vault.redact import redacted, redacted_recommendation  # noqa: PLC0415 (the same)
+
     raw = codec.incoming(item.name, item.data)
     kind = raw.get("type", "outcome")
     if kind not in ("outcome", "recommendation"):

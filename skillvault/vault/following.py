@@ -1,13 +1,15 @@
 """How the projection follows HEAD: by the differences between two commits, or from nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 
+from skillvault.errors import BadInputError
 from skillvault.vault import layout
 from skillvault.vault.history import Git
 from skillvault.vault.index import File, Made, Projection
 from skillvault.vault.trees import Entry
-from skillvault.vault.view import parsed
+from skillvault.vault.view import parsed, policy_of
 
 _BATCH = 500  # files read at once
 
@@ -26,8 +28,18 @@ def _follow(projection: Projection, git: Git, commit: str | None) -> None:
     elif projection.commit != commit:
         projection.clear()
         _everything(projection, git, commit)
+    rule(projection, git)
     projection.show(commit)
     projection.keep()
+
+
+def rule(projection: Projection, git: Git) -> None:
+    """Let the projection keep the policy; who asks for one that is broken is told so then."""
+    blob = projection.value("select blob from file where path = ?", [layout.MARK])
+    if blob is None or projection.policy(blob):
+        return
+    with suppress(BadInputError):
+        projection.rule(blob, policy_of(git.blobs([blob])[blob]))
 
 
 def _differences(projection: Projection, git: Git, old: str, new: str) -> None:

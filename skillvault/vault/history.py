@@ -17,7 +17,7 @@ from msgspec import Struct
 from skillvault.change import SOURCE, STEP, TARGET
 from skillvault.errors import GitError, NotAVaultError, PausedError, VaultBusyError
 from skillvault.records import Commit, stamp
-from skillvault.vault import launch
+from skillvault.vault import launch, standing
 from skillvault.vault.launch import as_environment, launched, said
 from skillvault.vault.objects import Objects
 from skillvault.vault.trees import SUBMODULE, Entry
@@ -123,26 +123,35 @@ class Git:
     def dirs(self) -> tuple[Path, Path]:
         """(git dir, git common dir); NotAVaultError where the root is not a repository's."""
         if self._dirs is None:
-            try:
-                asked = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
-                said = self.run("rev-parse", *asked)
-            except GitError as error:
-                raise NotAVaultError(
-                    f"{self.root}: not the root of a git repository ({error}); "
-                    "run `skillvault init` there"
-                ) from None
-            prefix, own, common, form = os.fsdecode(said).removesuffix("\n").split("\n")
-            if form != "sha1":
-                raise NotAVaultError(
-                    f"{self.root}: a {form} repository; a vault needs one with sha1 ids"
-                )
-            if prefix:
-                raise NotAVaultError(
-                    f"{self.root}: a vault must be the root of its git repository, and this is "
-                    f"the folder {prefix} of another one"
-                )
-            self._dirs = (self.root / own).resolve(), (self.root / common).resolve()
+            plain = standing.git_dir(self.root)
+            self._dirs = (plain, plain) if plain else self.asked_dirs()
         return self._dirs
+
+    def asked_dirs(self) -> tuple[Path, Path]:
+        """The same as git itself says it, whatever the files look like."""
+        try:
+            asked = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
+            said = self.run("rev-parse", *asked)
+        except GitError as error:
+            raise NotAVaultError(
+                f"{self.root}: not the root of a git repository ({error}); "
+                "run `skillvault init` there"
+            ) from None
+        prefix, own, common, form = os.fsdecode(said).removesuffix("\n").split("\n")
+        if form != "sha1":
+            raise NotAVaultError(
+                f"{self.root}: a {form} repository; a vault needs one with sha1 ids"
+            )
+        if prefix:
+            raise NotAVaultError(
+                f"{self.root}: a vault must be the root of its git repository, and this is "
+                f"the folder {prefix} of another one"
+            )
+        return (self.root / own).resolve(), (self.root / common).resolve()
+
+    def plain_head(self) -> str | None:
+        """What HEAD names, where that can be read without git; it may be no commit."""
+        return standing.head(self.dirs()[0])
 
     def head(self) -> str | None:
         """The commit that HEAD names; None on an unborn branch."""

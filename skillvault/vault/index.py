@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
+from skillvault.policy import Policy
 from skillvault.records import (
     Commit,
     Evaluation,
@@ -38,7 +39,11 @@ File = tuple[str, Parsed | None]  # the blob that stands at a path, and the reco
 _Answer = TypeVar("_Answer")
 
 _KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
+_KEPT = {**_KINDS, "Policy": Policy}
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in _KINDS.items()}
+_SKILLS = msgspec.msgpack.Decoder(dict[str, Skill])
+_POLICY = msgspec.msgpack.Decoder(Policy)
+_BLOB = 40  # characters of a blob's id
 _ENCODER = msgspec.msgpack.Encoder()
 _BUSY = 2.0  # seconds to wait for another process that writes
 _CHUNK = 500  # values in one query
@@ -211,7 +216,7 @@ class Made(Struct, frozen=True):
 
 def _shape() -> int:
     """A number that changes with the tables and the fields of the records."""
-    said = "".join(f"{name}{msgspec.inspect.type_info(kind)!r}" for name, kind in _KINDS.items())
+    said = "".join(f"{name}{msgspec.inspect.type_info(kind)!r}" for name, kind in _KEPT.items())
     return (
         int.from_bytes(hashlib.sha256((_SCHEMA + ranking.VERSION + said).encode()).digest()[:4])
         & 0x7FFFFFFF
@@ -257,6 +262,13 @@ class Projection:
         """The commit that it shows; None for an unborn branch, and before it was built."""
         found: str | None = self.value("select value from state where name = 'commit'")
         return found
+
+    def policy(self, blob: str) -> Policy | None:
+        """What this blob of vault.yaml says; None where that is not kept."""
+        kept = self.value("select value from state where name = 'policy'")
+        if kept is None or kept[:_BLOB].decode() != blob:
+            return None
+        return _POLICY.decode(kept[_BLOB:])
 
     @property
     def depth(self) -> int:
@@ -315,6 +327,11 @@ class Projection:
         """Note which commit is shown now."""
         self.rows("insert or replace into state values ('commit', ?)", [commit])
 
+    def rule(self, blob: str, policy: Policy) -> None:
+        """Keep what a blob of vault.yaml says: each question asks for it."""
+        kept = blob.encode() + msgspec.msgpack.encode(policy)
+        self.rows("insert or replace into state values ('policy', ?)", [kept])
+
     def put(self, files: Mapping[str, File | None]) -> None:
         """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
         self._safely(lambda database: _put(database, files))
@@ -347,10 +364,18 @@ class Projection:
         """(`<kind>:<id>`, score) of the documents that answer a text best."""
         return self._safely(lambda database: ranking.search(database, text, limit, filters))
 
-    def index_beside(self, digest: str, documents: Sequence[ranking.Document]) -> None:
+    def beside(self) -> dict[str, Skill]:
+        """The skills that were read beside HEAD when `index_beside` was last told of others."""
+        kept = self.value("select value from state where name = 'skills'")
+        return _SKILLS.decode(kept) if kept else {}
+
+    def index_beside(
+        self, digest: str, documents: Sequence[ranking.Document], skills: Mapping[str, Skill]
+    ) -> None:
         """Let documents be found that are no file of HEAD, in place of those before.
 
-        `digest` tells them from others.
+        `digest` tells them from others. `skills` are what was read for them, by what tells of
+        each file; `beside` gives them back.
         """
         known = self.value("select value from state where name = 'beside'") or ""
         before, *ids = known.split("\n")
@@ -362,6 +387,8 @@ class Projection:
         self._safely(lambda database: ranking.add(database, documents))
         said = "\n".join([digest, *(one.id for one in documents)])
         self.rows("insert or replace into state values ('beside', ?)", [said])
+        same = {key: skill for key, skill in skills.items() if _encoded(skill)}
+        self.rows("insert or replace into state values ('skills', ?)", [_ENCODER.encode(same)])
 
     def enter(self, history: Iterable[Made]) -> None:
         """Take in commits, their parents before them."""

@@ -10,8 +10,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import git
-
 from skillvault.errors import GitError
 
 # Location, config injection and executables must not reach us from the environment;
@@ -74,6 +72,8 @@ def launched(
     After `patience` seconds it is killed and TimeoutError raised. It inherits the descriptor
     `lock`.
     """
+    import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
+
     ours = {**_ENVIRONMENT, **env}
     unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
     prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []

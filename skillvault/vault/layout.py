@@ -5,7 +5,6 @@ Paths are POSIX, relative to the root. Only slugs ever become part of one.
 
 import re
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
 from skillvault.errors import NotAVaultError
@@ -129,5 +128,5 @@ def resource(name: str) -> Path:
 
     In a checkout they stand beside the package, in an installed wheel inside it.
     """
-    inside = Path(str(resources.files("skillvault"))) / name
+    inside = Path(__file__).resolve().parent.parent / name
     return inside if inside.is_dir() else inside.parent.parent / name

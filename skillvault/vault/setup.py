@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.text import is_slug
-from skillvault.vault import layout, strict_yaml
+from skillvault.vault import layout
 from skillvault.vault.history import Git
 from skillvault.vault.inbox import Inbox
 
@@ -49,6 +49,8 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
+        from skillvault.vault import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
+
         listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         named = f"branch: {strict_yaml.scalar(branch)}"
         mark = files[layout.MARK].decode()

@@ -3,10 +3,9 @@
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """
 
-import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,8 @@ import msgspec
 from skillvault.errors import BadInputError
 from skillvault.records import Problem, Ref, Shelved, Skill
 from skillvault.text import is_slug
-from skillvault.vault import codec, layout
+from skillvault.vault import layout
+from skillvault.vault.view import blob_id
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 SEEDS = "seed_skills"
@@ -24,10 +24,13 @@ _FILE = "SKILL.md"
 _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
+# Skills that were read before, by file name and the id of what the file holds; new ones are added.
+Known = MutableMapping[str, Skill]
 
-def seeds() -> tuple[list[Shelved], list[Problem]]:
+
+def seeds(known: Known | None = None) -> tuple[list[Shelved], list[Problem]]:
     """The skills of the package itself."""
-    return read(layout.resource(SEEDS), "seed")
+    return read(layout.resource(SEEDS), "seed", known)
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
@@ -60,7 +63,9 @@ def _folder(package: str) -> Path | None:
     return Path(places[0]) if places else None
 
 
-def domains(root: Path, dirs: Iterable[str]) -> tuple[list[list[Shelved]], list[Problem]]:
+def domains(
+    root: Path, dirs: Iterable[str], known: Known | None = None
+) -> tuple[list[list[Shelved]], list[Problem]]:
     """(layers, problems): installed packages by name, then the policy's folders in its order.
 
     Folders of the vault that are never served, and what lies in them, are no layer.
@@ -75,13 +80,15 @@ def domains(root: Path, dirs: Iterable[str]) -> tuple[list[list[Shelved]], list[
             places.append(place)
     layers: list[list[Shelved]] = []
     for place in places:
-        skills, found = read(place, "domain")
+        skills, found = read(place, "domain", known)
         layers.append(skills)
         problems += found
     return layers, problems
 
 
-def read(folder: Path, layer: str) -> tuple[list[Shelved], list[Problem]]:
+def read(
+    folder: Path, layer: str, known: Known | None = None
+) -> tuple[list[Shelved], list[Problem]]:
     """(skills, problems) of a folder's `SKILL.md` folders and flat `*.md`, by path.
 
     What cannot be read is a problem and the rest goes on; so is a folder that is not there.
@@ -93,7 +100,7 @@ def read(folder: Path, layer: str) -> tuple[list[Shelved], list[Problem]]:
     problems: list[Problem] = []
     for path in _files(folder):
         try:
-            skills.append(_read(path, layer))
+            skills.append(_read(path, layer, {} if known is None else known))
         except BadInputError as error:
             problems.append(Problem(str(path), error.key, error.code, error.message))
     return skills, problems
@@ -114,9 +121,19 @@ def _is_flat(path: Path) -> bool:
     return not any((parent / _FILE).is_file() for parent in path.parents)
 
 
-def _read(path: Path, layer: str) -> Shelved:
+def _read(path: Path, layer: str, known: Known) -> Shelved:
     data = _bytes(path)
     given = path.parent.name if path.name == _FILE else path.stem
+    version = blob_id(data)
+    key = f"{given} {version}"
+    if key not in known:
+        known[key] = _parsed(path, given, data)
+    return Shelved(known[key], layer, str(path), version)
+
+
+def _parsed(path: Path, given: str, data: bytes) -> Skill:
+    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
+
     skill = codec.decode(Ref("skill", given), data)
     if not isinstance(skill, Skill):
         raise TypeError(f"{path} holds no skill")
@@ -128,8 +145,7 @@ def _read(path: Path, layer: str) -> Shelved:
             code="bad-name",
             key="name",
         )
-    version = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-    return Shelved(msgspec.structs.replace(skill, name=name), layer, str(path), version)
+    return msgspec.structs.replace(skill, name=name)
 
 
 def _bytes(path: Path) -> bytes:

@@ -257,7 +257,9 @@ class Snapshot:
         """What vault.yaml says; BadInputError names its bad key."""
         blob = self.contents.get(layout.MARK)
         if self._policy is None or self._policy[0] != blob:
-            self._policy = blob, policy_of(self.bytes_of([layout.MARK]).get(layout.MARK, b""))
+            kept = self._projection.policy(blob) if blob else None
+            policy = kept or policy_of(self.bytes_of([layout.MARK]).get(layout.MARK, b""))
+            self._policy = blob, policy
         return self._policy[1]
 
     # ── links ────────────────────────────────────────────────────────────────────────
@@ -525,9 +527,18 @@ class Snapshot:
         found = self.ask("select value from state where name = 'uses'")
         return found[0][0] if found else None
 
-    def index_beside(self, digest: str, documents: Sequence[Document]) -> None:
-        """Let texts be found that stand beside the vault; `digest` tells them from others."""
-        self._projection.index_beside(digest, documents)
+    def beside(self) -> dict[str, Skill]:
+        """The skills beside the vault as they were read before; see `index_beside`."""
+        return self._projection.beside()
+
+    def index_beside(
+        self, digest: str, documents: Sequence[Document], skills: Mapping[str, Skill]
+    ) -> None:
+        """Let texts be found that stand beside the vault; `digest` tells them from others.
+
+        `skills` are kept for `beside`.
+        """
+        self._projection.index_beside(digest, documents, skills)
 
     def search(
         self,

@@ -1,7 +1,10 @@
 """Store: read a vault, and the one function that turns Changes into commits.
 
 How they are made so that a person beside us loses nothing stands in `writer`.
+A reader loads nothing of what only writers need: each method that does imports it there.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,20 +12,21 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
 from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
-from skillvault.vault import codec, hand, layout
-from skillvault.vault.following import follow, refs_of
+from skillvault.vault import layout
+from skillvault.vault.following import follow, refs_of, rule
 from skillvault.vault.history import Git, utc
 from skillvault.vault.index import Made, Projection
-from skillvault.vault.journal import Journal
-from skillvault.vault.lock import daemon_lock, writer_lock
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.view import View, blob_id
-from skillvault.vault.writer import Group, Laid, Writer
+
+if TYPE_CHECKING:
+    from skillvault.vault.writer import Laid
 
 _TRIES = 5
 
@@ -61,6 +65,8 @@ class Store:
         """A new record's bytes; asked for more than once before they are committed."""
         known = self._encoded.get(id(record))
         if known is None:
+            from skillvault.vault import codec
+
             known = self._encoded[id(record)] = record, codec.encode(record)
         return known[1]
 
@@ -76,6 +82,9 @@ class Store:
 
     def head(self) -> Snapshot:
         """The committed vault: what learning and serving read."""
+        shown = self._projection.commit
+        if shown is not None and shown == self.git.plain_head():
+            return self._snapshot  # a commit that was there when the projection followed it
         return self._at(self.git.head())
 
     @contextmanager
@@ -105,6 +114,8 @@ class Store:
 
     def skill_texts(self, name: str, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """commit -> (description, body) of a skill there, in whatever folder it stood."""
+        from skillvault.vault import codec
+
         places = {
             f"{commit}:{layout.skill_path(name, shelf)}": commit
             for commit in commits
@@ -143,6 +154,8 @@ class Store:
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
+        from skillvault.vault import codec
+
         files: dict[str, bytes | None] = dict(change.files)
         for record in change.writes:
             try:
@@ -171,6 +184,8 @@ class Store:
 
     def lay(self, change: Change) -> Laid:
         """What a change does to files; the vault shows them from now on, committed or not."""
+        from skillvault.vault.writer import Laid
+
         self._projection.begin()
         view = self._snapshot
         files = self.files_of(change, view)
@@ -202,6 +217,8 @@ class Store:
     def _held(
         self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
+        from skillvault.vault import hand
+
         modes = self._modes
         commit = self._snapshot.commit
         ground = hand.ground(self.git, commit, files, origins, modes=modes)
@@ -244,6 +261,8 @@ class Store:
         policy: Policy,
         first: bool,
     ) -> list[str]:
+        from skillvault.vault.writer import Group, Writer
+
         reason = self.git.pause_reason(policy.branch, founding=first)
         if reason:
             raise PausedError(f"paused: {reason}")
@@ -283,6 +302,8 @@ class Store:
             )
             for number, (one, sha) in enumerate(zip(laid, commits, strict=True), depth + 1)
         )
+        if any(layout.MARK in one.files for one in laid):
+            rule(self._projection, self.git)
         self._projection.show(commits[-1])
         self._projection.keep()
 
@@ -297,6 +318,8 @@ class Store:
 
     def settle(self) -> None:
         """Undo what a killed writer left half-made; where the repository is paused, later."""
+        from skillvault.vault.journal import Journal
+
         journal = Journal(self.root, self.git)
         if not journal.left():
             return
@@ -307,6 +330,8 @@ class Store:
 
     def _unlock(self, branch: str) -> None:
         """Clear away what killed writers left: half-made changes, and locks of git's."""
+        from skillvault.vault.journal import Journal
+
         journal = Journal(self.root, self.git)
         journal.settle()
         own, common = self.git.dirs()
@@ -315,11 +340,15 @@ class Store:
 
     def watched(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""
+        from skillvault.vault.lock import daemon_lock
+
         return daemon_lock(self.git.dirs()[1] / "skillvault")
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the writer's lock; VaultBusyError where another one does."""
+        from skillvault.vault.lock import writer_lock
+
         with writer_lock(self.git.dirs()[1] / "skillvault") as lock, self.git.fenced(lock):
             yield
 

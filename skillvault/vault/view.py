@@ -19,7 +19,7 @@ from skillvault.records import (
     moment_of,
     stamp,
 )
-from skillvault.vault import codec, layout, strict_yaml
+from skillvault.vault import layout
 
 Parsed = Record | Problem
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
@@ -70,6 +70,8 @@ class View:
 
 def policy_of(data: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
+    from skillvault.vault import codec, strict_yaml  # noqa: PLC0415 (only who parses pays for yaml)
+
     try:
         return policy_from(strict_yaml.load(codec.text_of(data)))
     except BadInputError as error:
@@ -85,6 +87,8 @@ def blob_id(data: bytes) -> str:
 
 def parsed(path: str, data: bytes) -> Parsed:
     """The record in a file, or the problem that keeps it from being read."""
+    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
+
     ref = layout.ref_of(path)
     if ref is None:
         raise ValueError(f"{path} is not a record's path")

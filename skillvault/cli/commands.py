@@ -13,6 +13,7 @@ from skillvault.cli.facts import fact
 from skillvault.cli.quarantine import quarantine
 from skillvault.cli.reading import check, impact, log, status, why, why_not
 from skillvault.cli.report import print_done, print_intake, print_refused, print_run, run_shape
+from skillvault.cli.serving import recommend, search, stats
 from skillvault.cli.shared import (
     as_json,
     dry_option,
@@ -162,4 +163,6 @@ def _example() -> Path:
 
 
 for command in (status, log, why, impact, why_not, check, doctor, fact, skill, quarantine, watch):
+    cli.add_command(command)
+for command in (recommend, search, stats):
     cli.add_command(command)

@@ -206,11 +206,13 @@ class Shelf:
             return [self._found(head, ref_from(ref), score) for ref, score in found]
 
     def _found(self, head: Snapshot, ref: Ref, score: float) -> Found:
-        path = head.path_of(ref)
-        record = head.records_at([path])[path] if path else self._others[ref.id].skill
+        # A proposed or archived skill may have the name of one of another layer.
+        path = _place(ref.id) if ref.kind == "skill" else head.path_of(ref) or ""
+        record = head.records_at([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            record, path = self._others[ref.id].skill, self._others[ref.id].path
         domain = getattr(record, "domain", None)
-        place = path or self._others[ref.id].path
-        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), place)
+        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), path)
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -280,9 +282,13 @@ class Shelf:
 def _own(head: Snapshot) -> Iterator[Shelved]:
     blobs = {row[0]: row[-1] for row in head.shelved()}
     for name, skill in head.skills.items():
-        path = head.path_of(Ref("skill", name)) or ""
         named = msgspec.structs.replace(skill, name=name)
-        yield Shelved(named, "vault", path, blobs.get(name, ""))
+        yield Shelved(named, "vault", _place(name), blobs.get(name, ""))
+
+
+def _place(name: str) -> str:
+    """Where the vault's own skill of a name stands."""
+    return f"skills/{name}/SKILL.md"
 
 
 def _evidence(head: Snapshot) -> dict[str, Evidence]:

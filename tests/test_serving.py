@@ -116,6 +116,38 @@ def test_what_waits_or_is_archived_is_never_served(
     assert vault.search("zeppelin") == []
 
 
+@pytest.mark.parametrize("place", ["proposed", "archive"])
+def test_one_of_a_seeds_name_that_is_not_served_hides_nothing_and_tells_nothing(
+    vault: Vault, commit: Commit, place: str
+) -> None:
+    before = vault.search("what a lift says about a skill")
+    commit(f"{place}/{SEED}/SKILL.md", text(SEED, "Not to be told."))
+    assert vault.search("what a lift says about a skill") == before
+    assert "Not to be told" not in _body(vault)
+
+
+def test_a_broken_skill_of_a_seeds_name_leaves_the_seed(
+    vault: Vault, commit: Commit, person: Person
+) -> None:
+    before = vault.search("what a lift says about a skill")
+    person.git("config", "core.hooksPath", "/dev/null")
+    commit(f"skills/{SEED}/SKILL.md", "no front matter\n")
+    assert vault.search("what a lift says about a skill") == before
+
+
+@pytest.mark.parametrize("place", ["proposed", "archive"])
+def test_what_left_its_folder_is_found_no_more(
+    vault: Vault, commit: Commit, tmp_path: Path, place: str
+) -> None:
+    beside = folder(tmp_path, one=text("one", "The zeppelin."))
+    vault.shelf.add_dir(beside)
+    commit(f"{place}/one/SKILL.md", text("one"))
+    assert [one.path for one in vault.search("zeppelin")] == [str(beside / "one.md")]
+    (beside / "one.md").unlink()
+    vault.shelf.reload()
+    assert vault.search("zeppelin") == []
+
+
 def test_a_folder_is_read_again_when_that_is_asked(vault: Vault, tmp_path: Path) -> None:
     beside = folder(tmp_path, one=text("one", "The first."))
     vault.shelf.add_dir(beside)

@@ -250,6 +250,13 @@ def test_any_decision_is_recorded_under_a_name_that_can_stand(vault: Vault, deci
     assert vault.check().problems == []
 
 
+@pytest.mark.parametrize("decision", ["", " "])
+def test_a_decision_without_a_name_is_refused_at_once(vault: Vault, decision: str) -> None:
+    with pytest.raises(UsageError, match="decision"):
+        vault.recommend("coding", decision=decision)
+    assert vault.inbox.names() == []
+
+
 def test_the_same_recommendation_twice_is_one_record(vault: Vault) -> None:
     for _ in range(2):
         vault.recommend("coding", TASK, decision=DECISION, now=NOW)

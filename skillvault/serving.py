@@ -226,7 +226,8 @@ class Shelf:
                     "names it as decision.id"
                 )
             known = self._names(head)
-            uses = [use for o in outcomes for use in usage.applied(o, shown, known, head.skill_at)]
+            read = self._version(head)
+            uses = [use for o in outcomes for use in usage.applied(o, shown, known, read)]
             return usage.decision(decision, shown, outcomes, uses)
 
     def _names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
@@ -235,6 +236,17 @@ class Shelf:
             name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
         ]
         return track.by_first_word([*stored, *self._others])
+
+    def _version(self, head: Snapshot) -> usage.Read:
+        """Reads a skill's text at a version: what git has, or another layer as it is now."""
+
+        def read(name: str, blob: str) -> str:
+            other = self._others.get(name)
+            if other is not None and other.blob == blob:
+                return other.skill.body
+            return head.skill_at(name, blob)
+
+        return read
 
     def _ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
@@ -247,10 +259,11 @@ class Shelf:
     def _follow_uses(self, head: Snapshot) -> None:
         due = head.due("use")
         known = self._names(head) if due else {}
+        read = self._version(head)
         for start in range(0, len(due), _PAGE):
             page = due[start : start + _PAGE]
             outcomes = head.outcomes.of(page).values()
-            rows = [row for outcome in outcomes for row in _uses(head, outcome, known)]
+            rows = [row for outcome in outcomes for row in _uses(head, outcome, known, read)]
             head.keep_uses(page, rows)
 
     def _follow_texts(self, head: Snapshot) -> None:
@@ -300,11 +313,11 @@ def _evidence(head: Snapshot) -> dict[str, Evidence]:
 
 
 def _uses(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]]
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: usage.Read
 ) -> Iterator[tuple[Any, ...]]:
     decision = outcome.decision.id
     shown = head.decisions(decision)[0] if decision else []
-    for one in usage.applied(outcome, shown, known, head.skill_at):
+    for one in usage.applied(outcome, shown, known, read):
         told = (one.match, one.confidence, one.quote)
         yield outcome.id, one.skill, micros(outcome.occurred_at), one.status, outcome.trust, *told
 

@@ -299,13 +299,14 @@ IMPLICIT = "First I pin the clock first, then I seed every generator, and I reco
         ({"decision__reasoning": IMPLICIT}, "implicit"),
     ],
 )
-@pytest.mark.parametrize("place", ["skills/flaky-guide/SKILL.md", "shared/flaky-guide.md"])
+@pytest.mark.parametrize("layer", ["vault", "domain"])
 def test_each_way_of_using_a_skill_counts(
-    vault: Vault, commit: Commit, changes: dict[str, Any], match: str, place: str
+    vault: Vault, commit: Commit, tmp_path: Path, changes: dict[str, Any], match: str, layer: str
 ) -> None:
-    commit(place, text("flaky-guide", PHRASES))
-    if place.startswith("shared"):
-        vault.shelf.add_dir(vault.root / "shared")
+    if layer == "vault":
+        commit("skills/flaky-guide/SKILL.md", text("flaky-guide", PHRASES))
+    else:
+        vault.shelf.add_dir(folder(tmp_path, **{"flaky-guide": text("flaky-guide", PHRASES)}))
     assert badge(vault, "flaky-guide") == "🆕 New"
     decisions = [name for name in map(str, range(20)) if _is_shown(vault, name)][:2]
     for day, decision in enumerate(decisions):

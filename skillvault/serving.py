@@ -251,13 +251,15 @@ class Shelf:
     def _ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
         head = self._store.head()
+        self._follow_texts(head)  # before the uses, which ask for the names of all skills
         self._follow_uses(head)
-        self._follow_texts(head)
         self._store.keep()
         return head
 
     def _follow_uses(self, head: Snapshot) -> None:
-        due = head.due("use")
+        renamed = head.due("name")
+        due = sorted({*head.due("use"), *(head.naming(renamed) if renamed else ())})
+        head.settle("name", renamed)
         known = self._names(head) if due else {}
         read = self._version(head)
         for start in range(0, len(due), _PAGE):

@@ -360,6 +360,51 @@ def test_an_outcome_that_was_taken_away_counts_no_more(
     assert badge(vault, "mine") == "🆕 New"
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"decision__reasoning": "Applying 'Flaky-Guide', I raise the timeout."},
+        {"applied": ["flaky_guide"]},
+    ],
+)
+@pytest.mark.parametrize("layer", ["vault", "domain"])
+def test_a_skill_that_comes_later_is_found_in_what_was_said_before(
+    vault: Vault, commit: Commit, tmp_path: Path, changes: dict[str, Any], layer: str
+) -> None:
+    dropped(vault, outcome(**changes), outcome(1))
+    assert vault.recommend("coding").recommended
+    if layer == "vault":
+        commit("skills/flaky-guide/SKILL.md", text("flaky-guide"))
+    else:
+        vault.shelf.add_dir(folder(tmp_path, **{"flaky-guide": text("flaky-guide")}))
+    assert badge(vault, "flaky-guide") == "📊 Testing (1 uses)"
+
+
+def test_a_longer_name_that_comes_or_goes_changes_what_was_meant(
+    vault: Vault, commit: Commit, person: Person
+) -> None:
+    commit("skills/flaky-guide/SKILL.md", text("flaky-guide"))
+    dropped(vault, outcome(decision__reasoning="Applying flaky guide two, I raise the timeout."))
+    assert badge(vault, "flaky-guide") == "📊 Testing (1 uses)"
+    commit("skills/flaky-guide-two/SKILL.md", text("flaky-guide-two"))
+    assert badge(vault, "flaky-guide-two") == "📊 Testing (1 uses)"
+    assert badge(vault, "flaky-guide") == "🆕 New"
+    person.git("rm", "-rq", "skills/flaky-guide-two")
+    person.git("commit", "-qm", "gone")
+    assert badge(vault, "flaky-guide") == "📊 Testing (1 uses)"
+
+
+def test_what_changed_no_name_asks_no_outcome_again(vault: Vault, commit: Commit) -> None:
+    commit("skills/mine/SKILL.md", text("mine"))
+    dropped(vault, outcome(applied=["mine"]))
+    assert badge(vault, "mine") == "📊 Testing (1 uses)"
+    before = vault.store.head().uses_state()
+    commit("skills/mine/SKILL.md", text("mine", "Other words."))
+    commit("skills/yours/SKILL.md", text("yours"))
+    vault.recommend("coding")
+    assert vault.store.head().uses_state() == before
+
+
 # ── search ───────────────────────────────────────────────────────────────────────────
 
 

@@ -145,6 +145,7 @@ _MARKS = (
         f"{_MARK}'use', o.id from recommendation r join outcome o on o.decision = r.decision "
         f"where r.{_CHANGED}"
     ),
+    f"{_MARK}'name', id from skill where n in (select n from moved)",
     f"{_MARK}'consolidate', domain || ' ' || trust from fact where {_CHANGED}",
     *_ends("consolidate", "fact", _FACT, _GROUP),
     (
@@ -361,6 +362,8 @@ class Projection:
         there = {ref for (ref,) in self.rows_in(query, ids)}
         self._safely(lambda database: ranking.remove(database, set(ids) - there))
         self._safely(lambda database: ranking.add(database, documents))
+        for name in {one.id for one in documents}.symmetric_difference(ids):
+            self.rows("insert or ignore into due values ('name', ?)", [name.partition(":")[2]])
         said = "\n".join([digest, *(one.id for one in documents)])
         self.rows("insert or replace into state values ('beside', ?)", [said])
 

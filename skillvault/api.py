@@ -332,11 +332,13 @@ class Vault:
         `k` and `budget` (tokens) default to the policy's; without a `strategy` it is `hybrid`
         where a task is given and else `tag`. With a `decision` the answer is recorded through
         the inbox, and only then skills are held out; otherwise nothing is written. UsageError for
-        a domain that is no slug.
+        a domain that is no slug and a decision that is empty.
         """
         from skillvault.learning.recommend import Query
 
         setup.check_domains([domain])
+        if decision is not None and not decision.strip():
+            raise UsageError("the decision's id is empty; give the one its outcome will name")
         query = Query(
             domain=domain,
             context=dict(context or {}),

@@ -207,11 +207,13 @@ class Shelf:
             return [self._found(head, ref_from(ref), score) for ref, score in found]
 
     def _found(self, head: Snapshot, ref: Ref, score: float) -> Found:
-        path = head.path_of(ref)
-        record = head.records_at([path])[path] if path else self._others[ref.id].skill
+        # A proposed or archived skill may have the name of one of another layer.
+        path = _place(ref.id) if ref.kind == "skill" else head.path_of(ref) or ""
+        record = head.records_at([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            record, path = self._others[ref.id].skill, self._others[ref.id].path
         domain = getattr(record, "domain", None)
-        place = path or self._others[ref.id].path
-        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), place)
+        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), path)
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -225,7 +227,8 @@ class Shelf:
                     "names it as decision.id"
                 )
             known = self._names(head)
-            uses = [use for o in outcomes for use in usage.applied(o, shown, known, head.skill_at)]
+            read = self._version(head)
+            uses = [use for o in outcomes for use in usage.applied(o, shown, known, read)]
             return usage.decision(decision, shown, outcomes, uses)
 
     def _names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
@@ -235,21 +238,35 @@ class Shelf:
         ]
         return track.by_first_word([*stored, *self._others])
 
+    def _version(self, head: Snapshot) -> usage.Read:
+        """Reads a skill's text at a version: what git has, or another layer as it is now."""
+
+        def read(name: str, blob: str) -> str:
+            other = self._others.get(name)
+            if other is not None and other.blob == blob:
+                return other.skill.body
+            return head.skill_at(name, blob)
+
+        return read
+
     def _ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
         head = self._store.head()
+        self._follow_texts(head)  # before the uses, which ask for the names of all skills
         self._follow_uses(head)
-        self._follow_texts(head)
         self._store.keep()
         return head
 
     def _follow_uses(self, head: Snapshot) -> None:
-        due = head.due("use")
+        renamed = head.due("name")
+        due = sorted({*head.due("use"), *(head.naming(renamed) if renamed else ())})
+        head.settle("name", renamed)
         known = self._names(head) if due else {}
+        read = self._version(head)
         for start in range(0, len(due), _PAGE):
             page = due[start : start + _PAGE]
             outcomes = head.outcomes.of(page).values()
-            rows = [row for outcome in outcomes for row in _uses(head, outcome, known)]
+            rows = [row for outcome in outcomes for row in _uses(head, outcome, known, read)]
             head.keep_uses(page, rows)
 
     def _follow_texts(self, head: Snapshot) -> None:
@@ -297,9 +314,13 @@ class _Read(UserDict[str, Skill]):
 def _own(head: Snapshot) -> Iterator[Shelved]:
     blobs = {row[0]: row[-1] for row in head.shelved()}
     for name, skill in head.skills.items():
-        path = head.path_of(Ref("skill", name)) or ""
         named = msgspec.structs.replace(skill, name=name)
-        yield Shelved(named, "vault", path, blobs.get(name, ""))
+        yield Shelved(named, "vault", _place(name), blobs.get(name, ""))
+
+
+def _place(name: str) -> str:
+    """Where the vault's own skill of a name stands."""
+    return f"skills/{name}/SKILL.md"
 
 
 def _evidence(head: Snapshot) -> dict[str, Evidence]:
@@ -311,11 +332,11 @@ def _evidence(head: Snapshot) -> dict[str, Evidence]:
 
 
 def _uses(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]]
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: usage.Read
 ) -> Iterator[tuple[Any, ...]]:
     decision = outcome.decision.id
     shown = head.decisions(decision)[0] if decision else []
-    for one in usage.applied(outcome, shown, known, head.skill_at):
+    for one in usage.applied(outcome, shown, known, read):
         told = (one.match, one.confidence, one.quote)
         yield outcome.id, one.skill, micros(outcome.occurred_at), one.status, outcome.trust, *told
 

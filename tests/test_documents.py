@@ -4,14 +4,17 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
+from skillvault.api import Vault
 from skillvault.cli.commands import COMMANDS, cli
 from skillvault.errors import SkillvaultError
 from skillvault.policy import policy_from, table
@@ -25,7 +28,7 @@ README = ROOT / "README.md"
 DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", ROOT / "vault_template" / "README.md")
 OURS = (README, ROOT / "CONTRIBUTING.md")
 
-FENCE = re.compile(r"^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```(?P<kind>\w*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 PATH = re.compile(r"[\w./-]+(?:::\w+)?")
@@ -169,7 +172,7 @@ def test_every_command_and_option_shown_exists(document: Path) -> None:
         ("skillvault skill list | head -n 1", []),
         ("echo $(skillvault skill lst)", ["skill lst"]),
         (".venv/bin/skillvault record --exmple > my.yaml", ["record --exmple"]),
-        ("cd demo && skillvault recommend", ["cli recommend"]),
+        ("cd demo && skillvault distill", ["cli distill"]),
     ],
 )
 def test_a_command_that_does_not_exist_is_found(line: str, unknown: list[str]) -> None:
@@ -205,12 +208,12 @@ def test_every_path_and_test_named_exists(document: Path) -> None:
     assert [path for path in named if _missing(path)] == []
 
 
-# ── the first ten minutes ────────────────────────────────────────────────────────────
+# ── the transcripts ──────────────────────────────────────────────────────────────────
 
 
-def _walk() -> list[tuple[str, str]]:
-    """(command, output as shown) of the README's transcript, in order."""
-    text = _between(README.read_text(encoding="utf-8"), "walk")
+def _walk(mark: str) -> list[tuple[str, str]]:
+    """(command, output as shown) of one of the README's transcripts, in order."""
+    text = _between(README.read_text(encoding="utf-8"), mark)
     shown = "".join(block["text"] for block in FENCE.finditer(text) if block["kind"] == "console")
     steps = re.split(r"^\$ ", shown, flags=re.MULTILINE)[1:]
     return [(step.partition("\n")[0], step.partition("\n")[2]) for step in steps]
@@ -244,10 +247,51 @@ def _pattern(shown: str) -> str:
     return ".*?".join(re.escape(part) for part in _plain(shown).split("…"))
 
 
-def test_the_first_ten_minutes_go_as_written(tmp_path: Path) -> None:
-    walk = _walk()
+@pytest.mark.parametrize(("mark", "least"), [("walk", 20), ("agent", 8)])
+def test_what_the_readme_shows_goes_as_written(mark: str, least: int, tmp_path: Path) -> None:
+    walk = _walk(mark)
     outputs = _played([command for command, _ in walk], tmp_path)
-    assert len(outputs) == len(walk) > 10
+    assert len(outputs) == len(walk) > least
     for (command, shown), output in zip(walk, outputs, strict=True):
         matches = re.fullmatch(_pattern(shown), _plain(output), re.DOTALL)
         assert matches, f"$ {command}\n{output}\n--- but the README shows\n{shown}"
+
+
+# ── give it to your agent ────────────────────────────────────────────────────────────
+
+
+def _block(kind: str, begins: str) -> str:
+    """The README's one code block of a kind that begins so."""
+    blocks = FENCE.finditer(README.read_text(encoding="utf-8"))
+    (text,) = (b["text"] for b in blocks if b["kind"] == kind and b["text"].startswith(begins))
+    return text
+
+
+def test_the_python_that_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault, _ = Vault.init(tmp_path / "my-vault", ["coding"])
+    example = ROOT / "vault_template" / "examples" / "outcome.yaml"
+    vault.record([("example.yaml", example.read_bytes())])
+    vault.run()
+    monkeypatch.chdir(tmp_path)
+    room: dict[str, Any] = {}
+    exec(_block("python", "import json"), room)  # noqa: S102 (our own text, which promises to run)
+    assert room["prompt"].startswith('<skills>\n<skill name="warning-coding-checkout-service-')
+    assert len(room["found"]) == 3
+    assert len(room["review"]) == 2
+
+
+def test_the_prompt_that_is_shown_asks_for_what_there_is() -> None:
+    said = _block("text", "Before a task")
+    calls = [words for line in said.splitlines() for words in _calls(line.replace("'", ""))]
+    assert [words[0] for words in calls] == ["recommend", "record"]
+    assert [unknown for words in calls for unknown in _unknown(words)] == []
+    keys = {field.name for kind in (Outcome, Decision, Result) for field in fields(kind)}
+    named = re.findall(r"\b(domain|occurred_at|decision|action|target|reasoning|result|status"
+                       r"|evidence|applied)\b", said)  # fmt: skip
+    assert len(set(named)) == 10
+    assert set(named) <= keys
+
+
+def test_the_layers_that_are_shown_are_read() -> None:
+    text = textwrap.dedent(_block("yaml", "   shelf:"))
+    assert policy_from(strict_yaml.load(text)).shelf.dirs == ("team-skills", "../company/skills")

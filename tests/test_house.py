@@ -64,7 +64,7 @@ def _allowed(module: str) -> set[str]:
         return WORDS
     if room in {"learning", "vault", "judge", "exchange"}:
         return WORDS | {room}
-    if room in {"steps", "run", "questions", "doctor"}:
+    if room in {"steps", "run", "questions", "serving", "doctor"}:
         return everything - DOORS
     return everything
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -15,8 +16,11 @@ from skillvault.cli.shared import (
     json_option,
     now_option,
     opened,
+    say,
     vault_option,
 )
+from skillvault.errors import UsageError
+from skillvault.records import Shelved, Skill
 from skillvault.run import Report
 
 
@@ -28,10 +32,27 @@ def skill() -> None:
 @skill.command("list")
 @click.option("--proposed", "shelf", flag_value="proposed", help="Those that wait for you.")
 @click.option("--archived", "shelf", flag_value="archive", help="Those out of service.")
+@click.option("--layers", is_flag=True, help="Every layer's file, and which one wins.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeatable.")
+@click.option("--role", metavar="ROLE", help="For this role.")
+@click.option("--stage", metavar="STAGE", help="For this stage.")
 @vault_option
 @json_option
-def list_(shelf: str | None, vault_path: Path | None, as_data: bool) -> None:
-    """The skills that are served."""
+def list_(
+    shelf: str | None,
+    layers: bool,
+    tags: tuple[str, ...],
+    role: str | None,
+    stage: str | None,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """The skills of the vault; with --layers, --tag, --role or --stage those of all layers."""
+    if layers or tags or role or stage:
+        if shelf:
+            raise UsageError(f"{shelf}/ is no layer; ask for its skills without other options")
+        _list_layers(opened(vault_path), _asks(tags, role, stage), as_data=as_data, every=layers)
+        return
     found = opened(vault_path).skills(shelf or "skills")
     if as_data:
         as_json(found)
@@ -42,6 +63,49 @@ def list_(shelf: str | None, vault_path: Path | None, as_data: bool) -> None:
     for one in found:
         until = f"until {one.expires[:10]}" if one.expires else ""
         click.echo(f"{one.name:{width}}  {one.status:8} {until}".rstrip())
+
+
+def _asks(tags: tuple[str, ...], role: str | None, stage: str | None) -> Callable[[Skill], bool]:
+    """Whether a skill is one that is asked for."""
+
+    def asked(one: Skill) -> bool:
+        return (
+            (not tags or not set(tags).isdisjoint(one.tags))
+            and (role is None or role in one.roles)
+            and (stage is None or stage in one.stages)
+        )
+
+    return asked
+
+
+def _list_layers(
+    vault: Vault, asked: Callable[[Skill], bool], *, as_data: bool, every: bool
+) -> None:
+    """The skills of all layers; `every`: also the files that a later layer overrides."""
+    from skillvault.learning.shelf import stacked  # noqa: PLC0415 (loaded when it is needed)
+
+    files = stacked(vault.shelf.layers())
+    found = [_layered(one, wins) for one, wins in files if (wins or every) and asked(one.skill)]
+    for problem in vault.shelf.problems:
+        say(f"not read: {problem.path}: {problem.message}")
+    if as_data:
+        as_json(found)
+        return
+    if not found:
+        click.echo("no skill of any layer is so")
+    width = max((len(row["name"]) for row in found), default=0)
+    for row in found:
+        mark = "*" if row["wins"] else " "
+        click.echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}")
+    if every and found:
+        say("* is the file that wins")
+
+
+def _layered(one: Shelved, wins: bool) -> dict[str, Any]:
+    """`skill list --layers --json`, one file."""
+    fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
+    said = {field: getattr(one.skill, field) for field in fields}
+    return {"name": one.skill.name, "layer": one.layer, "wins": wins, **said, "path": one.path}
 
 
 @skill.command()

@@ -150,6 +150,7 @@ _MARKS = (
         f"{_MARK}'use', o.id from recommendation r join outcome o on o.decision = r.decision "
         f"where r.{_CHANGED}"
     ),
+    f"{_MARK}'name', id from skill where n in (select n from moved)",
     f"{_MARK}'consolidate', domain || ' ' || trust from fact where {_CHANGED}",
     *_ends("consolidate", "fact", _FACT, _GROUP),
     (
@@ -382,9 +383,12 @@ class Projection:
         if before == digest:
             return
         self.begin()
-        there = {ref for (ref,) in self.rows_in("select ref from file where ref in {}", ids)}
+        query = f"select ref from file where top = '{_SERVED}' and type = 'Skill' and ref in {{}}"
+        there = {ref for (ref,) in self.rows_in(query, ids)}
         self._safely(lambda database: ranking.remove(database, set(ids) - there))
         self._safely(lambda database: ranking.add(database, documents))
+        for name in {one.id for one in documents}.symmetric_difference(ids):
+            self.rows("insert or ignore into due values ('name', ?)", [name.partition(":")[2]])
         said = "\n".join([digest, *(one.id for one in documents)])
         self.rows("insert or replace into state values ('beside', ?)", [said])
         same = {key: skill for key, skill in skills.items() if _encoded(skill)}
@@ -544,7 +548,7 @@ def _put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
     refs = {path: str(ref) for path in files if (ref := layout.ref_of(path))}
-    ranking.remove(database, (ref for path, ref in refs.items() if _is_found(path)))
+    _unfind(database, {ref for path, ref in refs.items() if _is_found(path)})
     database.executemany(
         "delete from used where outcome = ?",
         [(ref.partition(":")[2],) for path, ref in refs.items() if path.startswith("outcomes/")],
@@ -557,6 +561,16 @@ def _put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None
     if layout.MARK in files:
         for query in _EVERYTHING:
             database.execute(query)
+
+
+def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
+    """Take documents out; where one stood beside HEAD's, all of those are put in again."""
+    ranking.remove(database, refs)
+    for (known,) in database.execute("select value from state where name = 'beside'").fetchall():
+        _, *ids = known.split("\n")
+        if not refs.isdisjoint(ids):
+            said = "\n".join(["", *ids])
+            database.execute("update state set value = ? where name = 'beside'", [said])
 
 
 def _use(database: sqlite3.Connection, outcomes: list[Row], rows: list[Row]) -> None:

@@ -4,6 +4,7 @@ Everything is read from the projection of HEAD, with what a run has laid and not
 A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
 """
 
+import re
 from collections.abc import (
     Callable,
     Collection,
@@ -512,6 +513,20 @@ class Snapshot:
         found = parsed(f"skills/{name}/SKILL.md", data)
         return found.body if isinstance(found, Skill) else ""
 
+    def naming(self, names: Iterable[str]) -> list[str]:
+        """The outcomes that may name any of these skills: all its words stand in them."""
+        wanted = [re.findall(rb"[^\W_]+", name.lower().encode()) for name in names]
+        query = (
+            "select ref, value from file where top = 'outcomes' and type = 'Outcome' and ref > ? "
+            f"order by ref limit {_PAGE}"
+        )
+        found: list[str] = []
+        last = ""
+        while rows := self.ask(query, [last]):
+            last = rows[-1][0]
+            found += (ref.partition(":")[2] for ref, value in rows if _says(value, wanted))
+        return found
+
     def uses(self) -> list[tuple[str, int, str, str]]:
         """(skill, at, outcome, status) of every use by a trusted outcome."""
         query = "select skill, at, outcome, status from used where trust = 'local' order by skill"
@@ -636,6 +651,12 @@ _FILES = "select f.path, f.blob, f.type, f.value from file f"
 _SAME = "domain = ? and action = ? and target is ? and trust = ?"
 _NEWEST = "order by depth desc, date desc, sha desc"
 _FEW = 20
+
+
+def _says(value: bytes | None, wanted: Iterable[Iterable[bytes]]) -> bool:
+    """Whether a record as it is kept holds all words of one of these; one not kept may."""
+    said = value.lower() if value is not None else None
+    return said is None or any(all(word in said for word in words) for words in wanted)
 
 
 def _file(path: str, data: bytes | None) -> File | None:

@@ -67,6 +67,26 @@ def test_skill_list_has_a_kind_for_every_skill(learned: Vault, person: Person) -
     assert (theirs["kind"], theirs["domain"]) == ("warning", "coding")
 
 
+def test_skill_list_layers(vault: Vault, person: Person) -> None:
+    person.write(
+        "skills/reading-a-lift/SKILL.md",
+        "---\nname: reading-a-lift\ndescription: does\nmetadata:\n  tags: lift\n---\n\nText.\n",
+    )
+    person.git("add", "skills")
+    person.git("commit", "-qm", "mine")
+    seed, mine = ask(vault, "skill", "list", "--layers", "--tag", "lift")
+    keys = [
+        "name", "layer", "wins", "kind", "domain", "status", "origin", "tags", "roles", "stages",
+        "path",
+    ]  # fmt: skip
+    assert list(seed) == list(mine) == keys
+    assert [(one["layer"], one["wins"]) for one in (seed, mine)] == [
+        ("seed", False),
+        ("vault", True),
+    ]
+    assert mine["path"] == "skills/reading-a-lift/SKILL.md"
+
+
 def test_why_goes_back_to_the_outcomes(learned: Vault) -> None:
     name = ask(learned, "skill", "list")[0]["name"]
     tree = ask(learned, "why", name)

@@ -1,0 +1,207 @@
+"""recommend, search, stats as an agent's hook meets them: streams, formats, errors."""
+
+import json
+from collections.abc import Iterable
+from typing import get_args
+
+import pytest
+from click.testing import CliRunner
+
+from skillvault import serving
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.cli.serving import KINDS, STRATEGIES
+from skillvault.errors import UsageError
+from skillvault.learning.shelf import Strategy
+from tests.conftest import Person
+from tests.given import as_file, raw
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+def call(vault: Vault, *args: str, stdin: bytes = b"") -> tuple[str, str]:
+    """(stdout, stderr) of one call, which ends well; a refusal is raised."""
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args], input=stdin)
+    if isinstance(result.exception, UsageError):
+        raise result.exception
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout, result.stderr
+
+
+def serve(vault: Vault, *args: str, stdin: bytes = b"") -> tuple[str, str]:
+    return call(vault, "recommend", "--domain", "coding", *args, stdin=stdin)
+
+
+@pytest.fixture
+def learned(vault: Vault) -> Vault:
+    """A vault with one failure and its warning."""
+    vault.record([("a.json", as_file(raw()))])
+    vault.run()
+    return vault
+
+
+def test_the_choices_are_those_of_the_rules() -> None:
+    assert get_args(Strategy) == STRATEGIES
+    assert serving.KINDS == KINDS
+
+
+# ── recommend ────────────────────────────────────────────────────────────────────────
+
+
+def test_the_prompt_has_badges_and_the_instruction(learned: Vault) -> None:
+    (name,) = (one.name for one in learned.skills())
+    out, err = serve(learned, "--context", "recent_loss_count=1")
+    assert out.startswith(f'<skills>\n<skill name="{name}" badge="🆕 New" relevance="65%">\n')
+    assert out.endswith("</instruction>\n")
+    assert err == ""
+
+
+def test_xml_is_the_block_alone(learned: Vault) -> None:
+    out, _ = serve(learned, "--format", "xml", "-k", "1", "--pin", "reading-a-lift")
+    assert out.startswith('<skills>\n<skill name="reading-a-lift">\n')
+    assert out.endswith("</skill>\n</skills>\n")
+
+
+def test_the_json_shape(learned: Vault) -> None:
+    out, _ = serve(learned, "--format", "json", "--task", "raise a timeout", "--decision", "d-1")
+    found = json.loads(out)
+    assert list(found) == [
+        "domain", "decision", "recommended", "withheld", "total_considered",
+        "excluded_low_effectiveness", "excluded_low_relevance",
+    ]  # fmt: skip
+    assert list(found["recommended"][0]) == [
+        "name", "kind", "relevance", "score", "badge", "status", "blob", "tokens", "reasons",
+        "body",
+    ]  # fmt: skip
+    assert list(found["withheld"][0]) == ["name", "reason", "detail"]
+    assert found["total_considered"] == len(found["recommended"]) + len(found["withheld"]) == 9
+
+
+def test_the_same_call_has_the_same_answer(learned: Vault) -> None:
+    call_ = ("--task", "flaky checkout test", "--decision", "d-1", *NOW)
+    assert serve(learned, *call_) == serve(learned, *call_)
+
+
+def test_the_task_comes_from_stdin_too(learned: Vault) -> None:
+    task = "raise the timeout of a flaky test"
+    typed = serve(learned, "--task", task, "--format", "json")
+    assert serve(learned, "--task", "-", "--format", "json", stdin=task.encode()) == typed
+    assert '"task"' in typed[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--context", "volatile"), "write KEY=VALUE"),
+        (("--context", "=high"), "write KEY=VALUE"),
+        (("--task", "-"), "no UTF-8 text"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(vault: Vault, args: Iterable[str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        serve(vault, *args, stdin=b"\xff\xfe")
+
+
+def test_explained_are_the_parts_of_each_score_and_each_reason(learned: Vault) -> None:
+    (name,) = (one.name for one in learned.skills())
+    out, err = serve(learned, "--explain", "-k", "1", "--context", "recent_loss_count=2")
+    assert (out, "") == serve(learned, "-k", "1", "--context", "recent_loss_count=2")
+    first, *others = err.splitlines()
+    assert first == (
+        f"shown: {name}: score 0.65, relevance 0.65 (base +0.50, "
+        "warning above recent_loss_count 0 +0.15)"
+    )
+    assert len(others) == 8
+    assert all("rank: score 0.50; at most 1 are shown" in line for line in others)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--role", "nobody"), "0 considered; `skillvault skill list --layers`"),
+        (("--budget", "0"), "8 considered, left out 8 over the budget; `--explain` says why"),
+        (("-k", "0"), "8 considered, left out 8 by rank; `--explain` says why each"),
+    ],
+)
+@pytest.mark.parametrize("form", ["prompt", "xml"])
+def test_with_no_skill_to_show_it_is_said_why(
+    vault: Vault, args: tuple[str, ...], says: str, form: str
+) -> None:
+    out, err = serve(vault, *args, "--format", form)
+    assert out == ""
+    assert err.startswith(f"no skill to show: {says}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("args", [(), ("--explain",), ("--format", "json", "--explain")])
+def test_a_pin_that_no_skill_has_is_named(vault: Vault, args: tuple[str, ...]) -> None:
+    _, err = serve(vault, "--pin", "no-such-one", *args)
+    assert err.count("no-such-one") == 1
+    assert "--pin no-such-one: no live skill has this name; `skillvault skill list" in err
+
+
+def test_without_a_model_semantic_names_what_is_used(vault: Vault) -> None:
+    assert "the built-in ranking is used" in serve(vault, "--strategy", "semantic")[1]
+
+
+def test_asking_writes_nothing_but_the_record_of_a_decision(learned: Vault) -> None:
+    serve(learned, "--task", "x")
+    assert learned.inbox.names() == []
+    serve(learned, "--task", "x", "--decision", "d-1", *NOW)
+    assert learned.inbox.names() == ["recommendation-d-1.json"]
+
+
+# ── search, stats ────────────────────────────────────────────────────────────────────
+
+
+def test_a_hit_is_a_line(learned: Vault) -> None:
+    out, _ = call(learned, "search", "posterior sampling of bandits", "-k", "1")
+    score, kind, name, *text = out.split()
+    assert 0 < float(score) <= 1
+    assert (kind, name) == ("skill", "thompson-sampling-analysis")
+    assert text[:2] == ["How", "to"]
+    assert out.count("\n") == 1
+
+
+def test_hits_as_json(learned: Vault) -> None:
+    out, _ = call(learned, "search", "timeout", "--kind", "skill", "--domain", "coding", "--json")
+    (one,) = json.loads(out)
+    assert list(one) == ["kind", "id", "domain", "score", "text", "path"]
+    assert (one["id"], one["domain"]) == (learned.skills()[0].name, "coding")
+
+
+def test_nothing_found_is_said(vault: Vault) -> None:
+    assert call(vault, "search", "zeppelin") == ("nothing found\n", "")
+    assert json.loads(call(vault, "search", "zeppelin", "--json")[0]) == []
+
+
+def test_what_was_found_does_nothing_to_a_terminal(vault: Vault, person: Person) -> None:
+    person.write("memory/coding/a.md", "Clear \x1b[2J the zeppelin.\n")
+    person.git("add", "memory")
+    person.git("commit", "-qm", "fact")
+    assert "\x1b" not in call(vault, "search", "zeppelin")[0]
+
+
+@pytest.mark.parametrize("applied", [None, ["reading-a-lift"]])
+def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
+    args = ("--pin", "reading-a-lift", "-k", "1", "--decision", "d-1", *NOW)
+    serve(vault, *args)
+    vault.record([("a.json", as_file(raw(decision__id="d-1", applied=applied)))])
+    vault.run()
+    out, _ = call(vault, "stats", "--decision", "d-1")
+    assert out.splitlines()[0] == "d-1 in coding: failure"
+    said = "shown, applied (tool, 1.00)" if applied else "shown, not applied"
+    assert f"  reading-a-lift: {said}\n" in out
+    found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
+    assert list(found) == ["decision", "domain", "outcome", "score", "outcomes", "skills"]
+    assert list(found["skills"][0]) == [
+        "skill", "blob", "shown", "held_out", "relevance", "badge", "applied", "match",
+        "confidence", "quote", "contributed_to_success",
+    ]  # fmt: skip
+
+
+def test_stats_need_a_decision_that_is_known(vault: Vault) -> None:
+    with pytest.raises(UsageError, match="needs --decision ID"):
+        call(vault, "stats")
+    with pytest.raises(UsageError, match="no recommendation and no outcome"):
+        call(vault, "stats", "--decision", "d-1")

@@ -55,7 +55,9 @@ def test_a_sound_vault_has_no_problem_and_nothing_to_note(vault: Vault) -> None:
 
 def test_looking_changes_no_file(vault: Vault) -> None:
     def every() -> dict[Path, tuple[int, int]]:
-        paths = [vault.root, *vault.root.rglob("*")]
+        # But for the projection's: whoever reads it may fold its own log.
+        found = (p for p in vault.root.rglob("*") if not p.name.startswith("index.db"))
+        paths = [vault.root, *found]
         return {p: (p.stat().st_mtime_ns, p.stat().st_size) for p in paths}
 
     before = every()

@@ -24,7 +24,8 @@ READING = """
     vault.launch vault.layout vault.objects vault.ranking vault.setup vault.snapshot
     vault.standing vault.stems vault.store vault.trees vault.view vault.words
 """
-COMMAND = "cli cli.commands cli.reading cli.shared"
+COMMAND = "cli cli.commands cli.reading cli.shared click"
+SERVED = "cli cli.commands cli.serving cli.shared click"
 SERVING = """
     learning learning.effect learning.frame learning.recommend learning.relevance learning.shelf
     learning.track learning.usage serving vault.shelves
@@ -38,10 +39,10 @@ ASKING = """
     steps.expire steps.generate steps.merge steps.promote steps.record steps.strategy
 """
 LOADED = {
-    "why": f"{WORDS} {READING} {COMMAND} vault.provenance click msgspec",
-    "status": f"{WORDS} {READING} {COMMAND} {ASKING} click git gitdb msgspec smmap",
-    "search": f"{WORDS} {READING} {SERVING} msgspec",
-    "recommend": f"{WORDS} {READING} {SERVING} msgspec",
+    "why": f"{WORDS} {READING} {COMMAND} vault.provenance msgspec",
+    "status": f"{WORDS} {READING} {COMMAND} {ASKING} git gitdb msgspec smmap",
+    "search": f"{WORDS} {READING} {SERVING} {SERVED} msgspec",
+    "recommend": f"{WORDS} {READING} {SERVING} {SERVED} learning.pack msgspec",
 }
 OTHERS = {"click", "frontmatter", "git", "gitdb", "msgspec", "smmap", "yaml"} | NEVER
 
@@ -66,8 +67,8 @@ print("loaded:", *sys.modules)
 CALLS = {
     "why": ["cli", "why"],
     "status": ["cli", "status"],
-    "search": ["search", "funding"],
-    "recommend": ["recommend", "perps", "funding is high"],
+    "search": ["cli", "search", "funding"],
+    "recommend": ["cli", "recommend", "--domain", "perps", "--task", "funding is high"],
 }
 
 

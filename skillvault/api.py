@@ -332,13 +332,13 @@ class Vault:
         `k` and `budget` (tokens) default to the policy's; without a `strategy` it is `hybrid`
         where a task is given and else `tag`. With a `decision` the answer is recorded through
         the inbox, and only then skills are held out; otherwise nothing is written. UsageError for
-        a domain that is no slug and a decision that is empty.
+        a domain that is no slug, a decision that is empty, and what cannot be recorded.
         """
         from skillvault.learning.recommend import Query
 
         setup.check_domains([domain])
-        if decision is not None and not decision.strip():
-            raise UsageError("the decision's id is empty; give the one its outcome will name")
+        if decision is not None:
+            _check_recordable(decision, context or {})
         query = Query(
             domain=domain,
             context=dict(context or {}),
@@ -656,6 +656,19 @@ def _about(head: Snapshot, ref: Ref) -> dict[str, Any]:
     fields = ("sha", "step", "subject", "date")
     commits = [{key: getattr(c, key) for key in fields} for c in head.touching([ref])]
     return {"ref": provenance.node(head, ref), "commits": commits}
+
+
+def _check_recordable(decision: str, context: Mapping[str, Scalar]) -> None:
+    """UsageError for what the inbox would refuse later, when nobody looks."""
+    if not decision.strip():
+        raise UsageError("the decision's id is empty; give the one its outcome will name")
+    try:
+        json.dumps([decision, *context.items()], ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise UsageError(
+            "the decision's id or its context holds what is no text (UTF-8) and no finite number; "
+            "write it otherwise"
+        ) from None
 
 
 def _foreign(

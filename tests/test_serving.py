@@ -257,6 +257,18 @@ def test_a_decision_without_a_name_is_refused_at_once(vault: Vault, decision: st
     assert vault.inbox.names() == []
 
 
+@pytest.mark.parametrize(
+    ("decision", "context"),
+    [("d-\udcff", {}), (DECISION, {"a\ud800": 1}), (DECISION, {"a": float("nan")})],
+)
+def test_what_cannot_be_recorded_is_refused_at_once(
+    vault: Vault, decision: str, context: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError, match="no text"):
+        vault.recommend("coding", decision=decision, context=context)
+    assert vault.inbox.names() == []
+
+
 def test_the_same_recommendation_twice_is_one_record(vault: Vault) -> None:
     for _ in range(2):
         vault.recommend("coding", TASK, decision=DECISION, now=NOW)

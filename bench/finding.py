@@ -37,10 +37,8 @@ def rows(ground: Ground) -> Iterator[Row]:
 
 
 def _search(root: Path) -> Any:
-    """How the program is asked, where it can be."""
-    vault = Vault.open(root)
-    search = getattr(vault, "search", None)
-    return partial(search, k=10) if search else None
+    """How the program is asked."""
+    return partial(Vault.open(root).search, k=10)
 
 
 def queries(texts: list[str], seed: int = 1) -> list[str]:

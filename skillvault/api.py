@@ -32,6 +32,7 @@ from skillvault.records import (
     kind_of,
 )
 from skillvault.vault import layout, setup
+from skillvault.vault.disk import guarded
 from skillvault.vault.inbox import WRITING, Held, Inbox, Received, Refused, shown
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
@@ -168,8 +169,6 @@ class Vault:
         whether facts that recur become skills. `between` is called where nothing is half
         done; it may raise.
         """
-        from skillvault.vault.disk import guarded
-
         with guarded(), self._running(dry=dry, now=now, on_done=on_done, track=track) as state:
             state.consolidates = consolidate
             state.between = between
@@ -218,15 +217,14 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Put outcomes, as (file name, bytes), through the inbox into the vault."""
-        from skillvault import steps
-        from skillvault.vault.disk import guarded
-
         now = now or _clock()
-        if dry:
-            arrived = [Received(name, data) for name, data in files]
-            with self._running(now=now, dry=True, arrived=arrived) as state:
-                return steps.run(state, ["record"])
         with guarded():
+            from skillvault import steps
+
+            if dry:
+                arrived = [Received(name, data) for name, data in files]
+                with self._running(now=now, dry=True, arrived=arrived) as state:
+                    return steps.run(state, ["record"])
             names = list(self.inbox.put(files))
             try:
                 with self._running(now=now, names=names, track=track) as state:
@@ -354,7 +352,6 @@ class Vault:
         answer = self.shelf.recommend(query, task)
         if decision is not None:
             from skillvault.learning import pack
-            from skillvault.vault.disk import guarded
 
             said = json.dumps(pack.record(answer, query, now or _clock()), ensure_ascii=False)
             with guarded():
@@ -632,7 +629,6 @@ class Vault:
     def _decide(self, change: Change, now: datetime, *, dry: bool) -> Report:
         """Make one change that a person asked for."""
         from skillvault.run import Done, Report
-        from skillvault.vault.disk import guarded
 
         store = Store(self.root, apart=True) if dry else self.store
         head = store.head()

@@ -20,7 +20,8 @@ WORDS = """
     change errors intake policy records text
 """
 READING = """
-    skillvault api vault vault.failpoint vault.following vault.history vault.inbox vault.index
+    skillvault api vault vault.disk vault.failpoint vault.following vault.history vault.inbox
+    vault.index
     vault.launch vault.layout vault.objects vault.ranking vault.setup vault.snapshot
     vault.standing vault.stems vault.store vault.trees vault.view vault.words
 """

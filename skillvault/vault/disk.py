@@ -24,7 +24,7 @@ _SAID = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()}
 }
 
 
-def trouble(error: OSError | GitError) -> str | None:
+def trouble(error: OSError | GitError | ImportError) -> str | None:
     """What is wrong with the disk; None where the error says something else."""
     if isinstance(error, OSError) and error.errno in _TROUBLE:
         return _TROUBLE[error.errno]
@@ -37,7 +37,7 @@ def guarded() -> Iterator[None]:
     """PausedError for what is the disk's fault; it passes when the disk is mended."""
     try:
         yield
-    except (OSError, GitError) as error:
+    except (OSError, GitError, ImportError) as error:  # a module is a file too
         what = trouble(error)
         if what is None:
             raise

@@ -92,7 +92,7 @@ create index fact_id on fact (id);
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
-    created text, expires text, tokens integer, roles text, stages text);
+    created text, expires text, tokens integer, roles text, stages text, blob text);
 create index skill_shelf on skill (shelf, domain);
 create index skill_id on skill (id);
 create table link (n integer primary key, id text, type text, source text, target text);
@@ -261,8 +261,12 @@ class Projection:
     @property
     def commit(self) -> str | None:
         """The commit that it shows; None for an unborn branch, and before it was built."""
-        found: str | None = self.value("select value from state where name = 'commit'")
-        return found
+        found: dict[str, str] = dict(
+            self.rows("select name, value from state where name in ('commit', 'odd')")
+        )
+        if self._database is not None:
+            self._database.text_factory = _text if "odd" in found else str
+        return found.get("commit")
 
     def policy(self, blob: str) -> Policy | None:
         """What this blob of vault.yaml says; None where that is not kept."""
@@ -454,8 +458,12 @@ class Projection:
         for _ in range(2):
             try:
                 return self._prepared()
-            except (sqlite3.Error, OSError):
-                self._discard(remove=True)
+            except sqlite3.Error as error:
+                # A full disk is no reason to remove what stands there; one of ours has no code.
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+                self._discard(remove=code & 0xFF in _SPOILT)
+            except OSError:
+                self._discard(remove=False)
         self._path = None
         return self._prepared()
 
@@ -501,7 +509,6 @@ def decoded(kind: str, value: bytes) -> Parsed:
 def _connected(name: str) -> sqlite3.Connection:
     # A vault may be used by several threads; SQLite itself lets one at a time.
     database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
-    database.text_factory = _text
     database.execute("pragma synchronous = off")  # what is lost is read again
     database.execute("pragma temp_store = memory")
     return database
@@ -616,13 +623,16 @@ def _insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str
         top = layout.shelf_of(path)
         rows.append((n, path, blob, top, str(ref) if ref else None, kind, value))
         numbers[path] = n
-        for table, *values in _columns(ref, top, parsed) if ref else ():
+        for table, *values in _columns(ref, top, parsed, blob) if ref else ():
             typed[table].append((n, *values))
     for table, found in {"file": rows, **typed}.items():
         if found:
             marks = ", ".join("?" * len(found[0]))
             bound = [tuple(map(_bound, row)) for row in found]
             database.executemany(f"insert into {table} values ({marks})", bound)
+    if any(_UNTEXT.search(path) for path in files if not path.isascii()):
+        database.execute("insert or replace into state values ('odd', '')")
+        database.text_factory = _text
     documents = (_document(path, parsed) for path, (_, parsed) in files.items() if _is_found(path))
     ranking.add(database, filter(None, documents))
     return numbers
@@ -644,7 +654,7 @@ def _document(path: str, parsed: Parsed | None) -> ranking.Document | None:
     return msgspec.structs.replace(document, id=str(ref)) if said else None
 
 
-def _columns(ref: Ref, top: str, parsed: Parsed | None) -> Iterator[tuple[Any, ...]]:
+def _columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
     """What is asked of a record, as rows of the tables named after kinds."""
     match parsed:
         case Outcome():
@@ -666,7 +676,7 @@ def _columns(ref: Ref, top: str, parsed: Parsed | None) -> Iterator[tuple[Any, .
         case Skill():
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             whom = (" ".join(parsed.roles), " ".join(parsed.stages))
-            yield "skill", ref.id, top, *said, tokens(parsed.body), *whom
+            yield "skill", ref.id, top, *said, tokens(parsed.body), *whom, blob
         case Recommendation():
             yield "recommendation", ref.id, parsed.decision, parsed.trust
         case Link():

@@ -58,5 +58,9 @@ def _acquire(descriptor: int, wait: float, told: str) -> None:
     deadline = time.monotonic() + wait
     while not claimed(descriptor):
         if time.monotonic() >= deadline:
-            raise VaultBusyError(told.format(named(os.pread(descriptor, 1000, 0))))
+            said = os.pread(descriptor, 1000, 0)
+            if not said:  # it has just taken the lock, and is about to say who it is
+                time.sleep(_PAUSE)
+                said = os.pread(descriptor, 1000, 0)
+            raise VaultBusyError(told.format(named(said)))
         time.sleep(_PAUSE)

@@ -492,8 +492,8 @@ class Snapshot:
     def shelved(self) -> list[tuple[Any, ...]]:
         """(name, kind, tokens, domain, status, roles, stages, blob) of every skill in skills/."""
         query = (
-            "select s.id, s.kind, s.tokens, s.domain, s.status, s.roles, s.stages, f.blob "
-            "from skill s join file f on f.n = s.n where s.shelf = 'skills' order by s.id, f.path"
+            "select id, kind, tokens, domain, status, roles, stages, blob from skill "
+            "where shelf = 'skills' order by id"
         )
         return self.ask(query)
 

@@ -221,7 +221,7 @@ def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             os.close(descriptor)
 
-    monkeypatch.setattr("skillvault.vault.store.writer_lock", lying)
+    monkeypatch.setattr("skillvault.vault.lock.writer_lock", lying)
 
 
 def apply(root: Path, number: int) -> str:

@@ -191,16 +191,23 @@ def anew(root: Path) -> Vault:
 
 _TABLES = (
     "path, blob, top, ref, type, value from file",
-    "path, id, domain, action, target, trust, at, event, session from outcome natural join file",
+    (
+        "path, id, domain, action, target, trust, at, event, session, decision from outcome "
+        "natural join file"
+    ),
     "path, skill, at, trust from applied natural join file",
     "path, id, domain, trust, supersedes from fact natural join file",
-    "path, id, shelf, domain, kind, status, created, expires from skill natural join file",
+    (
+        "path, id, shelf, domain, kind, status, created, expires, tokens, roles, stages, s.blob "
+        "from skill s join file f on s.n = f.n"
+    ),
+    "path, id, decision, trust from recommendation natural join file",
     "path, id, l.type, source, target from link l join file f on l.n = f.n",
     "sha, depth, date, step, subject from commits",
     "sha, role, place, ref from trailer natural join commits",
     "sha, ref from touch natural join commits",
     "ref from gone",
-    "name, value from state",
+    "name, value from state where name = 'commit'",
 )
 
 

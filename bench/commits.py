@@ -63,14 +63,21 @@ def _one_by_one(ground: Ground, size: int) -> tuple[Spent, Spent]:
 
 def _normal(root: Path) -> None:
     with (root / layout.MARK).open("a") as mark:
-        mark.write("durability: normal\n")
-    command = ["git", "commit", "--quiet", "--no-verify", "-am", "Ask for less durability"]
+        mark.write("durability: normal\nrecord:\n  settle_seconds: 0\n")
+    command = [
+        "git",
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "-am",
+        "Ask for less durability and no quiet time",
+    ]
     subprocess.run(command, cwd=root, check=True)
 
 
 def _taken(vault: Vault, files: list[tuple[str, bytes]], now: datetime) -> None:
-    vault.record(files, now=now)
-    vault.run(["evaluate"], now=now)
+    list(vault.inbox.put(files))
+    vault.run(["record", "evaluate"], now=now)
 
 
 def _new(root: Path, before: str) -> dict[str, bytes]:

@@ -169,7 +169,8 @@ class Watch:
         self._unfinished = bool(waiting)
         self._on_report(report)
         writing = any(one.reason == WRITING for one in waiting)
-        again = writing or (report.done and inbox.names())
+        moved = self._head != store.git.head()  # somebody committed while this run was at work
+        again = writing or moved or (report.done and inbox.names())
         return self._pace.soon if again else self._pace.scan
 
     def _seen(self, before: str | None, report: Report) -> str | None:

@@ -15,17 +15,22 @@ _BATCH = 500  # files read at once
 
 
 def follow(projection: Projection, git: Git, commit: str | None) -> None:
-    """Let the projection show a commit."""
+    """Let the projection show HEAD, unless it shows this commit, which is HEAD's."""
     if projection.commit != commit:
-        projection.whole(lambda: _follow(projection, git, commit))
+        projection.whole(lambda: _follow(projection, git))
 
 
-def _follow(projection: Projection, git: Git, commit: str | None) -> None:
-    shown = projection.commit
+def _follow(projection: Projection, git: Git) -> None:
     projection.begin()
-    if projection.commit == shown and shown and commit and git.has(shown):
+    # Asked once more: another process may have gone ahead while this one waited, and to go back
+    # would take from the steps what it marked as due.
+    commit, shown = git.head(), projection.commit
+    if shown == commit:
+        projection.rollback()
+        return
+    if shown and commit and git.has(shown):
         _differences(projection, git, shown, commit)
-    elif projection.commit != commit:
+    else:
         projection.clear()
         _everything(projection, git, commit)
     rule(projection, git)

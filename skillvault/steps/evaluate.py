@@ -26,12 +26,7 @@ def step(run: Run) -> Iterator[Change]:
 def unevaluated(run: Run) -> list[Outcome]:
     """The outcomes without an evaluation, but for those that a person took away."""
     found: list[Outcome] = []
-    due = run.view.due(STEP)
-    there = run.view.present(Ref("evaluation", outcome_id) for outcome_id in due)
-    open_ones = [outcome_id for outcome_id in due if f"evaluation:{outcome_id}" not in there]
-    outcomes = run.view.outcomes.of(open_ones)
-    run.settle(STEP, (outcome_id for outcome_id in due if outcome_id not in outcomes))
-    for outcome in outcomes.values():
+    for outcome in run.view.outcomes.of(run.view.unevaluated()).values():
         refused = run.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             run.report.rejected.append(refused)

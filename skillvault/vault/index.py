@@ -114,7 +114,7 @@ _TYPED = ("outcome", "applied", "recommendation", "fact", "skill", "link")
 _SERVED = "skills"  # the shelf whose skills are found
 
 # What a changed file makes due, `changed` being a table of its numbers.
-_SUBJECTS = ("evaluate", "promote", "generate", "strategy", "use")
+_SUBJECTS = ("promote", "generate", "strategy", "use")
 _MARK = "insert or ignore into due select "
 _EVALUATION, _FACT, _SKILL = 12, 6, 7  # where an id begins after `evaluation:`, `fact:`, `skill:`
 _CHANGED = "n in (select n from changed)"

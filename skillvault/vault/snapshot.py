@@ -299,6 +299,14 @@ class Snapshot:
             self.evaluations.of(name for (name,) in self.ask(query, [f"fact:{fact}"])).values()
         )
 
+    def unevaluated(self) -> list[str]:
+        """The outcomes without an evaluation, read or not, by id."""
+        query = (
+            "select id from outcome o where not exists "
+            "(select 1 from file e where e.ref = 'evaluation:' || o.id) order by id"
+        )
+        return [name for (name,) in self.ask(query)]
+
     def judged(self, step: str) -> dict[str, list[str]]:
         """Domain -> its trusted and evaluated outcomes that are due for a step, by id."""
         query = (

@@ -80,16 +80,16 @@ def test_what_changed_is_due_and_nothing_else(vault: Vault) -> None:
     vault.run(now=NOW)
     vault.run(now=NOW)
     head = vault.store.head()
-    assert head.due("evaluate") == head.due("generate") == head.due("merge") == []
+    assert head.unevaluated() == head.due("generate") == head.due("merge") == []
     vault.record([("c.json", as_file(raw(1)))], now=NOW)
-    assert head.due("evaluate") == [outcome(raw(1)).id]
+    assert head.due("generate") == head.unevaluated() == [outcome(raw(1)).id]
 
 
 def test_a_skill_that_comes_or_goes_makes_what_it_rests_on_due() -> None:
     one = outcome()
     link = linked(one.id, "a", "evaluation", "generated")
     view = showing(one, evaluation(one), link, linked("a", "e", "skill"))
-    for step in ("evaluate", "promote", "generate", "strategy"):
+    for step in ("promote", "generate", "strategy"):
         view.settle(step, [one.id])
     view.lay({"skills/e/SKILL.md": SKILL.encode()})
     assert view.due("generate") == [one.id]

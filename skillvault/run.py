@@ -194,8 +194,10 @@ class Run:
     def perform(self, change: Change) -> None:
         """Commit one change, with others if they come quickly; lay it in a dry run.
 
-        One that is held by a person waits.
+        One that is held by a person waits; one whose ends had to wait is due in the next run.
         """
+        if not self._rests(change):
+            return
         before = self._texts(change)
         try:
             laid = self.store.lay(change)
@@ -237,13 +239,17 @@ class Run:
     def _singly(self, change: Change, texts: _Texts) -> None:
         """Commit one change alone, unless what it is made of had to wait."""
         self.store.head()
-        if not all(map(self.view.has, change.needs)):
+        if not self._rests(change):
             return
         try:
             self._commit([self.store.lay(change)], [texts])
         except EditedError as error:
             self.store.take_back()
             self._held(error)
+
+    def _rests(self, change: Change) -> bool:
+        """Whether all is there that a change is made of and links to."""
+        return len(self.view.present(change.needs)) == len(change.needs)
 
     def _commit(self, laid: Sequence["Laid"], texts: Sequence[_Texts]) -> None:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)

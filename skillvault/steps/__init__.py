@@ -34,6 +34,9 @@ def run(state: Run, wanted: Sequence[str] = ()) -> Report:
         raise PausedError(f"paused: {paused}")
     for name, step in STEPS.items():
         if not wanted or name in wanted:
+            # What is learned rests on what is published; a verdict needs its outcome alone.
+            if name != evaluate.STEP:
+                state.flush()
             for change in step(state):
                 state.perform(change)
     state.flush()

@@ -5,7 +5,7 @@ from functools import cache
 from typing import TypeVar
 
 from skillvault.change import Change
-from skillvault.errors import BadInputError
+from skillvault.errors import BadInputError, EditedError
 from skillvault.learning import evolved, fates, merge
 from skillvault.records import Ref, Skill
 from skillvault.run import WRITERS, Run, Waiting
@@ -87,10 +87,12 @@ class _Known(Mapping[str, Skill]):
         return name in self._names
 
     def __getitem__(self, name: str) -> Skill:
+        if name not in self._names:
+            raise KeyError(name)
         for shelf in self._shelves:
             if (found := shelf.get(name)) is not None:
                 return merge.under(name, found)
-        raise KeyError(name)
+        raise EditedError(f"skills/{name}: removed by a commit meanwhile; run again")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

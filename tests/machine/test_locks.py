@@ -144,8 +144,7 @@ def test_a_daemon_and_four_writers_at_once_lose_nothing(
         writers = [start(*command("record", path)) for path in paths[first : first + 4]]
         assert [one.ended() for one in writers] == [0, 0, 0, 0], [one.said for one in writers]
     until(lambda: not vault.inbox.names())
-    # What no event told of is found by the next look, 30 s later.
-    until(lambda: len(vault.store.head().evaluations) == len(paths), 90.0)
+    until(lambda: len(vault.store.head().evaluations) == len(paths))
     daemon.child.send_signal(signal.SIGTERM)
     assert daemon.ended() == 0
     assert events(vault) == sorted(f"event-{n}" for n in range(len(paths)))

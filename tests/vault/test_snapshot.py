@@ -121,3 +121,6 @@ def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
     assert [waiting.path for waiting in run.report.waiting] == [layout.path_of(one)]
     assert list(vault.store.head().outcomes) == [other.id]
     assert list(vault.store.head().evaluations) == []
+    run.perform(evaluate.change("coding", [evaluation(one)], vault.judge.info))
+    run.flush()
+    assert [done.change.step for done in run.report.done] == ["record"]

@@ -16,14 +16,14 @@ class Figure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line. `met` is None where there is nothing to judge yet."""
+    """One line; `theirs` and `ratio` are None where it stands against nothing."""
 
     work: str
-    ours: Figure | None
+    ours: Figure
     theirs: Figure | None
     ratio: float | None
     asked: str
-    met: bool | None
+    met: bool
     note: str = ""
 
 
@@ -47,11 +47,6 @@ def at_most(work: str, ours: Figure, limit: float, note: str = "") -> Row:
 def at_least(work: str, ours: Figure, limit: float, note: str = "") -> Row:
     """Ours is so much or more."""
     return Row(work, ours, None, None, f">= {limit:g} {ours.unit}", ours.value >= limit, note)
-
-
-def absent(work: str, theirs: Figure | None, asked: str) -> Row:
-    """What the program cannot do yet, beside what it will stand against."""
-    return Row(work, None, theirs, None, asked, None, "not there yet")
 
 
 # ── measuring ────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ vaults or files, one after the other where they take turns. `>= 20x faster` is t
 ours, `<= 0.5x` ours through theirs. Times are on the wall; a note tells the processor's. What
 others measured elsewhere is quoted as given, and their method, written anew, is measured here.
 The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,000 and 10,000),
-in a temporary folder, which needs 3 GB. What the program cannot do yet is a row too.
+in a temporary folder, which needs 3 GB.
 
 A family is a module: commits, projecting, clustering, explaining, finding, recommending, watching.
 The exit code is 1 where something that is asked is not met.
@@ -96,7 +96,7 @@ def cells(row: Row) -> tuple[str, ...]:
     ratio = (
         "" if row.ratio is None else f"{row.ratio:.2f}x" if row.ratio < 10 else f"{row.ratio:.0f}x"
     )
-    met = {True: "yes", False: "NO", None: "-"}[row.met]
+    met = "yes" if row.met else "NO"
     return (row.work, _said(row.ours), _said(row.theirs), ratio, row.asked, met, row.note)
 
 
@@ -122,7 +122,7 @@ def main(given: Sequence[str]) -> int:
     drawn(rows, Console(width=max(Console().width, 160)))
     if args.json:
         args.json.write_text(as_json(rows, where, quick=args.quick), encoding="utf-8")
-    return 1 if any(row.met is False for row in rows) else 0
+    return 1 if not all(row.met for row in rows) else 0
 
 
 if __name__ == "__main__":

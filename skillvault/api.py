@@ -511,8 +511,8 @@ class Vault:
 
     def fact(self, name: str) -> tuple[Fact, str]:
         """(fact, path); UsageError where there is none."""
-        head = self.store.head()
-        found, path = self._read(head, name)
+        with self.store.reading() as head:
+            found, path = self._read(head, name)
         if not isinstance(found, Fact):
             kind = kind_of(found)
             raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
@@ -561,7 +561,8 @@ class Vault:
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """(skill, path) in whatever folder it stands; UsageError where there is none."""
-        found, path = self._read(self.store.head(), name)
+        with self.store.reading() as head:
+            found, path = self._read(head, name)
         if not isinstance(found, Skill):
             kind = kind_of(found)
             raise UsageError(f"{name}: is a {kind}, not a skill; see `skillvault skill list`")

@@ -239,14 +239,19 @@ def _status_of(score: float) -> Status:
     return "success" if score > 0 else "failure" if score < 0 else "neutral"
 
 
-def _check_names(record: Outcome) -> None:
-    if not is_slug(record.domain):
+def check_slug(domain: str) -> None:
+    """BadInputError where a domain cannot be a folder's name."""
+    if not is_slug(domain):
         raise BadInputError(
-            f"domain: {record.domain[:80]!r} cannot be a folder name; use lower-case letters, "
+            f"domain: {domain[:80]!r} cannot be a folder name; use lower-case letters, "
             "digits and single hyphens, at most 64",
             code="bad-domain",
             key="domain",
         )
+
+
+def _check_names(record: Outcome) -> None:
+    check_slug(record.domain)
     if len(record.result.evidence.encode()) > MAX_EVIDENCE:
         raise BadInputError(
             f"result.evidence: longer than {MAX_EVIDENCE // 1024} KiB; keep the telling part",

@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from skillvault.errors import BadInputError
-from skillvault.intake import stored
+from skillvault.intake import check_slug, stored
 from skillvault.records import Recommendation, Trust, moment_of, stamp
-from skillvault.text import is_slug
 
 MAX_SHOWN = 1000  # skills in one list of it
 _KEYS = frozenset(field.name for field in msgspec.structs.fields(Recommendation)) - {"extra"}
@@ -73,13 +72,7 @@ def plain_recommendation(record: Recommendation) -> dict[str, Any]:
 
 
 def _check(record: Recommendation) -> None:
-    if not is_slug(record.domain):
-        raise BadInputError(
-            f"domain: {record.domain[:80]!r} cannot be a folder name; use lower-case letters, "
-            "digits and single hyphens, at most 64",
-            code="bad-domain",
-            key="domain",
-        )
+    check_slug(record.domain)
     for key in ("shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             raise BadInputError(

@@ -31,7 +31,7 @@ from skillvault.records import (
 )
 from skillvault.vault import layout
 from skillvault.vault.inbox import Inbox, Received, Refused
-from skillvault.vault.snapshot import Present, Snapshot
+from skillvault.vault.snapshot import Present
 from skillvault.vault.store import Store
 
 if TYPE_CHECKING:
@@ -173,12 +173,6 @@ class Run:
         """Drop an inbox file that has nothing new."""
         if not self.dry:
             self.inbox.done([name])
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The vault as it stands now, every change so far committed."""
-        self.flush()
-        return self.view
 
     def renew(self) -> None:
         """Look at the vault again: another run may have met it."""

@@ -6,7 +6,7 @@ projection, which can be deleted at any time.
 
 import hashlib
 from collections import UserDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -181,7 +181,7 @@ class Shelf:
                     evidence,
                 )
 
-    def _text(self, head: Snapshot) -> Any:
+    def _text(self, head: Snapshot) -> Callable[[str], str]:
         def read(name: str) -> str:
             own = head.skills.get(name)
             return own.body if own is not None else self._others[name].skill.body

@@ -127,7 +127,7 @@ _KEYS = ("description", "tags", "expires")
 def _present(run: Run, skill: Skill) -> evolved.Present:
     """An evolved skill as it stands, and what of it is as the program left it."""
     page, folder = f"skills/{skill.name}/SKILL.md", f"skills/{skill.name}/references/"
-    now = run.snapshot.bytes_of(run.snapshot.below(folder.rstrip("/")))
+    now = run.view.bytes_of(run.view.below(folder.rstrip("/")))
     written = _written_of(run, skill.name, [page, *now])
     pages = [(_parsed(skill.name, old), _parsed(skill.name, new)) for old, new in written[page]]
     left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}

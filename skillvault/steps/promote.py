@@ -112,7 +112,7 @@ def _written(run: Run, found: promote.Material, pattern: recurrence.Pattern) -> 
         return recurrence.skill_change(
             pattern, draft, taken=run.view.taken, now=run.now, policy=run.policy
         )
-    skill = run.snapshot.any_skill(pattern.skill)
+    skill = run.view.any_skill(pattern.skill)
     if skill is None:
         return None
     descriptions, bodies = run.versions(pattern.skill)

@@ -86,10 +86,9 @@ create index used_skill on used (skill);
 create table applied (n integer, skill text, at integer, trust text);
 create index applied_n on applied (n);
 create index applied_skill on applied (skill, at);
-create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
+create table fact (n integer primary key, id text, domain text, trust text);
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
-create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text);
@@ -672,7 +671,7 @@ def _columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[t
             for skill in parsed.applied or ():
                 yield "applied", skill, at, parsed.trust
         case Fact():
-            yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
+            yield "fact", ref.id, parsed.domain, parsed.trust
         case Skill():
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             whom = (" ".join(parsed.roles), " ".join(parsed.stages))

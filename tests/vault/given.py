@@ -196,7 +196,7 @@ _TABLES = (
         "natural join file"
     ),
     "path, skill, at, trust from applied natural join file",
-    "path, id, domain, trust, supersedes from fact natural join file",
+    "path, id, domain, trust from fact natural join file",
     (
         "path, id, shelf, domain, kind, status, created, expires, tokens, roles, stages, s.blob "
         "from skill s join file f on s.n = f.n"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from skillvault.api import Vault
 from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Record, Ref, Skill, link_of
 from skillvault.vault import codec
+from skillvault.vault.following import follow
 from skillvault.vault.index import Projection, decoded
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
@@ -148,3 +149,13 @@ def test_where_it_cannot_be_written_the_vault_is_read_without(vault: Vault) -> N
         path.unlink()
     place(vault).mkdir()
     assert seen(vault) == before
+
+
+def test_who_asked_for_head_before_another_went_ahead_leads_nobody_back(
+    vault: Vault, person: Person
+) -> None:
+    learned(vault)
+    vault.store.head()
+    older = person.git("rev-parse", "HEAD~1")
+    follow(vault.store._projection, vault.store.git, older)
+    assert vault.store._projection.commit == person.git("rev-parse", "HEAD")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from skillvault.learning import account
     from skillvault.learning.recommend import Answer
     from skillvault.learning.shelf import Strategy
+    from skillvault.learning.stats import SkillStats
     from skillvault.questions import Status
     from skillvault.run import Done, Report, Run, Tracker
     from skillvault.serving import Found, Shelf
@@ -204,7 +205,10 @@ class Vault:
             self.store.settle()
         store = Store(self.root, apart=True) if dry else self.store
         try:
-            yield Run(store, judge=self.judge, dry=dry, now=now or _clock(), **given)
+            run = Run(store, judge=self.judge, dry=dry, now=now or _clock(), **given)
+            if not dry:
+                run.shelf = self.shelf
+            yield run
         finally:
             store.take_back()
 
@@ -367,6 +371,13 @@ class Vault:
         """
         return self.shelf.search(text, kind=kind, domain=domain, k=k)
 
+    def effects(self, skill: str | None = None, *, domain: str | None = None) -> list[SkillStats]:
+        """What is known of one skill's use, or of every used one's (of a domain), best lift first.
+
+        UsageError where there is no such skill.
+        """
+        return self.shelf.effects(skill, domain)
+
     def stats(self, decision: str) -> dict[str, Any]:
         """What a decision was shown, what it applied, how it ended; see `learning.usage`."""
         return self.shelf.stats(decision)
@@ -377,6 +388,7 @@ class Vault:
         """The vault at a glance."""
         from skillvault import questions
 
+        self.shelf.ready()
         with self._asked() as run:
             return questions.status(run)
 
@@ -387,6 +399,7 @@ class Vault:
 
         with self.store.reading():
             run = Run(self.store, judge=self.judge, now=_clock(), dry=True)
+            run.shelf = self.shelf
             run.asks = True
             yield run
 

@@ -226,12 +226,73 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How what a skill changes is learned."""
+    """How what a skill changes is learned, and what follows."""
 
     holdout: Annotated[
         float,
         Meta(ge=0, le=0.5, description="Share of a decision's skills not shown, to compare with."),
     ] = 0.1
+    min_held_out: Annotated[
+        int,
+        Meta(ge=1, description="Held out so often, a skill is measured by whom it was offered to."),
+    ] = 5
+    explore: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="Share of decisions in which the last place is for a new skill."
+        ),
+    ] = 0.5
+    explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 5
+    sampling: Annotated[
+        float,
+        Meta(ge=0, le=1, description="Share of a lift's uncertainty by which the order is drawn."),
+    ] = 0.2
+    bonus: Annotated[
+        float, Meta(ge=0, description="What a lift of 1 adds to the order of a skill.")
+    ] = 1.0
+    scale: Annotated[
+        float,
+        Meta(
+            gt=0, le=1, description="How far from 0 lifts are expected: larger shrinks them less."
+        ),
+    ] = 0.15
+    carry: Annotated[
+        float,
+        Meta(ge=0, lt=1, description="How like its old text's lift that of a rewritten skill is."),
+    ] = 0.5
+    min_applied: Annotated[
+        int, Meta(ge=1, description="Nothing is said of a skill that was applied less often.")
+    ] = 3
+    proven_above: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill becomes proven.")
+    ] = 0.95
+    proven_below: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) below which it is proven no more.")
+    ] = 0.8
+    helps_above: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill is said to help.")
+    ] = 0.75
+    hurts_below: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is not recommended.")
+    ] = 0.3
+    retired_below: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
+    ] = 0.05
+    retire_after: Annotated[int, Meta(ge=1, description="Applications before that retires it.")] = (
+        10
+    )
+    restored_above: Annotated[
+        float,
+        Meta(ge=0, le=1, description="P(lift > 0) from which on a retired skill is tested again."),
+    ] = 0.2
+    streak_chance: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Five or more failures in a row retire where the base makes them rarer.",
+        ),
+    ] = 0.01
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -252,9 +313,9 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...], Meta(description="The domains this vault is known to be about.")
     ] = ()
     profile: Annotated[
-        Literal["seed", "wilson"],
-        Meta(description="seed: 3 uses at 50 % prove a skill; wilson: 5 at 55 % and their bound."),
-    ] = "seed"
+        Literal["lift", "seed", "wilson"],
+        Meta(description="What proves a skill: its lift; seed: 3 uses at 50 %; wilson: 5 at 55 %."),
+    ] = "lift"
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)

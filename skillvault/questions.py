@@ -10,7 +10,7 @@ from skillvault.errors import SkillvaultError, UsageError
 from skillvault.learning import account
 from skillvault.records import Ref
 from skillvault.run import Run
-from skillvault.steps import evaluate, expire, generate, strategy
+from skillvault.steps import assess, evaluate, expire, generate, strategy
 from skillvault.steps import merge as merging
 from skillvault.steps import promote as promoting
 
@@ -68,6 +68,7 @@ def waiting(run: Run) -> dict[str, int]:
         + len(skills.reinforcements)
         + strategy.waiting(run),
         "merge": len(merging.planned(run)[1].due),
+        "assess": len(list(assess.due(run))),
         "expire": len(list(expire.due(run))),
     }
 

@@ -35,6 +35,7 @@ from skillvault.vault.snapshot import Present
 from skillvault.vault.store import Store
 
 if TYPE_CHECKING:
+    from skillvault.serving import Shelf
     from skillvault.vault.writer import Laid
 
 
@@ -110,6 +111,13 @@ class Run:
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     @cached_property
+    def shelf(self) -> "Shelf":
+        """The skills with all their layers, and what is known of their use."""
+        from skillvault.serving import Shelf  # noqa: PLC0415 (most of a run does without)
+
+        return Shelf(self.store)
+
+    @cached_property
     def rejections(self) -> Rejections:
         """What a person took away before this run."""
         return Rejections(self.view.rejecting(), Present(self.view))
@@ -141,8 +149,10 @@ class Run:
     def versions(self, name: str) -> tuple[list[Version], list[Version]]:
         """(the descriptions, the bodies) that the program itself wrote of a skill, oldest first."""
         shas = [commit.sha for commit in self.commits_on(Ref("skill", name), WRITERS)]
-        found = self.store.skill_texts(name, [*(f"{sha}^" for sha in shas), *shas])
-        texts = [(found.get(f"{sha}^"), found[sha]) for sha in shas if sha in found]
+        places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
+        found = self.store.skill_texts(places)
+        both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]
+        texts = [(old[1:] if old else None, new[1:]) for old, new in both if new]
         for old, new in self._written.get(name, []):
             before = (old.description, old.body) if old else None
             texts.append((before, (new.description, new.body)))

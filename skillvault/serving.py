@@ -9,36 +9,36 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
 from skillvault.errors import UsageError
-from skillvault.learning import effect, recommend, shelf, track, usage
+from skillvault.learning import recommend, shelf, usage
 from skillvault.learning.effect import Evidence
 from skillvault.learning.recommend import Answer, Candidate, Query
 from skillvault.learning.shelf import Strategy
 from skillvault.records import (
     Evaluation,
     Fact,
-    Outcome,
     Problem,
     Ref,
     Shelved,
     Skill,
-    Status,
 )
 from skillvault.text import shorten, tokens
+from skillvault.uses import Uses
 from skillvault.vault import shelves
-from skillvault.vault.index import micros, moment
 from skillvault.vault.ranking import document_of
 from skillvault.vault.snapshot import Snapshot, ref_from
 from skillvault.vault.store import Store
 
+if TYPE_CHECKING:
+    from skillvault.learning import stats
+
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task
-_PAGE = 500  # outcomes that are read at once
 _SHOWN = 200  # characters of a text that was found
 
 
@@ -62,6 +62,7 @@ class Shelf:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.uses = Uses(store, lambda: self._others)
         self._added: list[Path] = []
         self._known: tuple[object, list[Candidate]] | None = None
 
@@ -117,8 +118,8 @@ class Shelf:
         pins: Sequence[str] = (),
     ) -> list[Skill]:
         """At most `k` skills for a role or stage: pins, then most applied, or nearest the task."""
-        head = self._ready()
-        counts = {name: known.times_applied for name, known in _evidence(head).items()}
+        head = self.ready()
+        counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
         scores = self._scores(head, task, None) if strategy == "semantic" and task else None
         return shelf.top_k(
             self.skills(),
@@ -136,7 +137,7 @@ class Shelf:
 
     def recommend(self, query: Query, task: str = "") -> Answer:
         """The few skills for a task, and why not the others; see `learning.recommend`."""
-        head = self._ready()
+        head = self.ready()
         with self._store.reading():
             asked = bool(task.strip()) and query.strategy != "tag"
             domains = (query.domain, None)
@@ -152,9 +153,9 @@ class Shelf:
 
     def _candidates(self, head: Snapshot) -> list[Candidate]:
         """What is asked of the skills in force, by name; kept while nothing changes."""
-        key = (head.commit, head.uses_state())
+        key = (head.commit, head.uses.state)
         if self._known is None or self._known[0] != key:
-            known = _evidence(head)
+            known = self.uses.evidence(head)
             self._known = key, sorted(self._all(head, known), key=lambda one: one.name)
         return self._known[1]
 
@@ -196,7 +197,7 @@ class Shelf:
         """The skills, facts and evaluations that answer a text best; UsageError for a bad kind."""
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
-        head = self._ready()
+        head = self.ready()
         with self._store.reading():
             found = head.search(
                 text,
@@ -217,6 +218,40 @@ class Shelf:
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
+    def effects(
+        self, skill: str | None = None, domain: str | None = None
+    ) -> "list[stats.SkillStats]":
+        """The numbers of one skill, or of all that were used (of a domain), by lift, best first."""
+        from skillvault.learning import stats  # noqa: PLC0415 (the other questions do without)
+
+        head = self.ready()
+        known = self.uses.evidence(head)
+        wanted = [skill.replace("_", "-")] if skill else sorted(known)
+        merged: dict[str, list[str]] = {}
+        for source, whole in head.uses.merged().items():
+            merged.setdefault(whole, []).append(source)
+        found = [
+            stats.stats(
+                stats.Subject(one.name, one.kind, one.domain, one.status, merged.get(one.name, ())),
+                known.get(one.name, recommend.NO_EVIDENCE),
+                head.policy,
+            )
+            for one in self._named(head, wanted)
+            if domain in (None, one.domain)
+        ]
+        if skill and not found and domain is None:
+            raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
+        return sorted(found, key=lambda one: (one.lift is None, -(one.lift or 0.0), one.skill))
+
+    def _named(self, head: Snapshot, names: Iterable[str]) -> Iterator[Skill]:
+        """The skills of these names, wherever they stand."""
+        for name in names:
+            found = head.any_skill(name)
+            if found is None and name in self._others:
+                found = self._others[name].skill
+            if found is not None:
+                yield msgspec.structs.replace(found, name=name)
+
     def stats(self, decision: str) -> dict[str, Any]:
         """What was shown for a decision and what it applied; see `learning.usage.decision`."""
         with self._store.reading() as head:
@@ -226,48 +261,21 @@ class Shelf:
                     f"{decision}: no recommendation and no outcome has this decision; an outcome "
                     "names it as decision.id"
                 )
-            known = self._names(head)
-            read = self._version(head)
-            uses = [use for o in outcomes for use in usage.applied(o, shown, known, read)]
+            known, read = self.uses.names(head), self.uses.read(head)
+            uses = [use for o in outcomes for use in usage.exposed(o, shown, known, read)]
             return usage.decision(decision, shown, outcomes, uses)
 
-    def _names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
-        """Every skill that a decision may name, by its first word."""
-        stored = [
-            name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
-        ]
-        return track.by_first_word([*stored, *self._others])
-
-    def _version(self, head: Snapshot) -> usage.Read:
-        """Reads a skill's text at a version: what git has, or another layer as it is now."""
-
-        def read(name: str, blob: str) -> str:
-            other = self._others.get(name)
-            if other is not None and other.blob == blob:
-                return other.skill.body
-            return head.skill_at(name, blob)
-
-        return read
-
-    def _ready(self) -> Snapshot:
+    def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
         head = self._store.head()
-        self._follow_texts(head)  # before the uses, which ask for the names of all skills
-        self._follow_uses(head)
+        self.follow(head)
         self._store.keep()
         return head
 
-    def _follow_uses(self, head: Snapshot) -> None:
-        renamed = head.due("name")
-        due = sorted({*head.due("use"), *(head.naming(renamed) if renamed else ())})
-        head.settle("name", renamed)
-        known = self._names(head) if due else {}
-        read = self._version(head)
-        for start in range(0, len(due), _PAGE):
-            page = due[start : start + _PAGE]
-            outcomes = head.outcomes.of(page).values()
-            rows = [row for outcome in outcomes for row in _uses(head, outcome, known, read)]
-            head.keep_uses(page, rows)
+    def follow(self, head: Snapshot) -> None:
+        """Compute what changed of the uses and of the other layers' texts."""
+        self._follow_texts(head)  # before the uses, which ask for the names of all skills
+        self.uses.follow(head)
 
     def _follow_texts(self, head: Snapshot) -> None:
         """Let the skills of the other layers be found, those that the vault does not override."""
@@ -321,24 +329,6 @@ def _own(head: Snapshot) -> Iterator[Shelved]:
 def _place(name: str) -> str:
     """Where the vault's own skill of a name stands."""
     return f"skills/{name}/SKILL.md"
-
-
-def _evidence(head: Snapshot) -> dict[str, Evidence]:
-    """Skill -> what is known of its uses by trusted outcomes."""
-    found: dict[str, list[effect.Use]] = {}
-    for skill, at, outcome, status in head.uses():
-        found.setdefault(skill, []).append(effect.Use(moment(at), outcome, cast("Status", status)))
-    return {skill: effect.counted(uses) for skill, uses in found.items()}
-
-
-def _uses(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: usage.Read
-) -> Iterator[tuple[Any, ...]]:
-    decision = outcome.decision.id
-    shown = head.decisions(decision)[0] if decision else []
-    for one in usage.applied(outcome, shown, known, read):
-        told = (one.match, one.confidence, one.quote)
-        yield outcome.id, one.skill, micros(outcome.occurred_at), one.status, outcome.trust, *told
 
 
 def _said(record: object) -> str:

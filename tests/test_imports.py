@@ -23,25 +23,29 @@ READING = """
     skillvault api vault vault.disk vault.failpoint vault.following vault.history vault.inbox
     vault.index
     vault.launch vault.layout vault.objects vault.ranking vault.setup vault.snapshot
-    vault.standing vault.stems vault.store vault.trees vault.view vault.words
+    vault.standing vault.stems vault.store vault.trees vault.uses vault.view
+    vault.words
 """
 COMMAND = "cli cli.commands cli.reading cli.shared click"
 SERVED = "cli cli.commands cli.serving cli.shared click"
 SERVING = """
-    learning learning.effect learning.frame learning.recommend learning.relevance learning.shelf
-    learning.track learning.usage serving vault.shelves
+    learning learning.effect learning.exposure learning.frame learning.lift learning.recommend
+    learning.relevance learning.shelf
+    learning.track learning.usage serving uses vault.shelves
 """
 ASKING = """
-    brief judge judge.offline learning learning.account learning.antecedents learning.chance
+    brief judge judge.offline learning learning.account learning.antecedents learning.assess
+    learning.chance
     learning.contrast learning.evaluate learning.evolved learning.expire learning.fates
     learning.generate learning.likeness learning.merge learning.naming learning.neighbours
     learning.period learning.promote learning.record learning.recurrence learning.rejection
-    learning.sections learning.strategy questions recommended run steps steps.evaluate
+    learning.sections learning.strategy questions recommended run steps steps.assess
+    steps.evaluate
     steps.expire steps.generate steps.merge steps.promote steps.record steps.strategy
 """
 LOADED = {
     "why": f"{WORDS} {READING} {COMMAND} vault.provenance msgspec",
-    "status": f"{WORDS} {READING} {COMMAND} {ASKING} git gitdb msgspec smmap",
+    "status": f"{WORDS} {READING} {SERVING} {COMMAND} {ASKING} git gitdb msgspec smmap",
     "search": f"{WORDS} {READING} {SERVING} {SERVED} msgspec",
     "recommend": f"{WORDS} {READING} {SERVING} {SERVED} learning.pack msgspec",
 }

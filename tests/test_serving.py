@@ -334,7 +334,15 @@ def _is_shown(vault: Vault, decision: str) -> bool:
     return "flaky-guide" in shown(vault.shelf.recommend(query))
 
 
-def test_three_uses_that_ended_well_prove_a_skill(vault: Vault, commit: Commit) -> None:
+def by_the_seed_rule(vault: Vault, commit: Commit) -> None:
+    policy = (vault.root / "vault.yaml").read_text(encoding="utf-8")
+    commit("vault.yaml", f"{policy}profile: seed\n")
+
+
+def test_three_uses_that_ended_well_prove_a_skill_by_the_seed_rule(
+    vault: Vault, commit: Commit
+) -> None:
+    by_the_seed_rule(vault, commit)
     commit("skills/mine/SKILL.md", text("mine"))
     ends = ["success", "failure", "success"]
     dropped(
@@ -342,16 +350,6 @@ def test_three_uses_that_ended_well_prove_a_skill(vault: Vault, commit: Commit) 
         *(outcome(day, applied=["mine"], result={"status": end}) for day, end in enumerate(ends)),
     )
     assert badge(vault, "mine") == "✅ Proven (67% success, 3 uses)"
-
-
-def test_what_fails_all_the_time_is_left_out(vault: Vault, commit: Commit) -> None:
-    commit("skills/mine/SKILL.md", text("mine"))
-    dropped(vault, *(outcome(day, applied=["mine"]) for day in range(5)))
-    answer = vault.recommend("coding", k=50, budget=100_000)
-    assert "mine" not in shown(answer)
-    (left,) = [one for one in answer.withheld if one.name == "mine"]
-    assert (left.reason, answer.excluded_low_effectiveness) == ("low-effectiveness", 1)
-    assert left.detail == "0 of 5 uses succeeded, the last 5 failed"
 
 
 def test_untrusted_outcomes_give_no_evidence(vault: Vault, commit: Commit) -> None:
@@ -410,11 +408,10 @@ def test_what_changed_no_name_asks_no_outcome_again(vault: Vault, commit: Commit
     commit("skills/mine/SKILL.md", text("mine"))
     dropped(vault, outcome(applied=["mine"]))
     assert badge(vault, "mine") == "📊 Testing (1 uses)"
-    before = vault.store.head().uses_state()
-    commit("skills/mine/SKILL.md", text("mine", "Other words."))
+    before = vault.store.head().uses.state
     commit("skills/yours/SKILL.md", text("yours"))
     vault.recommend("coding")
-    assert vault.store.head().uses_state() == before
+    assert vault.store.head().uses.state == before
 
 
 # ── search ───────────────────────────────────────────────────────────────────────────

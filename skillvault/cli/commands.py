@@ -22,7 +22,7 @@ COMMANDS = {
     "run": "changing:run",
     "search": "serving:search",
     "skill": "skills:skill",
-    "stats": "serving:stats",
+    "stats": "stats:stats",
     "status": "reading:status",
     "watch": "watch:watch",
     "why": "reading:why",

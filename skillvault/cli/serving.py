@@ -1,4 +1,4 @@
-"""The commands that put what was learned in front of an agent: recommend, search, stats.
+"""The commands that put what was learned in front of an agent: recommend, search.
 
 What an agent reads goes to stdout; what a person should know of it goes to stderr.
 """
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -164,7 +164,7 @@ def _why_none(answer: "Answer") -> str:
     )
 
 
-# ── search, stats ────────────────────────────────────────────────────────────────────
+# ── search ───────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -195,34 +195,3 @@ def search(
         click.echo(shown(line.rstrip()))
     if not found:
         click.echo("nothing found")
-
-
-@click.command()
-@click.option("--decision", metavar="ID", help="The decision, as its outcome names it.")
-@vault_option
-@json_option
-def stats(decision: str | None, vault_path: Path | None, as_data: bool) -> None:
-    """What a decision was shown, what it applied, and how it ended."""
-    from skillvault.vault.inbox import shown  # noqa: PLC0415 (loaded when it is needed)
-
-    if decision is None:
-        raise UsageError("stats of what? for now it needs --decision ID, as an outcome names it")
-    found = opened(vault_path).stats(decision)
-    if as_data:
-        as_json(found)
-        return
-    score = "" if found["score"] is None else f", score {found['score']:+g}"
-    click.echo(shown(f"{found['decision']} in {found['domain']}: {found['outcome']}{score}"))
-    for row in found["skills"]:
-        click.echo(shown(f"  {row['skill']}: {_part(row)}"))
-    if not found["skills"]:
-        click.echo("  no skill was shown or applied")
-
-
-def _part(row: dict[str, Any]) -> str:
-    """What a skill had to do with a decision."""
-    offered = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
-    if not row["applied"]:
-        return f"{offered}, not applied"
-    quote = f": {' '.join(row['quote'].split())}" if row["quote"] else ""
-    return f"{offered}, applied ({row['match']}, {row['confidence']:.2f}){quote}"

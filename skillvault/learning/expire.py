@@ -54,18 +54,18 @@ def due(
     shelf: str,
     *,
     commits: Callable[[], Collection[Commit]],
-    applied: Callable[[], datetime | None],
+    applied: datetime | None,
     now: datetime,
     policy: Policy,
 ) -> Expiry | None:
     """What is to be done about a living skill; None where its time is not over.
 
-    `commits` gives the step's earlier ones on it, `applied` when a trusted outcome last named it.
+    `commits` gives the step's earlier ones on it, `applied` is when a trusted outcome last did.
     """
     life = lifetime(skill, policy)
     if life is None or now <= life.ends:
         return None
-    why = _restored(life, commits()) or _used(skill, life, applied())
+    why = _restored(life, commits()) or _used(skill, life, applied)
     return Expiry(name=skill.name, shelf=shelf, life=life, renewed=why)
 
 

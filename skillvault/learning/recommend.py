@@ -9,18 +9,17 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heapify, heappop
 from itertools import chain, islice
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
 from skillvault.learning import shelf
-from skillvault.learning.effect import Evidence, proven
+from skillvault.learning.effect import Evidence, proven, standing, told, verdict
 from skillvault.learning.relevance import Weighing
 from skillvault.learning.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.policy import Policy
 from skillvault.records import Scalar
-from skillvault.text import count_of
 
 Reason = Literal["low-effectiveness", "low-relevance", "held-out", "rank", "budget", "unknown-pin"]
 
@@ -101,6 +100,14 @@ class Answer(Struct, frozen=True):
     over_budget: int
 
 
+class _Asking(NamedTuple):
+    """A question, and by what it is answered."""
+
+    query: Query
+    policy: Policy
+    weighing: Weighing
+
+
 # (place among the pins, minus the score, name, relevance, candidate): sorts as it is shown.
 _Weighed = tuple[int, float, str, float, Candidate]
 
@@ -132,21 +139,21 @@ def recommend(
     its text answers, 0..1) join in where a task is given and the strategy is not `tag`.
     """
     asked = None if query.strategy == "tag" else scores
-    weighing = Weighing(query.context, policy.recommend, read, asked)
+    asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, asked))
     pins = _pins(query)
     among = _candidates(candidates, query, pins)
-    weak = [c for c in among if c.name not in pins and not _is_qualified(c)]
+    weak = [c for c in among if c.name not in pins and not _is_qualified(c, policy)]
     gone = {c.name for c in weak}
-    weighed = [_weighed(c, pins, weighing, policy) for c in among if c.name not in gone]
+    weighed = [_weighed(c, asking, pins) for c in among if c.name not in gone]
     least = policy.recommend.min_relevance
     low = [one for one in weighed if one[3] < least and one[2] not in pins]
     high = [one for one in weighed if one[3] >= least or one[2] in pins]
-    shown, rest, over = _chosen(high, pins, query, policy)
+    shown, rest, over = _chosen(high, pins, asking)
     left_out = chain(_unknown(pins, among), rest, _irrelevant(low, least), map(_ineffective, weak))
     return Answer(
         domain=query.domain,
         decision=query.decision,
-        recommended=[_served(w, weighing, policy, read) for w in shown],
+        recommended=[_served(w, asking, read) for w in shown],
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
         total_considered=len(among),
         excluded_low_effectiveness=len(weak),
@@ -202,36 +209,58 @@ def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withhe
             yield Withheld(pin, "unknown-pin", "no live skill has this name")
 
 
-def _is_qualified(candidate: Candidate) -> bool:
+def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     known = candidate.evidence
-    counts = (known.times_applied, known.success_rate, known.consecutive_failures)
-    return candidate.status == "pinned" or known is NO_EVIDENCE or qualified(*counts)
+    if candidate.status == "pinned" or known is NO_EVIDENCE:
+        return True
+    if policy.profile == "lift":
+        retired = standing(candidate.status, known, policy).status == "retired"
+        return not retired and verdict(known, policy) != "hurts"
+    return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
 
 
-def _weighed(
-    candidate: Candidate, pins: Mapping[str, int], weighing: Weighing, policy: Policy
-) -> _Weighed:
-    name, known = candidate.name, candidate.evidence
-    relevance = weighing.relevance(name, candidate.kind)
-    score = relevance
-    if known is not NO_EVIDENCE and proven(known, policy.profile):
-        score += policy.recommend.proven
+def _is_proven(candidate: Candidate, policy: Policy) -> bool:
+    """By its status, which its lift gave it; by the counts where those are the rule."""
+    if policy.profile == "lift":
+        return candidate.status == "proven"
+    return candidate.evidence is not NO_EVIDENCE and proven(candidate.evidence, policy)
+
+
+def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> _Weighed:
+    name = candidate.name
+    relevance = asking.weighing.relevance(name, candidate.kind)
+    score = relevance + sum(_gains(candidate, asking.query, asking.policy).values())
     return pins.get(name, len(pins)), -score, name, relevance, candidate
+
+
+def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, float]:
+    """What the order of a skill gains over its relevance, by part."""
+    found: dict[str, float] = {}
+    if _is_proven(candidate, policy):
+        found["proven"] = policy.recommend.proven
+    lift = candidate.evidence.lift
+    if policy.profile == "lift" and lift is not None:
+        found["lift"] = policy.effect.bonus * lift.lift
+        if query.decision is not None and policy.effect.sampling:
+            drawn = policy.effect.sampling * lift.error * _normal(query.decision, candidate.name)
+            found["sampling"] = policy.effect.bonus * drawn
+    return found
 
 
 # ── who is shown ─────────────────────────────────────────────────────────────────────
 
 
 def _chosen(
-    weighed: list[_Weighed], pins: Mapping[str, int], query: Query, policy: Policy
+    weighed: list[_Weighed], pins: Mapping[str, int], asking: _Asking
 ) -> tuple[list[_Weighed], Iterator[Withheld], int]:
     """(what is shown; what is not, the best first; how many exceed the budget)."""
+    query, policy = asking.query, asking.policy
     limit = max(0, policy.recommend.limit if query.limit is None else query.limit)
     left = policy.recommend.budget if query.budget is None else query.budget
     shown: list[_Weighed] = []
     withheld: list[Withheld] = []
     over = taken = 0
-    order = _ordered(weighed)
+    order = _explored(weighed, limit, pins, asking)
     while taken < limit and (one := next(order, None)) is not None:
         candidate = one[-1]
         if candidate.tokens > left and candidate.name not in pins:
@@ -247,6 +276,36 @@ def _chosen(
         else:
             shown.append(one)
     return shown, chain(withheld, (_beyond(one, limit) for one in order)), over
+
+
+def _explored(
+    weighed: list[_Weighed], limit: int, pins: Mapping[str, int], asking: _Asking
+) -> Iterator[_Weighed]:
+    """The order; in a share of the decisions its last place that is shown goes to a new skill."""
+    order = _ordered(weighed)
+    if limit < 2 or not _explores(asking):
+        return order
+    first = list(islice(order, limit - 1))
+    before = {one[2] for one in first}
+    new = min(
+        (w for w in weighed if w[2] not in before and _is_new(w[-1], pins, asking)), default=None
+    )
+    if new is None:
+        return chain(first, order)
+    return chain(first, [new], (one for one in order if one is not new))
+
+
+def _explores(asking: _Asking) -> bool:
+    """By the decision alone; without one there is no chance."""
+    query, policy = asking.query, asking.policy
+    if query.decision is None or policy.profile != "lift":
+        return False
+    return _drawn(query.decision, "", "explore") < policy.effect.explore
+
+
+def _is_new(candidate: Candidate, pins: Mapping[str, int], asking: _Asking) -> bool:
+    few = candidate.evidence.times_applied < asking.policy.effect.explore_until
+    return few and candidate.name not in pins
 
 
 def _ordered(weighed: list[_Weighed]) -> Iterator[_Weighed]:
@@ -266,27 +325,36 @@ def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
     if query.decision is None or candidate.status == "pinned":
         return False
-    drawn = hashlib.sha256(f"{query.decision}\n{candidate.name}".encode()).digest()[:8]
-    return int.from_bytes(drawn, "big") / 2**64 < policy.effect.holdout
+    return _drawn(query.decision, candidate.name) < policy.effect.holdout
 
 
-def _served(
-    weighed: _Weighed, weighing: Weighing, policy: Policy, read: Callable[[str], str]
-) -> Served:
+def _drawn(*words: str) -> float:
+    """A number from 0 to below 1 that these words always draw."""
+    digest = hashlib.sha256("\n".join(words).encode()).digest()[:8]
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def _normal(decision: str, name: str) -> float:
+    """A number that is drawn from the normal distribution, by Box and Muller."""
+    radius = math.sqrt(-2 * math.log(1 - _drawn(decision, name, "radius")))
+    return radius * math.cos(2 * math.pi * _drawn(decision, name, "angle"))
+
+
+def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> Served:
     _, score, name, total, candidate = weighed
     known = candidate.evidence
-    is_proven = proven(known, policy.profile)
-    reasons = weighing.parts(name, candidate.kind)
+    gains = _gains(candidate, asking.query, asking.policy)
+    parts = {part: round(value, 6) for part, value in gains.items()}
     return Served(
         name=name,
         kind=candidate.kind,
         relevance=total,
         score=round(-score, 6),
-        badge=badge(known.times_applied, known.success_rate, is_proven),
+        badge=badge(known.times_applied, known.success_rate, "proven" in gains),
         status=candidate.status,
         blob=candidate.blob,
         tokens=candidate.tokens,
-        reasons={**reasons, "proven": policy.recommend.proven} if is_proven else reasons,
+        reasons={**asking.weighing.parts(name, candidate.kind), **parts},
         body=read(name),
     )
 
@@ -298,8 +366,4 @@ def _irrelevant(low: list[_Weighed], least: float) -> Iterator[Withheld]:
 
 
 def _ineffective(candidate: Candidate) -> Withheld:
-    known = candidate.evidence
-    said = f"{count_of(known.success_count, known.times_applied)} uses succeeded"
-    if known.consecutive_failures:
-        said += f", the last {known.consecutive_failures} failed"
-    return Withheld(candidate.name, "low-effectiveness", said, candidate.blob)
+    return Withheld(candidate.name, "low-effectiveness", told(candidate.evidence), candidate.blob)

@@ -9,70 +9,71 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.learning import effect, track
-from skillvault.learning.effect import Evidence, Use
-from skillvault.records import Outcome, Recommendation, Status
+from skillvault.learning import track
+from skillvault.learning.exposure import UNSEEN, Offer
+from skillvault.records import Outcome, Recommendation
 
 Read = Callable[[str, str], str]  # (skill, blob) -> the skill's text at that version
 
 
-class Applied(Struct, frozen=True, order=True):
-    """One skill that one outcome's decision applied, and how that is known."""
+class Exposed(Struct, frozen=True, order=True):
+    """What one skill had to do with one outcome's decision, and how that is known.
+
+    `match` is none where it was offered and not applied; `confidence` is then how likely it was
+    all the same. `made` is when the decision was made.
+    """
 
     skill: str
     outcome: str
-    at: datetime
-    status: Status
+    made: datetime
     match: track.Match
     confidence: float
     quote: str | None = None
+    offer: Offer = ""
+
+    @property
+    def applied(self) -> bool:
+        """Whether the decision applied it."""
+        return self.match != "none"
 
 
-def applied(
+def exposed(
     outcome: Outcome,
     shown: Iterable[Recommendation],
     known: Mapping[str, Iterable[str]],
     read: Read,
-) -> list[Applied]:
-    """What an outcome's decision applied, by skill.
+) -> list[Exposed]:
+    """What an outcome's decision applied, was shown and had held out, by skill.
 
     `shown` are the recommendations of its decision; those less trusted than the outcome do not
     count. `known` are the names of all skills, by `track.by_first_word`.
     """
-    texts = {
-        one.skill: read(one.skill, one.blob)
-        for recommendation in shown
-        if outcome.trust == "untrusted" or recommendation.trust == "local"
-        for one in recommendation.shown
-    }
+    counted = [one for one in shown if outcome.trust == "untrusted" or one.trust == "local"]
+    texts = {one.skill: read(one.skill, one.blob) for some in counted for one in some.shown}
+    held = {one.skill for some in counted for one in some.held_out} - texts.keys()
     found = track.used(outcome.decision.reasoning, outcome.applied, known, texts)
+    made = min((one.at for one in counted), default=outcome.decision.made_at or outcome.occurred_at)
+    # A tool log says all that was applied; reasoning may leave it out.
+    unsaid = 0.0 if outcome.applied is not None else UNSEEN
     return [
-        Applied(
+        Exposed(
             skill=name,
             outcome=outcome.id,
-            at=outcome.occurred_at,
-            status=outcome.result.status,
-            match=one.match,
-            confidence=one.confidence,
-            quote=one.quote,
+            made=made,
+            match=found[name].match if name in found else "none",
+            confidence=found[name].confidence if name in found else unsaid * (name in texts),
+            quote=found[name].quote if name in found else None,
+            offer="shown" if name in texts else "held" if name in held else "",
         )
-        for name, one in found.items()
+        for name in sorted({*found, *texts, *held})
     ]
-
-
-def evidence(uses: Iterable[Applied]) -> dict[str, Evidence]:
-    """Skill -> the evidence of its uses. Give it those of trusted outcomes alone."""
-    found: dict[str, list[Use]] = {}
-    for one in uses:
-        found.setdefault(one.skill, []).append(Use(one.at, one.outcome, one.status))
-    return {skill: effect.counted(some) for skill, some in sorted(found.items())}
 
 
 def decision(
     name: str,
     shown: Sequence[Recommendation],
     outcomes: Sequence[Outcome],
-    uses: Iterable[Applied],
+    uses: Iterable[Exposed],
 ) -> dict[str, Any]:
     """What `stats --decision` answers: the decision, its end, and each skill's part in it.
 
@@ -82,7 +83,7 @@ def decision(
     """
     last = max(outcomes, key=lambda outcome: outcome.order, default=None)
     status = last.result.status if last else "pending"
-    found = {one.skill: one for one in sorted(uses) if last and one.outcome == last.id}
+    found = {o.skill: o for o in sorted(uses) if last and o.outcome == last.id and o.applied}
     rows = {row["skill"]: row for one in sorted(shown, key=_order) for row in _offered(one)}
     for skill in found:
         rows.setdefault(skill, _row(skill))
@@ -115,7 +116,7 @@ def _row(skill: str, **said: Any) -> dict[str, Any]:
     return {"skill": skill, **unsaid, **said}
 
 
-def _part(one: Applied | None, status: str) -> dict[str, Any]:
+def _part(one: Exposed | None, status: str) -> dict[str, Any]:
     """What a skill had to do with the outcome; whether it contributed is open while pending."""
     return {
         "applied": one is not None,

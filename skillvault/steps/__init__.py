@@ -10,7 +10,7 @@ from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.records import Link
 from skillvault.run import Report, Run
-from skillvault.steps import evaluate, expire, generate, merge, promote, record
+from skillvault.steps import assess, evaluate, expire, generate, merge, promote, record
 
 Step = Callable[[Run], Iterator[Change]]
 
@@ -20,6 +20,7 @@ STEPS: Mapping[str, Step] = {
     "promote": promote.step,
     "generate": generate.step,
     "merge": merge.step,
+    "assess": assess.step,
     "expire": expire.step,
 }
 

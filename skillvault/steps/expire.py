@@ -15,6 +15,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
+    run.shelf.follow(run.view)
     for expiry in list(due(run)):
         yield expire.change(expiry, run.now)
 
@@ -22,6 +23,7 @@ def step(run: Run) -> Iterator[Change]:
 def due(run: Run) -> Iterator[expire.Expiry]:
     """The skills whose time is over now."""
     view, policy = run.view, run.policy
+    known = run.shelf.uses.evidence(view)
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
     made = stamp(run.now - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
@@ -32,7 +34,7 @@ def due(run: Run) -> Iterator[expire.Expiry]:
                 under(name, skill),
                 shelf,
                 commits=partial(run.commits_on, Ref("skill", name), {expire.STEP}),
-                applied=partial(view.last_applied, name, run.now),
+                applied=known[name].latest if name in known else None,
                 now=run.now,
                 policy=policy,
             )

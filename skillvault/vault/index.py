@@ -70,22 +70,22 @@ create index file_ref on file (ref, path) where ref is not null;
 create index file_top on file (top, ref, path) where ref is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text);
+    at integer, event text, session text, decision text, status text);
 create index outcome_id on outcome (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome (domain, action, target, trust, at, id);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
-create index outcome_decision on outcome (decision) where decision is not null;
+create index outcome_decision on outcome (decision, at, id) where decision is not null;
 create table recommendation (n integer primary key, id text, decision text, trust text);
 create index recommendation_decision on recommendation (decision);
 create table used (
-    outcome text, skill text, at integer, status text, trust text, match text, confidence real,
-    quote text, primary key (outcome, skill)) without rowid;
+    outcome text, skill text, made integer, match text, confidence real, quote text, offer text,
+    primary key (outcome, skill)) without rowid;
 create index used_skill on used (skill);
-create table applied (n integer, skill text, at integer, trust text);
-create index applied_n on applied (n);
-create index applied_skill on applied (skill, at);
+create table begun (skill text, at integer, primary key (skill, at)) without rowid;
+create table sums (key text primary key, value blob) without rowid;
+create table evidence (key text primary key, value blob) without rowid;
 create table fact (n integer primary key, id text, domain text, trust text);
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
@@ -109,14 +109,17 @@ create index touch_c on touch (c);
 create table gone (ref text primary key) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
-_TYPED = ("outcome", "applied", "recommendation", "fact", "skill", "link")
+_TYPED = ("outcome", "recommendation", "fact", "skill", "link")
+# The steps by which the program changes a skill; by any other commit a person does.
+_LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
 _SERVED = "skills"  # the shelf whose skills are found
 
 # What a changed file makes due, `changed` being a table of its numbers.
-_SUBJECTS = ("promote", "generate", "strategy", "use")
+_SUBJECTS = ("promote", "generate", "strategy")
 _MARK = "insert or ignore into due select "
 _EVALUATION, _FACT, _SKILL = 12, 6, 7  # where an id begins after `evaluation:`, `fact:`, `skill:`
 _CHANGED = "n in (select n from changed)"
+_VERSION = f"{_MARK}'version', substr(ref, {_SKILL}) from touch"
 
 
 def _ends(step: str, table: str, begins: int, key: str, also: str = "") -> Iterator[str]:
@@ -129,6 +132,7 @@ def _ends(step: str, table: str, begins: int, key: str, also: str = "") -> Itera
         )
 
 
+_USERS = "from used u join outcome o on o.id = u.outcome"
 _GROUP = "t.domain || ' ' || t.trust"
 _MARKS = (
     *(
@@ -144,6 +148,16 @@ _MARKS = (
     (
         f"{_MARK}'promote', substr(l.source, {_EVALUATION}) from fact f join link l "
         f"on l.target = 'fact:' || f.id where f.{_CHANGED} and l.source like 'evaluation:%'"
+    ),
+    f"{_MARK}'use', id from outcome where {_CHANGED}",
+    f"{_MARK}'lift', domain from outcome where {_CHANGED}",
+    (
+        f"{_MARK}'lift', o.domain {_USERS} join skill s on s.id = u.skill "
+        "where s.n in (select n from moved)"
+    ),
+    (
+        f"{_MARK}'lift', o.domain {_USERS} join link l on l.source = 'skill:' || u.skill "
+        f"where l.{_CHANGED} and l.type = 'merged'"
     ),
     (
         f"{_MARK}'use', o.id from recommendation r join outcome o on o.decision = r.decision "
@@ -186,7 +200,11 @@ insert or ignore into due select 'generate', (
 from outcome a where a.n in (select n from changed) and other is not null
 """
 _EVERYTHING = (
-    *(f"insert or ignore into due select '{step}', id from outcome" for step in _SUBJECTS),
+    *(
+        f"insert or ignore into due select '{step}', id from outcome"
+        for step in (*_SUBJECTS, "use")
+    ),
+    "insert or ignore into due select distinct 'lift', domain from outcome",
     "insert or ignore into due select distinct 'consolidate', domain || ' ' || trust from fact",
     "insert or ignore into due select distinct 'merge', coalesce(domain, '') from skill",
 )
@@ -197,7 +215,20 @@ where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref
 
 
 _ALL = (
-    *("file", *_TYPED, "used", "commits", "trailer", "touch", "gone", "due", "state"),
+    *(
+        "file",
+        *_TYPED,
+        "used",
+        "begun",
+        "sums",
+        "evidence",
+        "commits",
+        "trailer",
+        "touch",
+        "gone",
+        "due",
+        "state",
+    ),
     *("ranked", "ranked_text"),
 )
 
@@ -405,6 +436,7 @@ class Projection:
         """Let go of commits that are no part of the history any more."""
         for sha in commits:
             number = self.value("select c from commits where sha = ?", [sha])
+            self.rows(f"{_VERSION} where c = ? and ref like 'skill:%'", [number])
             for table in ("trailer", "touch", "commits"):
                 self.rows(f"delete from {table} where c = ?", [number])
 
@@ -581,8 +613,11 @@ def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
 
 def _use(database: sqlite3.Connection, outcomes: list[Row], rows: list[Row]) -> None:
     database.executemany("delete from used where outcome = ?", outcomes)
-    database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    database.execute("insert or replace into state values ('uses', hex(randomblob(8)))")
+    database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
+    database.executemany(
+        "insert or ignore into due select distinct 'lift', domain from outcome where id = ?",
+        outcomes,
+    )
 
 
 def _archived(path: str) -> bool:
@@ -667,9 +702,8 @@ def _columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[t
                 parsed.event_id,
                 source.session,
                 parsed.decision.id,
+                parsed.result.status,
             )
-            for skill in parsed.applied or ():
-                yield "applied", skill, at, parsed.trust
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust
         case Skill():
@@ -711,6 +745,9 @@ def _enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
         database.executemany("insert into trailer values (?, ?, ?, ?)", rows)
         touched = [(ref, number) for ref in made.touched]
         database.executemany("insert or ignore into touch values (?, ?)", touched)
+        if one.step not in _LEARNING:
+            skills = [(ref[_SKILL - 1 :],) for ref in made.touched if ref.startswith("skill:")]
+            database.executemany("insert or ignore into due values ('version', ?)", skills)
 
 
 _SHAPE = _shape()

@@ -15,7 +15,6 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
 from skillvault.errors import GitError
@@ -33,8 +32,9 @@ from skillvault.records import (
     Trust,
 )
 from skillvault.vault import layout
-from skillvault.vault.index import File, Parsed, Projection, decoded, micros, moment
+from skillvault.vault.index import File, Parsed, Projection, decoded, micros
 from skillvault.vault.ranking import Document, Filters
+from skillvault.vault.uses import Uses
 from skillvault.vault.view import Key, blob_id, parsed, policy_of
 
 _R = TypeVar("_R", Outcome, Evaluation, Fact, Skill, Link)
@@ -141,6 +141,7 @@ class Snapshot:
         self.ask = projection.rows
         self.ask_in = projection.rows_in
         self.contents = Contents(self)
+        self.uses = Uses(projection)
         self.outcomes = Records(self, "outcomes", Outcome)
         self.evaluations = Records(self, "evaluations", Evaluation)
         self.facts = Records(self, "memory", Fact)  # superseded ones included
@@ -390,6 +391,11 @@ class Snapshot:
         )
         return bool(self.ask(query, [f"skill:{name}"])[0][0])
 
+    def standing_of(self, names: Iterable[str]) -> list[tuple[str, str, str]]:
+        """(name, shelf, status) of those of these skills that are there, by name."""
+        query = "select id, shelf, status from skill where id in {} order by id, shelf"
+        return list(self.ask_in(query, names))
+
     def ending(self, shelf: str, before: str, created: str) -> list[str]:
         """The skills on a shelf that end before a time, or state no end and are older than another.
 
@@ -400,12 +406,6 @@ class Snapshot:
             "or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"
         )
         return [name for (name,) in self.ask(query, [shelf, before, created])]
-
-    def last_applied(self, name: str, before: datetime) -> datetime | None:
-        """When a trusted outcome last named a skill as applied."""
-        query = "select max(at) from applied where skill = ? and trust = 'local' and at <= ?"
-        at = self.ask(query, [name, micros(before)])[0][0]
-        return moment(at) if at is not None else None
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -534,21 +534,6 @@ class Snapshot:
             last = rows[-1][0]
             found += (ref.partition(":")[2] for ref, value in rows if _says(value, wanted))
         return found
-
-    def uses(self) -> list[tuple[str, int, str, str]]:
-        """(skill, at, outcome, status) of every use by a trusted outcome."""
-        query = "select skill, at, outcome, status from used where trust = 'local' order by skill"
-        return self.ask(query)
-
-    def keep_uses(self, outcomes: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-        """Keep which skills these outcomes applied, as rows of the table `used`."""
-        self._projection.use(outcomes, rows)
-        self.settle("use", outcomes)
-
-    def uses_state(self) -> str | None:
-        """What differs whenever the uses do."""
-        found = self.ask("select value from state where name = 'uses'")
-        return found[0][0] if found else None
 
     def beside(self) -> dict[str, Skill]:
         """The skills beside the vault as they were read before; see `index_beside`."""

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from skillvault.vault.writer import Laid
 
 _TRIES = 5
+
+
+class Text(NamedTuple):
+    """What a skill said at a commit, and in which folder it stood."""
+
+    shelf: str
+    description: str
+    body: str
 
 
 class Store:
@@ -112,23 +120,24 @@ class Store:
             data[contents[path]] = content
         return View(contents, lambda keys: {key: data[key] for key in keys}, self.head().known)
 
-    def skill_texts(self, name: str, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """commit -> (description, body) of a skill there, in whatever folder it stood."""
+    def skill_texts(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Text]:
+        """(commit, name) -> a skill's text there, in whatever folder it stood."""
         from skillvault.vault import codec
 
-        places = {
-            f"{commit}:{layout.skill_path(name, shelf)}": commit
-            for commit in commits
+        paths = {
+            f"{commit}:{layout.skill_path(name, shelf)}": (commit, name, shelf)
+            for commit, name in places
             for shelf in layout.SHELVES
         }
-        found: dict[str, tuple[str, str]] = {}
-        for place, data in self.git.files_at(list(places)).items():
+        found: dict[tuple[str, str], Text] = {}
+        for path, data in self.git.files_at(list(paths)).items():
+            commit, name, shelf = paths[path]
             try:
                 meta, body = codec.front_matter(codec.text_of(data))
-                found[places[place]] = str(meta.get("description", "")), body
+                found[commit, name] = Text(shelf, str(meta.get("description", "")), body)
             except BadInputError:
                 # What a person broke then counts as theirs, whatever it said.
-                found[places[place]] = "", ""
+                found[commit, name] = Text(shelf, "", "")
         return found
 
     def _at(self, commit: str | None) -> Snapshot:

@@ -200,8 +200,10 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     ]  # fmt: skip
 
 
+def test_stats_of_no_use_say_what_is_missing(vault: Vault) -> None:
+    assert call(vault, "stats")[0].startswith("no skill was used yet: outcomes name")
+
+
 def test_stats_need_a_decision_that_is_known(vault: Vault) -> None:
-    with pytest.raises(UsageError, match="needs --decision ID"):
-        call(vault, "stats")
     with pytest.raises(UsageError, match="no recommendation and no outcome"):
         call(vault, "stats", "--decision", "d-1")

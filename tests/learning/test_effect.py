@@ -1,13 +1,27 @@
 """effect: what the decisions that applied a skill came to."""
 
 from datetime import timedelta
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect import Evidence, Use, counted, ema, proven, wilson_lower
+from skillvault.learning.effect import (
+    Evidence,
+    Exposed,
+    Use,
+    by_version,
+    counted,
+    ema,
+    proven,
+    standing,
+    verdict,
+    wilson_lower,
+)
+from skillvault.learning.lift import Lift
+from skillvault.policy import Policy
 from skillvault.records import Status
 from tests.given import START
 from tests.vectors import vectors
@@ -78,4 +92,103 @@ def test_the_order_of_arrival_and_repetition_change_nothing(order: list[Use], tw
 )
 def test_proven_is_what_the_profile_says(statuses: str, seed: bool, wilson: bool) -> None:
     evidence = counted(uses(statuses))
-    assert (proven(evidence, "seed"), proven(evidence, "wilson")) == (seed, wilson)
+    assert proven(evidence, Policy(profile="seed")) == seed
+    assert proven(evidence, Policy(profile="wilson")) == wilson
+
+
+# ── what follows of a lift ───────────────────────────────────────────────────────────
+
+POLICY = Policy()
+
+
+def likely(helps: float, times: int = 10, **counts: Any) -> Evidence:
+    """Evidence of which P(lift > 0) is this."""
+    lift = Lift(NormalDist().inv_cdf(helps) * 0.1, 0.1, counts.pop("base", 0.5))
+    return Evidence(times, times, 0, 1.0, lift=lift, **counts)
+
+
+@pytest.mark.parametrize(
+    ("status", "helps", "times", "expected"),
+    [
+        ("testing", 0.951, 3, "proven"),
+        ("testing", 0.949, 3, "testing"),
+        ("testing", 0.999, 2, "testing"),
+        ("proven", 0.801, 3, "proven"),
+        ("proven", 0.799, 3, "testing"),
+        ("proven", 0.049, 10, "retired"),
+        ("testing", 0.049, 10, "retired"),
+        ("testing", 0.049, 9, "testing"),
+        ("testing", 0.051, 10, "testing"),
+        ("retired", 0.199, 10, "retired"),
+        ("retired", 0.201, 10, "testing"),
+    ],
+)
+def test_a_status_is_gained_and_lost_at_different_bounds(
+    status: str, helps: float, times: int, expected: str
+) -> None:
+    assert standing(status, likely(helps, times), POLICY).status == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "streak", "expected"),
+    [(0.5, 5, "testing"), (0.5, 7, "retired"), (0.7, 5, "retired"), (0.9, 4, "testing")],
+)
+def test_a_streak_retires_where_the_base_rate_makes_it_unlikely(
+    base: float, streak: int, expected: str
+) -> None:
+    evidence = likely(0.5, base=base, consecutive_failures=streak)
+    assert standing("testing", evidence, POLICY).status == expected
+
+
+def test_by_the_seed_rule_five_failures_in_a_row_retire() -> None:
+    seed = Policy(profile="seed")
+    assert standing("testing", counted(uses("+----")), seed).status == "testing"
+    assert standing("proven", counted(uses("+-----")), seed).status == "retired"
+
+
+@given(st.text("+-", min_size=3, max_size=60), st.sampled_from(["seed", "wilson"]))
+def test_what_a_status_says_holds_for_itself(statuses: str, profile: Any) -> None:
+    """A status that was just given is not taken back on the same evidence."""
+    policy = Policy(profile=profile)
+    evidence = counted(uses(statuses))
+    given_now = standing("testing", evidence, policy).status
+    assert standing(given_now, evidence, policy).status == given_now
+
+
+def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
+    assert standing("proven", Evidence(), POLICY).status == "proven"
+
+
+@pytest.mark.parametrize(
+    ("helps", "times", "expected"),
+    [
+        (0.76, 3, "helps"),
+        (0.74, 3, "open"),
+        (0.76, 2, "open"),
+        (0.29, 5, "hurts"),
+        (0.29, 4, "open"),
+        (0.31, 5, "open"),
+    ],
+)
+def test_the_verdict_waits_until_a_skill_had_its_chance(
+    helps: float, times: int, expected: str
+) -> None:
+    assert verdict(likely(helps, times), POLICY) == expected
+
+
+def test_counting_starts_again_when_a_person_rewrote_the_text() -> None:
+    made = [START + timedelta(hours=i) for i in range(5)]
+    exposed = [Exposed(f"o{i}", at, "success", at, applied=True) for i, at in enumerate(made)]
+    found = by_version(exposed, [made[3]])
+    assert (found.times_applied, [one.times_applied for one in found.earlier]) == (2, [3])
+    assert found.latest == made[4]
+
+
+def test_what_was_shown_and_held_out_is_counted_apart() -> None:
+    offers = ("shown", "shown", "held", "")
+    exposed = [
+        Exposed(f"o{i}", START, "success", START, applied=offer == "", offer=offer)
+        for i, offer in enumerate(offers)
+    ]
+    found = by_version(exposed, [])
+    assert (found.times_applied, found.shown, found.held_out) == (1, 2, 1)

@@ -35,7 +35,7 @@ def expired(
         skill,
         "skills",
         commits=lambda: commits,
-        applied=lambda: applied,
+        applied=applied,
         now=NOW + after,
         policy=POLICY,
     )

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning import recommend as rules
 from skillvault.learning.effect import Evidence
+from skillvault.learning.lift import Lift
 from skillvault.learning.recommend import (
     Answer,
     Candidate,
@@ -18,11 +20,17 @@ from skillvault.learning.recommend import (
     recommend,
 )
 from skillvault.learning.relevance import value_of
-from skillvault.policy import Boost, Policy, RecommendPolicy, policy_from
+from skillvault.policy import Boost, EffectPolicy, Policy, RecommendPolicy, policy_from
 from tests.vectors import vectors
 
 GOOD = Evidence(times_applied=4, success_count=3, failure_count=1, success_rate=0.75)
 POOR = Evidence(4, 1, 3, 0.25, consecutive_failures=3)
+SEED = Policy(profile="seed")
+ALL = Policy(effect=EffectPolicy(holdout=0))  # nothing is held out
+
+
+def lifted(lift: float, times: int = 10) -> Evidence:
+    return Evidence(times, times, 0, 1.0, lift=Lift(lift, 0.1, 0.5))
 
 
 def one(name: str, kind: str = "guide", **fields: Any) -> Candidate:
@@ -111,14 +119,25 @@ def test_the_semantic_strategy_asks_all_whatever_their_roles() -> None:
 
 
 def test_a_skill_that_failed_too_often_is_left_out_with_its_numbers() -> None:
-    answer = ask(one("a", evidence=POOR), one("b"))
+    answer = ask(one("a", evidence=POOR), one("b"), policy=SEED)
     assert (shown(answer), answer.excluded_low_effectiveness) == (["b"], 1)
     assert answer.withheld[0].detail == "1 of 4 uses succeeded, the last 3 failed"
 
 
+def test_a_skill_that_hurts_is_left_out_once_it_had_its_chance() -> None:
+    answer = ask(one("a", evidence=lifted(-0.1, times=5)), one("b", evidence=lifted(-0.1, times=4)))
+    assert (shown(answer), answer.excluded_low_effectiveness) == (["b"], 1)
+    assert answer.withheld[0].detail.endswith("P(lift > 0) = 0.159")
+
+
+def test_a_low_rate_alone_leaves_no_skill_out() -> None:
+    hard = msgspec.structs.replace(lifted(0.1), success_rate=0.1)
+    assert shown(ask(one("a", evidence=hard))) == ["a"]
+
+
 def test_a_pinned_skill_stays_whatever_its_evidence() -> None:
-    assert shown(ask(one("a", evidence=POOR, status="pinned"))) == ["a"]
-    assert shown(ask(one("a", evidence=POOR), pins=("a",))) == ["a"]
+    assert shown(ask(one("a", evidence=POOR, status="pinned"), policy=SEED)) == ["a"]
+    assert shown(ask(one("a", evidence=POOR), pins=("a",), policy=SEED)) == ["a"]
 
 
 def test_a_skill_below_the_least_relevance_is_left_out_with_its_numbers() -> None:
@@ -165,16 +184,45 @@ def test_pins_come_first_in_the_order_given() -> None:
 
 
 def test_a_proven_skill_stands_above_an_equal_one() -> None:
-    answer = ask(one("a"), one("b", evidence=GOOD))
+    answer = ask(one("a"), one("b", evidence=GOOD), policy=SEED)
     assert shown(answer) == ["b", "a"]
     assert answer.recommended[0].reasons == {"base": 0.5, "proven": 0.1}
     assert (answer.recommended[0].relevance, answer.recommended[0].score) == (0.5, 0.6)
 
 
 def test_the_profile_says_what_is_proven() -> None:
-    assert ask(one("a", evidence=GOOD)).recommended[0].badge.startswith("✅ Proven")
+    seed = ask(one("a", evidence=GOOD), policy=SEED)
+    assert seed.recommended[0].badge.startswith("✅ Proven")
+    earned = ask(one("a", evidence=GOOD, status="proven"))
+    assert earned.recommended[0].badge.startswith("✅ Proven")
     strict = ask(one("a", evidence=GOOD), policy=Policy(profile="wilson"))
     assert strict.recommended[0].badge == "📊 Testing (4 uses)"
+
+
+def test_of_equal_skills_the_one_that_helps_more_stands_first() -> None:
+    answer = ask(one("a", evidence=lifted(-0.02)), one("b", evidence=lifted(0.1)))
+    assert shown(answer) == ["b", "a"]
+    assert answer.recommended[0].reasons == {"base": 0.5, "lift": 0.1}
+
+
+def test_without_a_decision_nothing_is_left_to_chance() -> None:
+    skills = [one(name, evidence=lifted(0.1)) for name in "abcdefg"]
+    assert shown(ask(*skills)) == list("abcde")
+    drawn = {tuple(shown(ask(*skills, policy=ALL, decision=f"d-{n}"))) for n in range(20)}
+    assert len(drawn) > 1
+
+
+def test_the_same_decision_draws_the_same_order() -> None:
+    skills = [one(name, evidence=lifted(0.1)) for name in "abcdefg"]
+    assert ask(*skills, decision="d-1") == ask(*reversed(skills), decision="d-1")
+
+
+def test_the_last_place_goes_to_a_new_skill_in_the_share_that_the_policy_names() -> None:
+    skills = [one("new"), *(one(name, evidence=lifted(0.2)) for name in "abcdef")]
+    times = sum("new" in shown(ask(*skills, policy=ALL, decision=f"d-{n}")) for n in range(400))
+    assert 0.4 < times / 400 < 0.6
+    never = msgspec.structs.replace(ALL, effect=EffectPolicy(holdout=0, explore=0))
+    assert not any("new" in shown(ask(*skills, policy=never, decision=f"d-{n}")) for n in range(99))
 
 
 def test_of_a_task_the_better_answer_stands_first() -> None:
@@ -232,7 +280,7 @@ def test_no_pin_is_held_out() -> None:
 
 
 def test_the_json_has_its_keys() -> None:
-    found = plain(ask(one("a"), one("b", evidence=POOR), decision="d-0"))
+    found = plain(ask(one("a"), one("b", evidence=POOR), decision="d-0", policy=SEED))
     assert list(found) == [
         "domain", "decision", "recommended", "withheld", "total_considered",
         "excluded_low_effectiveness", "excluded_low_relevance",

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from skillvault.learning.exposure import UNSEEN
 from skillvault.learning.track import by_first_word
-from skillvault.learning.usage import applied, decision, evidence
+from skillvault.learning.usage import decision, exposed
 from skillvault.records import Outcome, Recommendation, Trust
 from tests.given import outcome, recommendation, trade
 
@@ -17,8 +18,8 @@ def ended(day: int = 0, score: float = 0.1, trust: Trust = "local", **changes: A
 
 
 def uses(one: Outcome, *shown: Recommendation) -> list[tuple[str, str]]:
-    found = applied(one, shown, KNOWN, lambda skill, blob: TEXT if blob == "0" * 40 else "")
-    return [(use.skill, use.match) for use in found]
+    found = exposed(one, shown, KNOWN, lambda skill, blob: TEXT if blob == "0" * 40 else "")
+    return [(use.skill, use.match) for use in found if use.applied]
 
 
 def test_an_outcome_alone_shows_what_it_names() -> None:
@@ -38,16 +39,28 @@ def test_an_untrusted_recommendation_says_nothing_of_a_trusted_outcome() -> None
     assert uses(ended(trust="untrusted", decision__reasoning=IMPLICIT), shown) != []
 
 
-def test_the_evidence_of_a_skill_is_that_of_its_uses() -> None:
-    said: dict[str, Any] = {"decision__reasoning": "applying guide-b"}
-    found = [
-        use
-        for day, score in enumerate((0.1, -0.1, 0.2))
-        for use in applied(ended(day, score, **said), [], KNOWN, lambda *_: "")
-    ]
-    known = evidence([*found, *found])
-    assert list(known) == ["guide-b"]
-    assert (known["guide-b"].times_applied, known["guide-b"].success_count) == (3, 2)
+def offers(one: Outcome, *shown: Recommendation) -> list[tuple[str, str, float]]:
+    found = exposed(one, shown, KNOWN, lambda *_: "")
+    return [(use.skill, use.offer, use.confidence) for use in found if not use.applied]
+
+
+def test_what_was_shown_and_is_not_named_may_have_been_applied_all_the_same() -> None:
+    assert ("warning-perps-a", "shown", UNSEEN) in offers(ended(), recommendation())
+
+
+def test_a_tool_log_says_what_was_not_applied() -> None:
+    found = offers(ended(applied=[]), recommendation())
+    assert ("warning-perps-a", "shown", 0.0) in found
+
+
+def test_what_was_held_out_is_noted() -> None:
+    shown = recommendation(held_out=[{"skill": "guide-b"}])
+    assert ("guide-b", "held", 0.0) in offers(ended(), shown)
+
+
+def test_a_decision_was_made_when_its_skills_were_shown() -> None:
+    shown = recommendation()
+    assert {use.made for use in exposed(ended(), [shown], KNOWN, lambda *_: "")} == {shown.at}
 
 
 def row(found: dict[str, Any], skill: str) -> dict[str, Any]:
@@ -75,7 +88,7 @@ def test_a_decision_without_an_outcome_is_pending() -> None:
 
 def test_a_decision_tells_what_each_skill_had_to_do_with_its_end() -> None:
     one = ended(decision__reasoning="applying guide-b; applying warning-perps-a")
-    found = decision("d-2211", [recommendation()], [one], applied(one, [], KNOWN, lambda *_: ""))
+    found = decision("d-2211", [recommendation()], [one], exposed(one, [], KNOWN, lambda *_: ""))
     assert (found["domain"], found["outcome"], found["score"]) == ("perps", "success", 0.1)
     assert row(found, "warning-perps-a")["contributed_to_success"] is True
     assert (row(found, "guide-b")["applied"], row(found, "guide-b")["held_out"]) == (True, True)
@@ -83,7 +96,7 @@ def test_a_decision_tells_what_each_skill_had_to_do_with_its_end() -> None:
 
 def test_a_failed_decision_has_no_contribution_to_success() -> None:
     one = ended(score=-0.1, decision__reasoning="applying guide-b")
-    found = decision("d-2211", [], [one], applied(one, [], KNOWN, lambda *_: ""))
+    found = decision("d-2211", [], [one], exposed(one, [], KNOWN, lambda *_: ""))
     assert row(found, "guide-b")["contributed_to_success"] is False
 
 

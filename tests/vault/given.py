@@ -192,10 +192,13 @@ def anew(root: Path) -> Vault:
 _TABLES = (
     "path, blob, top, ref, type, value from file",
     (
-        "path, id, domain, action, target, trust, at, event, session, decision from outcome "
-        "natural join file"
+        "path, id, domain, action, target, trust, at, event, session, decision, status "
+        "from outcome natural join file"
     ),
-    "path, skill, at, trust from applied natural join file",
+    "outcome, skill, made, match, confidence, quote, offer from used",
+    "skill, at from begun",
+    "key, value from sums",
+    "key, value from evidence",
     "path, id, domain, trust from fact natural join file",
     (
         "path, id, shelf, domain, kind, status, created, expires, tokens, roles, stages, s.blob "
@@ -213,7 +216,7 @@ _TABLES = (
 
 def shown(vault: Vault) -> set[tuple[Any, ...]]:
     """All that a vault's projection holds, but for what is due: (what it is of, its values)."""
-    ask = vault.store.head().ask
+    ask = vault.shelf.ready().ask
     return {(table, *row) for table in _TABLES for row in ask(f"select {table}")}
 
 

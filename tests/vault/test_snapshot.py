@@ -48,12 +48,6 @@ def test_trusted_outcomes_are_ranked_among_trusted_ones() -> None:
     assert view.domains_of("local") == {"coding"}
 
 
-def test_an_untrusted_outcome_is_no_use_of_a_skill() -> None:
-    view = showing(outcome(trade(applied=["a"]), "untrusted"), outcome(trade(1, applied=["b"])))
-    assert view.last_applied("a", NOW) is None
-    assert view.last_applied("b", NOW) == outcome(trade(1)).occurred_at
-
-
 def test_a_name_stays_taken_by_what_is_linked_to_it() -> None:
     view = showing(linked("a", "gone", "skill"))
     assert view.taken("gone")

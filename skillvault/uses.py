@@ -1,0 +1,238 @@
+"""What is known of each skill's use: outcomes joined with what was shown, added up, estimated.
+
+Floor 3, beside `serving`. Computed from HEAD and kept in the projection, which can be deleted at
+any time; only what changed is looked at again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
+
+from skillvault.learning import effect, track, usage
+from skillvault.learning.effect import Evidence
+from skillvault.policy import Policy
+from skillvault.records import Outcome, Ref, Shelved
+from skillvault.vault.index import micros, moment
+from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.store import Store
+from skillvault.vault.uses import Used
+
+if TYPE_CHECKING:
+    from skillvault.learning.exposure import Offer
+
+_PAGE = 500  # outcomes that are read at once
+_APPLIED = frozenset({"tool", "explicit", "implicit"})
+# The steps by which the program changes a skill; any other commit on it is a person's.
+_LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
+
+
+class Uses:
+    """The uses of a vault's skills; `others` are those of the layers before the vault's."""
+
+    def __init__(self, store: Store, others: Callable[[], Mapping[str, Shelved]]) -> None:
+        self._store = store
+        self._others = others
+        self._known: tuple[object, dict[str, Evidence]] | None = None
+
+    def follow(self, head: Snapshot) -> None:
+        """Compute what changed since it was computed last."""
+        self._follow_uses(head)
+        self._follow_versions(head)
+        self._follow_lifts(head)
+
+    def evidence(self, head: Snapshot) -> dict[str, Evidence]:
+        """Skill -> what is known of its use, as it was computed last."""
+        state = head.uses.state
+        if self._known is None or self._known[0] != state:
+            self._known = state, head.uses.evidence(Evidence)
+        return self._known[1]
+
+    # ── which skills a decision used ─────────────────────────────────────────────────
+
+    def names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
+        """Every skill that a decision may name, by its first word."""
+        stored = [
+            name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
+        ]
+        return track.by_first_word([*stored, *self._others()])
+
+    def read(self, head: Snapshot) -> usage.Read:
+        """Reads a skill's text at a version: what git has, or another layer as it is now."""
+
+        def read(name: str, blob: str) -> str:
+            other = self._others().get(name)
+            if other is not None and other.blob == blob:
+                return other.skill.body
+            return head.skill_at(name, blob)
+
+        return read
+
+    def _follow_uses(self, head: Snapshot) -> None:
+        renamed = head.due("name")
+        due = sorted({*head.due("use"), *(head.naming(renamed) if renamed else ())})
+        head.settle("name", renamed)
+        known = self.names(head) if due else {}
+        read = self.read(head)
+        for start in range(0, len(due), _PAGE):
+            page = due[start : start + _PAGE]
+            outcomes = head.outcomes.of(page).values()
+            rows = [row for outcome in outcomes for row in _used(head, outcome, known, read)]
+            head.uses.keep(page, rows)
+
+    # ── which text it had ────────────────────────────────────────────────────────────
+
+    def _follow_versions(self, head: Snapshot) -> None:
+        """Note when a person rewrote a skill's text, or brought the skill back."""
+        due = head.due("version")
+        if not due:
+            return
+        commits = {name: self._by_persons(head, name) for name in due}
+        places = [
+            (commit, name)
+            for name, found in commits.items()
+            for sha, _ in found
+            for commit in (f"{sha}^", sha)
+        ]
+        texts = self._store.skill_texts(places)
+        begun = (
+            (name, [at for sha, at in found if _begins(texts, name, sha)])
+            for name, found in commits.items()
+        )
+        head.uses.keep_begun(begun)
+
+    @staticmethod
+    def _by_persons(head: Snapshot, name: str) -> list[tuple[str, Any]]:
+        """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
+        found = head.touching([Ref("skill", name)])[::-1]
+        return [
+            (c.sha, datetime.fromisoformat(c.date)) for c in found[1:] if c.step not in _LEARNING
+        ]
+
+    # ── what it changed ──────────────────────────────────────────────────────────────
+
+    def _follow_lifts(self, head: Snapshot) -> None:
+        domains = head.due("lift")
+        if not domains:
+            return
+        from skillvault.learning.exposure import Sums  # noqa: PLC0415 (a question needs none)
+
+        uses, begun, merged = head.uses, head.uses.begun(), head.uses.merged()
+        before = uses.sums(Sums)
+        touched: set[str] = set()
+        for domain in domains:
+            rows = uses.exposures(domain)
+            touched |= {row[1] for row in rows}
+            if domain in before:
+                touched |= {skill for skill, _ in before[domain].columns}
+            uses.keep_sums(domain, _sums(rows, uses.totals(domain), begun, merged, head.policy))
+        self._keep_evidence(head, touched, begun, merged)
+
+    def _keep_evidence(
+        self,
+        head: Snapshot,
+        touched: set[str],
+        begun: Mapping[str, list[Any]],
+        merged: Mapping[str, str],
+    ) -> None:
+        """Count anew what was touched; the lift of every skill follows from all domains."""
+        from skillvault.learning.exposure import Sums  # noqa: PLC0415
+        from skillvault.learning.lift import Prior, lifts  # noqa: PLC0415
+
+        rules = head.policy.effect
+        prior = Prior(scale=rules.scale, carry=rules.carry)
+        lifted = lifts(head.uses.sums(Sums).values(), prior)
+        known = self.evidence(head) | _counted(head, touched, begun, merged)
+        found = {
+            skill: effect.with_lifts(
+                one, [lifted.get((skill, i)) for i in range(len(one.earlier) + 1)]
+            )
+            for skill, one in known.items()
+        }
+        changed = {s: one for s, one in found.items() if self.evidence(head).get(s) != one}
+        head.uses.keep_evidence((s, one if _says(one) else None) for s, one in changed.items())
+
+
+def _used(
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: usage.Read
+) -> Iterator[Used]:
+    decision = outcome.decision.id
+    shown = head.decisions(decision)[0] if decision else []
+    for one in usage.exposed(outcome, shown, known, read):
+        told = (one.match, one.confidence, one.quote, one.offer)
+        yield Used(outcome.id, one.skill, micros(one.made), *told)
+
+
+def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
+    """Whether a commit gave a skill another text, or took it out of archive/."""
+    old, new = texts.get((f"{sha}^", name)), texts.get((sha, name))
+    if old is None or new is None:
+        return False
+    back = old.shelf == "archive" and new.shelf != "archive"
+    return bool(back or old.body.strip() != new.body.strip())
+
+
+def _sums(
+    rows: Iterable[tuple[Any, ...]],
+    totals: Mapping[str, tuple[int, int]],
+    begun: Mapping[str, list[Any]],
+    merged: Mapping[str, str],
+    policy: Policy,
+) -> object:
+    from skillvault.learning.exposure import Exposure, sums  # noqa: PLC0415
+
+    found = (
+        Exposure(
+            decision=outcome,
+            skill=_whole(skill, merged),
+            group=group,
+            success=status == "success",
+            made=moment(made),
+            applied=match in _APPLIED,
+            weight=1.0 if match in _APPLIED else confidence,
+            offer=cast("Offer", offer),
+        )
+        for outcome, skill, group, status, made, match, confidence, offer in rows
+    )
+    return sums(found, totals, begun, policy.effect.min_held_out)
+
+
+def _whole(skill: str, merged: Mapping[str, str]) -> str:
+    """The skill that stands for one that was merged, and again."""
+    seen: set[str] = set()
+    while skill in merged and skill not in seen:
+        seen.add(skill)
+        skill = merged[skill]
+    return skill
+
+
+def _counted(
+    head: Snapshot,
+    skills: set[str],
+    begun: Mapping[str, list[Any]],
+    merged: Mapping[str, str],
+) -> dict[str, Evidence]:
+    """Skill -> its counts; those of what was merged into it among them."""
+    wanted = {_whole(name, merged) for name in skills} | skills
+    sources = [name for name in merged if _whole(name, merged) in wanted]
+    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in wanted}
+    found = sorted(head.uses.of({*wanted, *sources}), key=itemgetter(0))
+    for skill, some in groupby(found, key=itemgetter(0)):
+        uses = list(some)
+        for name in {skill, _whole(skill, merged)} & wanted:
+            rows[name] += uses
+    return {
+        name: effect.by_version(
+            [
+                effect.Exposed(outcome, moment(at), status, moment(made), match in _APPLIED, offer)
+                for _, outcome, at, status, made, match, offer in some
+            ],
+            begun.get(name, ()),
+        )
+        for name, some in rows.items()
+    }
+
+
+def _says(known: Evidence) -> bool:
+    return known != Evidence()

@@ -1,0 +1,92 @@
+"""stats: whether skills help, in words, as data and as a picture."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.errors import UsageError
+from tests.cli.test_serving import call
+from tests.conftest import NOW, Person
+from tests.given import START, as_file, raw
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def used(vault: Vault, person: Person) -> Vault:
+    """A vault with a skill that helps, one that hurts, and one that nobody used."""
+    for name in ("good", "bad", "idle"):
+        person.write(f"skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: d\n---\n\nx\n")
+    person.git("add", "skills")
+    person.git("commit", "-qm", "skills")
+    vault.record([ended(n) for n in range(90)], now=NOW)
+    return vault
+
+
+def ended(number: int) -> tuple[str, bytes]:
+    skill = ("good", "bad", None)[number % 3]
+    success = {"good": number % 20 != 0, "bad": number % 20 == 1, None: number % 2 == 0}[skill]
+    given = raw(occurred_at=(START + timedelta(hours=number)).isoformat())
+    del given["decision"]["made_at"]
+    given |= {"result": {"status": "success" if success else "failure"}}
+    given |= {"applied": [skill] if skill else []}
+    return f"o{number}.json", as_file(given)
+
+
+def test_a_skill_is_told_with_its_numbers_and_the_decision_they_lead_to(used: Vault) -> None:
+    said, _ = call(used, "stats", "good")
+    assert said.startswith("good (guide): proven at the next run\n")
+    assert "applied 30 times: 28 succeeded (93%), 2 failed" in said
+    assert "P(lift > 0) = 1.000, standard error 0." in said
+    assert "shown to 0, held out from 0" in said
+
+
+def test_a_skill_that_nobody_used_is_told_as_such(used: Vault) -> None:
+    assert "not used yet" in call(used, "stats", "idle")[0]
+
+
+def test_an_unknown_skill_is_a_mistake(used: Vault) -> None:
+    with pytest.raises(UsageError, match="ghost: no such skill; `skillvault skill list"):
+        call(used, "stats", "ghost")
+
+
+def test_all_skills_stand_from_the_best_to_the_worst(used: Vault) -> None:
+    found = json.loads(call(used, "stats", "--json")[0])
+    assert [one["skill"] for one in found] == ["good", "bad"]
+    assert found[0]["lift"] > 0 > found[1]["lift"]
+    assert found[0]["interval"][0] < found[0]["lift"] < found[0]["interval"][1]
+    assert (found[0]["verdict"], found[1]["verdict"]) == ("helps", "hurts")
+
+
+def test_one_skill_is_one_object(used: Vault) -> None:
+    found = json.loads(call(used, "stats", "bad", "--json")[0])
+    assert (found["skill"], found["times_applied"]) == ("bad", 30)
+    assert set(found) >= {"ema", "wilson", "error", "p_helps", "held_out", "earlier", "decision"}
+
+
+def test_the_picture_has_a_line_a_skill_worst_first(used: Vault, tmp_path: Path) -> None:
+    place = tmp_path / "lift.svg"
+    call(used, "stats", "--plot", str(place))
+    picture = fromstring(place.read_bytes())  # noqa: S314 (our own)
+    titles = [one.text or "" for one in picture.iter(f"{SVG}title")]
+    assert [title.partition(":")[0] for title in titles] == ["bad", "good"]
+    assert len(list(picture.iter(f"{SVG}circle"))) == 2
+
+
+def test_a_picture_of_nothing_says_so(vault: Vault, tmp_path: Path) -> None:
+    call(vault, "stats", "--plot", str(tmp_path / "lift.svg"))
+    assert "no skill has a lift yet" in (tmp_path / "lift.svg").read_text(encoding="utf-8")
+
+
+def test_a_picture_that_cannot_be_written_is_one_sentence(used: Vault, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name a file that can be written"):
+        call(used, "stats", "--plot", str(tmp_path / "none" / "lift.svg"))
+
+
+def test_a_decision_is_asked_alone(used: Vault) -> None:
+    with pytest.raises(UsageError, match="--decision ID stands alone"):
+        call(used, "stats", "good", "--decision", "d-1")

@@ -1,0 +1,180 @@
+"""assess end to end: what a skill's use showed becomes its status, one commit each."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from skillvault.api import Vault
+from tests.conftest import NOW, Person
+from tests.given import START, as_file, raw
+
+GUIDE = "skills/guide/SKILL.md"
+TEXT = "---\nname: guide\ndescription: What to do.\n---\n\nDo it.\n"
+
+
+@pytest.fixture
+def vault(vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch) -> Vault:
+    """A vault with one skill that a person wrote, before anything was decided."""
+    monkeypatch.setenv("GIT_COMMITTER_DATE", (START - timedelta(days=1)).isoformat())
+    committed(person, GUIDE, TEXT)
+    return vault
+
+
+def committed(person: Person, path: str, text: str) -> None:
+    person.write(path, text)
+    person.git("add", "-f", path)
+    person.git("commit", "-qm", path)
+
+
+def at(number: int) -> datetime:
+    return START + timedelta(hours=number)
+
+
+def ended(number: int, success: bool, *applied: str) -> tuple[str, bytes]:
+    """One outcome; each has a target of its own, so that none is a skill's lesson."""
+    status = "success" if success else "failure"
+    given = raw(occurred_at=at(number).isoformat(), decision__target=f"t{number}")
+    del given["decision"]["made_at"]
+    given |= {"result": {"status": status}, "applied": list(applied)}
+    return f"o{number}.json", as_file(given)
+
+
+def tried(first: int, count: int, every: int, *applied: str) -> list[tuple[str, bytes]]:
+    """Outcomes of which one in so many fails."""
+    return [ended(n, n % every != 0, *applied) for n in range(first, first + count)]
+
+
+def learned(vault: Vault, *outcomes: tuple[str, bytes]) -> list[str]:
+    """What `assess` commits once these are recorded."""
+    vault.record(outcomes, now=NOW)
+    report = vault.run(["assess"], now=NOW)
+    return [done.change.headline for done in report.done]
+
+
+HELPS = [*tried(0, 40, 2), *tried(40, 40, 20, "guide")]
+HURTS = [*tried(0, 40, 20), *tried(40, 40, 2, "guide")]
+
+
+def test_a_skill_that_helps_is_proven_in_a_commit_with_its_numbers(
+    vault: Vault, person: Person
+) -> None:
+    assert learned(vault, *HELPS) == ["assess: proven guide"]
+    assert vault.skill("guide")[0].status == "proven"
+    (commit,) = vault.log(1)
+    assert (commit.step, commit.targets) == ("assess", ("skill:guide",))
+    message = person.git("log", "-1", "--format=%b")
+    assert "38 of 40 uses succeeded" in message
+    assert "P(lift > 0) = 1.000" in message
+
+
+def test_a_skill_that_hurts_is_retired(vault: Vault) -> None:
+    assert learned(vault, *HURTS) == ["assess: retired guide"]
+    skill, path = vault.skill("guide")
+    assert (skill.status, path) == ("retired", "archive/guide/SKILL.md")
+    assert vault.check().problems == []
+
+
+def test_a_skill_that_changes_nothing_stays_as_it_is(vault: Vault) -> None:
+    assert learned(vault, *tried(0, 40, 2), *tried(40, 40, 2, "guide")) == []
+
+
+def test_the_same_evidence_counts_once_whatever_is_run_or_recorded_again(vault: Vault) -> None:
+    learned(vault, *HELPS)
+    before = vault.store.head().commit
+    assert learned(vault, *HELPS) == []
+    (vault.root / ".git/skillvault/index.db").unlink()
+    assert learned(Vault.open(vault.root), *HELPS) == []
+    assert vault.store.head().commit == before
+
+
+def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
+    """The same decision from two exporters: the last one counts."""
+    twice = [ended(n, True, "guide") for n in range(2)]
+    given = [data.replace(b'"action"', b'"id": "d-1", "action"') for _, data in twice]
+    learned(vault, *((f"{i}.json", data) for i, data in enumerate(given)))
+    assert vault.shelf.uses.evidence(vault.shelf.ready())["guide"].times_applied == 1
+
+
+def test_it_comes_back_when_the_evidence_turns(vault: Vault) -> None:
+    learned(vault, *HURTS)
+    turned = [*tried(100, 60, 100, "guide"), *tried(200, 80, 2)]
+    assert learned(vault, *turned) == ["assess: testing guide"]
+    assert vault.skill("guide")[1] == GUIDE
+
+
+def test_a_skill_that_a_person_brought_back_gets_another_chance(
+    vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned(vault, *HURTS)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", at(90).isoformat())
+    person.git("revert", "--no-edit", "HEAD")
+    assert learned(vault) == []
+    assert learned(vault, *tried(100, 9, 2, "guide")) == []
+    assert learned(vault, *[ended(n, False, "guide") for n in range(110, 130)]) == [
+        "assess: retired guide"
+    ]
+
+
+def test_a_text_that_a_person_rewrote_starts_again(
+    vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned(vault, *HELPS)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", at(90).isoformat())
+    text = (vault.root / GUIDE).read_text(encoding="utf-8")
+    committed(person, GUIDE, text.replace("Do it.", "Do something else."))
+    learned(vault, ended(100, True, "guide"))
+    known = vault.shelf.uses.evidence(vault.shelf.ready())["guide"]
+    assert (known.times_applied, [one.times_applied for one in known.earlier]) == (1, [40])
+
+
+def test_a_person_who_edits_tags_rewrites_no_text(
+    vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned(vault, *HELPS)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", at(90).isoformat())
+    text = (vault.root / GUIDE).read_text(encoding="utf-8")
+    committed(person, GUIDE, text.replace("What to do.", "What to do then."))
+    known = vault.shelf.uses.evidence(vault.shelf.ready())["guide"]
+    assert (known.times_applied, known.earlier) == (40, ())
+
+
+@pytest.mark.parametrize("status", ["pinned", "proposed"])
+def test_what_is_not_its_to_judge_stays(vault: Vault, person: Person, status: str) -> None:
+    front, _, body = TEXT.partition("---\n\n")
+    committed(person, GUIDE, f"{front}metadata:\n  status: {status}\n---\n\n{body}")
+    assert learned(vault, *HURTS) == []
+
+
+def test_a_skill_that_a_person_retired_stays_retired(vault: Vault) -> None:
+    vault.retire("guide", now=NOW)
+    assert learned(vault, *HELPS) == []
+
+
+def test_a_skill_in_hand_waits(vault: Vault, person: Person) -> None:
+    vault.record(HELPS, now=NOW)
+    mine = person.write(GUIDE, TEXT + "mine\n").read_text()
+    report = vault.run(["assess"], now=NOW)
+    assert (report.done, [one.path for one in report.waiting]) == ([], [GUIDE])
+    assert (vault.root / GUIDE).read_text() == mine
+
+
+def test_a_dry_run_says_what_would_be_and_changes_nothing(vault: Vault) -> None:
+    vault.record(HELPS, now=NOW)
+    before = vault.store.head().commit
+    report = vault.run(["assess"], now=NOW, dry=True)
+    assert [done.change.headline for done in report.done] == ["assess: proven guide"]
+    assert vault.store.head().commit == before
+    assert vault.status().waiting["assess"] == 1
+
+
+def test_untrusted_outcomes_prove_nothing(vault: Vault) -> None:
+    for name, data in HELPS:
+        place = vault.root / "inbox" / "untrusted" / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(data)
+    vault.run(now=NOW)
+    assert assessed(vault) == []
+
+
+def assessed(vault: Vault) -> list[str]:
+    return [commit.subject for commit in vault.log() if commit.step == "assess"]

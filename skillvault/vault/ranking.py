@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from skillvault.records import Evaluation, Fact, Skill
 from skillvault.vault.stems import FIELDS, TOKENS, Stems
-from skillvault.vault.words import FUNCTION_WORDS, other_forms, spaced
+from skillvault.vault.words import FUNCTION_WORDS, GENERAL_WORDS, other_forms, spaced
 
 WEIGHTS = {"name": 3.0, "description": 2.0, "body": 0.7}
 PIVOTS = {"description": 40, "body": 200}  # words from which on a field counts as long
@@ -28,6 +28,8 @@ _REPEATS = 8.0  # the same for a term that the query repeats
 _LENGTH = 0.75  # BM25's b: how much of a long field's length is taken off
 _COMMON = 0.5  # added to each term's rarity: what all texts say still counts a little
 _WORDS = 2_000  # words of a query that are read
+_GENERAL = 0.3  # what a general word of a query counts
+_FORM = 0.5  # what another form of an irregular word counts
 _TERMS = 64  # terms of a query, the weightiest; a long task repeats itself
 _FEEDBACK = 3  # documents whose terms are added
 _CANDIDATES = 40  # terms of theirs that are looked at
@@ -169,14 +171,19 @@ def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
     words = [w for w in _WORD.findall(spaced(query).lower()) if w not in FUNCTION_WORDS]
     words = words[:_WORDS]
     forms = sorted({form for word in words for form in other_forms(word)})
-    asked: dict[str, float] = {}
-    others: dict[str, float] = {}
-    for term, field, count in stems.counts((" ".join(words), " ".join(forms), "")):
-        if field == "name":
-            asked[term] = count * (_REPEATS + 1) / (count + _REPEATS)
-        else:
-            others[term] = 1.0
-    return asked, others
+    others = _weights(stems, forms)
+    return _weights(stems, words), {term: _FORM * weight for term, weight in others.items()}
+
+
+def _weights(stems: Stems, words: Sequence[str]) -> Terms:
+    """Stem -> what the words say of it; one that is said again counts less."""
+    telling = " ".join(word for word in words if word not in GENERAL_WORDS)
+    general = " ".join(word for word in words if word in GENERAL_WORDS)
+    found: defaultdict[str, float] = defaultdict(float)
+    for term, field, count in stems.counts((telling, general, "")):
+        worth = _GENERAL if field == "description" else 1.0
+        found[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
+    return found
 
 
 def _feedback(index: "_Index", stems: Stems, best: _Found) -> tuple[Terms, float]:

@@ -1,6 +1,7 @@
 """What the ranking knows of English, and how texts without spaces are cut.
 
-Function words say nothing of what a text is about; FTS5's stemmer knows no irregular forms.
+Function words say nothing of what a text is about and general ones little; FTS5's stemmer knows
+no irregular forms.
 """
 
 import re
@@ -18,6 +19,19 @@ FUNCTION_WORDS = frozenset(
     their theirs them then there these they this those to until upon us used using ve very via
     was we were what when where whether which while who whom whose why will with within without
     would you your yours
+    """.split()
+)
+
+# What a question is put in more often than what it is about.
+GENERAL_WORDS = frozenset(
+    """
+    come comes coming came feel feels feeling felt find finds finding found get gets getting got
+    gotten give gives giving gave given go goes going went gone keep keeps keeping kept know knows
+    knew known let lets like likes look looks looking looked make makes making made need needs
+    needed put puts say says saying said see sees seeing saw seen start starts starting started
+    take takes taking took taken tell tells telling told think thinks thinking thought try tries
+    trying tried use uses want wants wanting wanted
+    kind kinds lot lots many much someone something sort sorts thing things type types way ways
     """.split()
 )
 

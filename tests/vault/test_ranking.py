@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skillvault.records import Fact, Skill
 from skillvault.vault.ranking import Document, Filters, add, create, document_of, remove, search
-from skillvault.vault.words import FUNCTION_WORDS, other_forms, spaced
+from skillvault.vault.words import FUNCTION_WORDS, GENERAL_WORDS, other_forms, spaced
 
 
 @pytest.fixture
@@ -64,6 +64,17 @@ def test_a_word_of_a_long_body_counts_less(database: sqlite3.Connection) -> None
 def test_function_words_find_nothing(database: sqlite3.Connection) -> None:
     add(database, [skill("a", "how to do this with the")])
     assert names(database, "how do I do this?") == []
+
+
+def test_a_general_word_of_a_query_counts_less(database: sqlite3.Connection) -> None:
+    add(database, [fact("a", "Ada has many kinds of tea"), fact("b", "Ada has a boat of oak")])
+    assert names(database, "what kind of boat") == ["b", "a"]
+    assert names(database, "kind") == ["a"]
+
+
+def test_another_form_of_a_word_counts_less_than_the_word(database: sqlite3.Connection) -> None:
+    add(database, [fact("a", "Ada has sung"), fact("b", "Ada may sing")])
+    assert names(database, "sing") == ["b", "a"]
 
 
 def test_the_first_word_of_a_fact_says_whom_it_is_about(database: sqlite3.Connection) -> None:
@@ -188,7 +199,7 @@ def test_adding_and_removing_ranks_as_a_database_made_anew(
 
 
 def test_function_words_are_known_in_lower_case_only() -> None:
-    assert all(word == word.lower() for word in FUNCTION_WORDS)
+    assert all(word == word.lower() for word in FUNCTION_WORDS | GENERAL_WORDS)
 
 
 @pytest.mark.parametrize(

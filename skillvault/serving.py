@@ -8,6 +8,7 @@ import hashlib
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from skillvault.records import (
 from skillvault.text import shorten, tokens
 from skillvault.uses import Uses
 from skillvault.vault import shelves
-from skillvault.vault.ranking import document_of
+from skillvault.vault.ranking import Near, document_of
 from skillvault.vault.snapshot import Snapshot, ref_from
 from skillvault.vault.store import Store
 
@@ -120,7 +121,8 @@ class Shelf:
         """At most `k` skills for a role or stage: pins, then most applied, or nearest the task."""
         head = self.ready()
         counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
-        scores = self._scores(head, task, None) if strategy == "semantic" and task else None
+        asked = strategy == "semantic" and task
+        scores = self._scores(head, task, None, _near()) if asked else None
         return shelf.top_k(
             self.skills(),
             role=role,
@@ -141,14 +143,19 @@ class Shelf:
         with self._store.reading():
             asked = bool(task.strip()) and query.strategy != "tag"
             domains = (query.domain, None)
-            scores = self._scores(head, task, domains) if asked else None
+            near = _near() if asked and query.strategy == "semantic" else None
+            scores = self._scores(head, task, domains, near) if asked else None
             candidates = self._candidates(head)
             return recommend.recommend(candidates, query, head.policy, self._text(head), scores)
 
     def _scores(
-        self, head: Snapshot, task: str, domains: Sequence[str | None] | None
+        self,
+        head: Snapshot,
+        task: str,
+        domains: Sequence[str | None] | None,
+        near: Near | None,
     ) -> dict[str, float]:
-        found = head.search(task, _TASKS, kinds=("skill",), domains=domains)
+        found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
         return {ref.partition(":")[2]: score for ref, score in found}
 
     def _candidates(self, head: Snapshot) -> list[Candidate]:
@@ -192,9 +199,18 @@ class Shelf:
     # ── searching ────────────────────────────────────────────────────────────────────
 
     def search(
-        self, text: str, *, kind: str | None = None, domain: str | None = None, k: int = 10
+        self,
+        text: str,
+        *,
+        kind: str | None = None,
+        domain: str | None = None,
+        k: int = 10,
+        semantic: bool = True,
     ) -> list[Found]:
-        """The skills, facts and evaluations that answer a text best; UsageError for a bad kind."""
+        """The skills, facts and evaluations that answer a text best; UsageError for a bad kind.
+
+        `semantic`: what is near in meaning comes first, where the extra of that name is there.
+        """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
@@ -204,6 +220,7 @@ class Shelf:
                 k,
                 kinds=None if kind is None else (kind,),
                 domains=None if domain is None else (domain,),
+                near=_near() if semantic else None,
             )
             return [self._found(head, ref_from(ref), score) for ref, score in found]
 
@@ -317,6 +334,20 @@ class _Read(UserDict[str, Skill]):
         if key in self._known:
             self.data[str(key)] = self._known[str(key)]
         return key in self.data
+
+
+def has_model() -> bool:
+    """Whether the extra `semantic` is installed."""
+    return find_spec("wordllama") is not None
+
+
+def _near() -> Near | None:
+    """How near texts are in meaning; None where the extra `semantic` is not installed."""
+    if not has_model():
+        return None
+    from skillvault.vault import meaning  # noqa: PLC0415 (loaded by who asks for it)
+
+    return meaning.near
 
 
 def _own(head: Snapshot) -> Iterator[Shelved]:

@@ -25,6 +25,8 @@ HOMES = {
     "click": {"cli"},
     "rich": {"cli"},
     "watchdog": {"daemon"},
+    "wordllama": {"vault/meaning"},
+    "numpy": {"vault/meaning"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}

@@ -11,8 +11,9 @@ from skillvault.cli.commands import COMMANDS, cli
 from tests.conftest import NOW
 from tests.given import as_file, trade
 
-# None of these may answer a question: they are for writers, the daemon, long work, a model.
-NEVER = {"watchdog", "rich", "pygit2", "detect_secrets", "defusedxml", "anthropic", "numpy"}
+# None of these may answer a question unasked: for writers, the daemon, long work, a model.
+MODEL = {"numpy", "wordllama"}
+NEVER = {"watchdog", "rich", "pygit2", "detect_secrets", "defusedxml", "anthropic"} | MODEL
 
 # The modules that each of them loads, with the packages of others; the standard library's and
 # what packages load of their own accord are left out. A new name here costs each call its time.
@@ -72,7 +73,7 @@ print("loaded:", *sys.modules)
 CALLS = {
     "why": ["cli", "why"],
     "status": ["cli", "status"],
-    "search": ["cli", "search", "funding"],
+    "search": ["cli", "search", "--words", "funding"],
     "recommend": ["cli", "recommend", "--domain", "perps", "--task", "funding is high"],
 }
 
@@ -99,6 +100,18 @@ def test_a_question_loads_only_what_it_uses(question: str, asked: tuple[Path, st
     loaded = _loaded(root, *CALLS[question], *([skill] if question == "why" else []))
     ours = {name.removeprefix("skillvault.") for name in loaded if name.startswith("skillvault")}
     assert ours | (loaded & OTHERS) == set(LOADED[question].split())
+
+
+@pytest.mark.parametrize(
+    ("question", "args"), [("search", ()), ("recommend", ("--strategy", "semantic"))]
+)
+def test_the_model_is_loaded_where_it_is_asked_for(
+    question: str, args: tuple[str, ...], asked: tuple[Path, str]
+) -> None:
+    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+    call = ["cli", question, *CALLS[question][2:], *args]
+    loaded = _loaded(asked[0], *(word for word in call if word != "--words"))
+    assert MODEL | {"skillvault.vault.meaning"} <= loaded
 
 
 def test_a_repository_that_is_not_plain_is_asked_for_by_git(asked: tuple[Path, str]) -> None:

@@ -12,11 +12,17 @@ Rank = Callable[[str], list[str]]
 
 
 def ours(documents: Sequence[Document]) -> Rank:
-    """`skillvault search`."""
-    database = sqlite3.connect(":memory:")
-    ranking.create(database)
-    ranking.add(database, documents)
+    """`skillvault search --words`."""
+    database = _indexed(documents)
     return lambda query: [name for name, _ in ranking.search(database, query, 10)]
+
+
+def semantic(documents: Sequence[Document]) -> Rank:
+    """`skillvault search` with the extra `semantic`."""
+    from skillvault.vault.meaning import near  # noqa: PLC0415 (where the extra is installed)
+
+    database = _indexed(documents)
+    return lambda query: [name for name, _ in ranking.search(database, query, 10, near=near)]
 
 
 def fts5(documents: Sequence[Document]) -> Rank:
@@ -35,6 +41,13 @@ def fts5(documents: Sequence[Document]) -> Rank:
         return [name for (name,) in database.execute(asked, (expression,))] if words else []
 
     return rank
+
+
+def _indexed(documents: Sequence[Document]) -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:")
+    ranking.create(database)
+    ranking.add(database, documents)
+    return database
 
 
 def shared_words(documents: Sequence[Document]) -> Rank:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from comparisons import Rank, fts5, ours, shared_words
+from comparisons import Rank, fts5, ours, semantic, shared_words
 from measures import interval, mean, ndcg
 
+from skillvault.serving import has_model
 from skillvault.vault.ranking import Document
 
 Gains = dict[str, dict[str, float]]  # query -> document -> gain
@@ -17,6 +18,8 @@ METHODS: dict[str, Callable[[Sequence[Document]], Rank]] = {
     "FTS5": fts5,
     "shared words": shared_words,
 }
+if has_model():
+    METHODS["ours, semantic"] = semantic
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

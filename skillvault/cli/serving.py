@@ -23,7 +23,10 @@ FORMATS = ("prompt", "xml", "json")
 STRATEGIES = ("tag", "semantic", "hybrid")
 KINDS = ("skill", "fact", "evaluation")
 _LINE = 80  # characters of a text in a list
-_NO_MODEL = "no model for --strategy semantic is installed; the built-in ranking is used"
+_NO_MODEL = (
+    "no model for --strategy semantic is installed; the built-in ranking is used; "
+    "`pip install 'skillvault[semantic]'` brings one"
+)
 
 
 # ── recommend ────────────────────────────────────────────────────────────────────────
@@ -67,6 +70,8 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     now: datetime | None,
 ) -> None:
     """The few skills that an agent should read before a task."""
+    from skillvault.serving import has_model  # noqa: PLC0415 (loaded when it is needed)
+
     vault = opened(vault_path)
     answer = vault.recommend(
         domain,
@@ -83,7 +88,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         now=now,
     )
     _print_answer(answer, form)
-    if strategy == "semantic":
+    if strategy == "semantic" and not has_model():
         say(_NO_MODEL)
     if explain and form != "json":
         _print_reasons(answer)
@@ -172,6 +177,9 @@ def _why_none(answer: "Answer") -> str:
 @click.option("--kind", type=click.Choice(KINDS), help="Only records of this kind.")
 @click.option("--domain", metavar="NAME", help="Only what is of this domain.")
 @click.option("-k", "k", type=click.IntRange(min=1), default=10, show_default=True, help="At most.")
+@click.option(
+    "--words", is_flag=True, help="By the words alone, also where skillvault[semantic] is there."
+)
 @vault_option
 @json_option
 def search(
@@ -179,6 +187,7 @@ def search(
     kind: str | None,
     domain: str | None,
     k: int,
+    words: bool,
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
@@ -186,7 +195,7 @@ def search(
     from skillvault.text import shorten  # noqa: PLC0415 (loaded when it is needed)
     from skillvault.vault.inbox import shown  # noqa: PLC0415
 
-    found = opened(vault_path).search(text, kind=kind, domain=domain, k=k)
+    found = opened(vault_path).search(text, kind=kind, domain=domain, k=k, semantic=not words)
     if as_data:
         as_json(found)
         return

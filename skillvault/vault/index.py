@@ -395,9 +395,11 @@ class Projection:
         found = [tuple(map(_bound, row)) for row in rows]
         self._safely(lambda database: _use(database, named, found))
 
-    def search(self, text: str, limit: int, filters: ranking.Filters) -> list[tuple[str, float]]:
+    def search(
+        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
+    ) -> list[tuple[str, float]]:
         """(`<kind>:<id>`, score) of the documents that answer a text best."""
-        return self._safely(lambda database: ranking.search(database, text, limit, filters))
+        return self._safely(lambda database: ranking.search(database, text, limit, filters, near))
 
     def beside(self) -> dict[str, Skill]:
         """The skills that were read beside HEAD when `index_beside` was last told of others."""

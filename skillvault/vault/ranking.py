@@ -1,15 +1,16 @@
 """The ranking behind `search` and `recommend --task`: texts in SQLite's FTS5, no model.
 
 BM25 over the stems of name, description and body, then once more with the terms of the
-best few (pseudo-relevance feedback). It asks nothing but the tables it made, so that
-documents added and removed one by one rank as in a database that is made anew.
+best few (pseudo-relevance feedback), and what is near in meaning before the rest where the
+caller can tell. It asks nothing but the tables it made, so that documents added and removed one
+by one rank as in a database that is made anew.
 """
 
 import math
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from heapq import nlargest, nsmallest
 
@@ -36,6 +37,9 @@ _CANDIDATES = 40  # terms of theirs that are looked at
 _ADDED = 30  # and of these so many added
 _MIXED = 0.4  # the added terms' share of the query
 _TELLING = (20.0, 30.0)  # words of a text from which its terms begin to be added, and in full
+_NEAREST = 100  # documents of which is asked how near they are in meaning
+_MEANT = 0.4  # what that counts in their score
+_UNHEARD = 0.6  # what a word that no document says counts there, of the rarest one's weight
 _READ = (5_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
@@ -54,6 +58,8 @@ _WORD = re.compile(r"\w+")
 VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH}"
 
 Terms = Mapping[str, float]  # stem -> weight
+# (what is asked, as word -> weight; the words of each text) -> how near each text is, 0..1.
+Near = Callable[[Terms, Sequence[Sequence[str]]], Sequence[float]]
 _Row = tuple[float, float]  # what a word of a document's description and of its body counts
 _Found = list[tuple[int, str, float]]  # number, id, score of documents, best first
 
@@ -125,11 +131,16 @@ def remove(database: sqlite3.Connection, ids: Iterable[str]) -> None:
 
 
 def search(
-    database: sqlite3.Connection, query: str, limit: int = 10, filters: Filters | None = None
+    database: sqlite3.Connection,
+    query: str,
+    limit: int = 10,
+    filters: Filters | None = None,
+    near: Near | None = None,
 ) -> list[tuple[str, float]]:
     """(id, score) of the documents that answer a query, best first, ties by id.
 
-    The score, 0..1, is the share of the query's weight that a document carries.
+    The score, 0..1, is the share of the query's weight that a document carries; with `near` a
+    part of it is how near the document is in meaning, among those found by their words.
     """
     index = _Index(database, filters or Filters())
     with closing(Stems()) as stems:
@@ -137,8 +148,11 @@ def search(
         terms = index.weighted({**forms, **asked}, _TERMS)
         best = index.best(index.scores(terms), _FEEDBACK)
         terms = _mixed(terms, *_feedback(index, stems, best))
+        found = index.best(index.scores(terms), limit if near is None else max(limit, _NEAREST))
+        if near is not None:
+            found = _nearest(index, _meant(index, stems, query), found, near)[:limit]
     known = index.known(asked)
-    return [(name, score * known) for _, name, score in index.best(index.scores(terms), limit)]
+    return [(name, score * known) for _, name, score in found]
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
@@ -168,11 +182,15 @@ def _saturated(count: float) -> float:
 
 def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
     """What a query says without function words, and other forms of its irregular words."""
-    words = [w for w in _WORD.findall(spaced(query).lower()) if w not in FUNCTION_WORDS]
-    words = words[:_WORDS]
+    words = _words(query)[:_WORDS]
     forms = sorted({form for word in words for form in other_forms(word)})
     others = _weights(stems, forms)
     return _weights(stems, words), {term: _FORM * weight for term, weight in others.items()}
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text without function words."""
+    return [w for w in _WORD.findall(spaced(text).lower()) if w not in FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
@@ -230,6 +248,31 @@ def _largest(weights: Terms, limit: int) -> list[tuple[str, float]]:
     return nsmallest(limit, weights.items(), key=lambda item: (-item[1], item[0]))
 
 
+# ── meaning ──────────────────────────────────────────────────────────────────────────
+
+
+def _meant(index: "_Index", stems: Stems, query: str) -> Terms:
+    """Word -> its weight, of a query's words the weightiest."""
+    found = {}
+    for word in dict.fromkeys(_words(query)[:_WORDS]):
+        terms = _weights(stems, [word])
+        heard = sum(index.weighted(terms, _TERMS).values())
+        found[word] = heard or _UNHEARD * index.unheard(terms)
+    return dict(_largest(found, _TERMS))
+
+
+def _nearest(index: "_Index", asked: Terms, found: _Found, near: Near) -> _Found:
+    """What was found, in the order of words and meaning together."""
+    texts = [_words(index.summary(number)) for number, *_ in found]
+    best = found[0][2] if found else 0.0
+    shares = near(asked, texts)
+    mixed = [
+        (number, name, (1 - _MEANT) * score + _MEANT * best * share)
+        for (number, name, score), share in zip(found, shares, strict=True)
+    ]
+    return sorted(mixed, key=lambda item: (-item[2], item[1]))
+
+
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
@@ -257,6 +300,15 @@ class _Index:
         found: tuple[str, str, str] = self._database.execute(asked, (number,)).fetchone()
         return found
 
+    def summary(self, number: int) -> str:
+        """What tells a document in few words: name and description, or a text alone."""
+        name, description, body = self.texts(number)
+        return f"{name} {description or body}"
+
+    def unheard(self, terms: Terms) -> float:
+        """The weight of terms that no document says."""
+        return self._rarity(0) * sum(terms.values())
+
     def weighted(self, terms: Terms, limit: int) -> Terms:
         """The terms that occur, the weightiest, each times its inverse document frequency."""
         counts = self._counts(terms)
@@ -266,7 +318,7 @@ class _Index:
     def known(self, terms: Terms) -> float:
         """The share of the terms' weight that any document may carry, 0..1."""
         counts = self._counts(terms)
-        unheard = self._rarity(0) * sum(terms[term] for term in terms if term not in counts)
+        unheard = self.unheard({term: terms[term] for term in terms if term not in counts})
         heard = sum(terms[term] * self._rarity(count) for term, (count, _) in counts.items())
         return heard / (heard + unheard) if heard else 0.0
 

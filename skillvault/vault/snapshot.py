@@ -33,7 +33,7 @@ from skillvault.records import (
 )
 from skillvault.vault import layout
 from skillvault.vault.index import File, Parsed, Projection, decoded, micros
-from skillvault.vault.ranking import Document, Filters
+from skillvault.vault.ranking import Document, Filters, Near
 from skillvault.vault.uses import Uses
 from skillvault.vault.view import Key, blob_id, parsed, policy_of
 
@@ -555,9 +555,10 @@ class Snapshot:
         *,
         kinds: Collection[str] | None = None,
         domains: Collection[str | None] | None = None,
+        near: Near | None = None,
     ) -> list[tuple[str, float]]:
         """(`<kind>:<id>`, score 0..1) of the facts, skills and evaluations that answer best."""
-        return self._projection.search(text, limit, Filters(kinds, domains))
+        return self._projection.search(text, limit, Filters(kinds, domains), near)
 
     # ── history ──────────────────────────────────────────────────────────────────────
 

@@ -13,6 +13,7 @@ from skillvault.cli.commands import cli
 from skillvault.cli.serving import KINDS, STRATEGIES
 from skillvault.errors import UsageError
 from skillvault.learning.shelf import Strategy
+from skillvault.serving import has_model
 from tests.conftest import Person
 from tests.given import as_file, raw
 
@@ -140,8 +141,9 @@ def test_a_pin_that_no_skill_has_is_named(vault: Vault, args: tuple[str, ...]) -
     assert "--pin no-such-one: no live skill has this name; `skillvault skill list" in err
 
 
-def test_without_a_model_semantic_names_what_is_used(vault: Vault) -> None:
-    assert "the built-in ranking is used" in serve(vault, "--strategy", "semantic")[1]
+def test_where_semantic_is_asked_for_without_a_model_it_is_said_what_is_used(vault: Vault) -> None:
+    said = serve(vault, "--strategy", "semantic")[1]
+    assert ("the built-in ranking is used" in said) is not has_model()
 
 
 def test_asking_writes_nothing_but_the_record_of_a_decision(learned: Vault) -> None:

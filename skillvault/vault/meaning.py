@@ -1,0 +1,93 @@
+"""How near texts are in meaning, by word vectors: the one room of the extra `semantic`.
+
+Who asks loads the model, which comes inside its package; nothing is fetched and nothing is stored.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_ALIKE = 0.3  # words less alike than this have nothing to do with each other
+
+
+def near(asked: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
+    """How near each text is to what is asked, 0..1, among these texts; 1 for the nearest.
+
+    `asked` is word -> weight, a text its words. The mean of two shares: how well each word asked
+    is met by the text's nearest one, and how alike the two are as a whole.
+    """
+    words = list(dict.fromkeys(word for text in texts for word in text))
+    if not (asked and words):
+        return [0.0] * len(texts)
+    places = {word: place for place, word in enumerate(words)}
+    rows = [[places[word] for word in dict.fromkeys(text)] for text in texts]
+    wanted, said = _vectors(list(asked)), _vectors(words)
+    weights = list(asked.values())
+    met = _share(_met(wanted @ said.T, rows, weights))
+    alike = _share(_alike(wanted, said, rows, weights))
+    return [float(share) for share in (met + alike) / 2]
+
+
+def _met(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
+    """Of each text, the weights of the words asked by how alike its nearest word is."""
+    telling = np.where(alike > _ALIKE, alike, 0.0)
+    best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
+    found: Floats = np.stack(best) @ np.array(weights)
+    return found
+
+
+def _alike(wanted: Floats, said: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
+    """Of each text, the cosine of its words' sum, the rare ones first, with that of the asked.
+
+    Measured from the middle of the texts, so that what all of them say does not count.
+    """
+    counts = np.bincount([place for row in rows for place in row], minlength=len(said))
+    rare = np.log(1 + len(rows) / (counts + 0.5))
+    sums = _unit(np.stack([rare[row] @ said[row] for row in rows]))
+    middle = sums.mean(axis=0)
+    aim = _unit((np.array(weights) @ wanted)[None, :]) - middle
+    found: Floats = np.maximum((_unit(sums - middle) @ _unit(aim).T)[:, 0], 0.0)
+    return found
+
+
+def _share(values: Floats) -> Floats:
+    best = values.max()
+    return values / best if best > 0 else values
+
+
+def _unit(vectors: Floats) -> Floats:
+    found: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return found
+
+
+def _vectors(words: list[str]) -> Floats:
+    """One row of length 1 a word: the mean of its pieces."""
+    model = _model()
+    pieces = model.tokenizer.encode_batch(words, add_special_tokens=False)
+    nothing = np.zeros(model.embedding.shape[1])
+    means = [model.embedding[one.ids].mean(axis=0) if one.ids else nothing for one in pieces]
+    return _unit(np.stack(means).astype(np.float64))
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    # The package sets up the logging of the whole program unless that has a handler.
+    quiet = logging.NullHandler()
+    logging.getLogger().addHandler(quiet)
+    try:
+        import wordllama  # noqa: PLC0415 (while the root logger has a handler)
+    finally:
+        logging.getLogger().removeHandler(quiet)
+    # It looks for its own tokenizer in a folder of another name, except below a cache's.
+    place = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(cache_dir=place, disable_download=True)
+    model.tokenizer.no_padding()
+    model.tokenizer.no_truncation()
+    return model

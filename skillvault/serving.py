@@ -187,6 +187,7 @@ class Shelf:
                     skill.stages,
                     one.blob,
                     evidence,
+                    one.layer == "seed",
                 )
 
     def _text(self, head: Snapshot) -> Callable[[str], str]:

@@ -25,13 +25,15 @@ Reason = Literal["low-effectiveness", "low-relevance", "held-out", "rank", "budg
 
 NEXT = 20  # left-out skills that an answer names where not all are asked for
 NO_EVIDENCE = Evidence()
+_UNASKED = "a skill of the package, and neither task, role nor stage speaks for it"
 _NOT_LIVE = ("proposed", "retired")
 
 
 class Candidate(Struct, frozen=True):
     """What is asked of a live skill of the shelf before its text is read.
 
-    `tokens` are those of its text; `blob` is its version, git's id of its bytes.
+    `tokens` are those of its text; `blob` is its version, git's id of its bytes. `seed`: it comes
+    with the package and not from anybody here.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Candidate(Struct, frozen=True):
     stages: tuple[str, ...] = ()
     blob: str = ""
     evidence: Evidence = NO_EVIDENCE
+    seed: bool = False
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -146,8 +149,12 @@ def recommend(
     gone = {c.name for c in weak}
     weighed = [_weighed(c, asking, pins) for c in among if c.name not in gone]
     least = policy.recommend.min_relevance
-    low = [one for one in weighed if one[3] < least and one[2] not in pins]
-    high = [one for one in weighed if one[3] >= least or one[2] in pins]
+    unasked = {c.name for c in among if c.seed and not _is_asked(c, query, asking.weighing)}
+    low: list[_Weighed] = []
+    high: list[_Weighed] = []
+    for one in weighed:
+        fits = one[2] in pins or (one[3] >= least and one[2] not in unasked)
+        (high if fits else low).append(one)
     shown, rest, over = _chosen(high, pins, asking)
     left_out = chain(_unknown(pins, among), rest, _irrelevant(low, least), map(_ineffective, weak))
     return Answer(
@@ -200,6 +207,11 @@ def _candidates(
 
 def _is_for(candidate: Candidate, query: Query) -> bool:
     return query.role in candidate.roles or query.stage in candidate.stages
+
+
+def _is_asked(candidate: Candidate, query: Query, weighing: Weighing) -> bool:
+    """Whether the role, the stage or the task speaks for it."""
+    return _is_for(candidate, query) or weighing.answers(candidate.name)
 
 
 def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withheld]:
@@ -361,7 +373,7 @@ def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> S
 
 def _irrelevant(low: list[_Weighed], least: float) -> Iterator[Withheld]:
     for _, _, name, found, candidate in _ordered(low):
-        said = f"relevance {found:.2f} is below {least:.2f}"
+        said = f"relevance {found:.2f} is below {least:.2f}" if found < least else _UNASKED
         yield Withheld(name, "low-relevance", said, candidate.blob)
 
 

@@ -80,6 +80,10 @@ class Weighing:
         # Rounded, so that sums of the same parts in another order are the same.
         return round(min(1.0, max(0.0, total)), 6)
 
+    def answers(self, name: str) -> bool:
+        """Whether a task is given and the text answers it at least half as well as the best."""
+        return self._scores is not None and self._task(name) >= 0
+
     def parts(self, name: str, kind: str) -> dict[str, float]:
         """Part -> what it adds, in the order of the policy; only those that add."""
         found = {"base": self._policy.base}

@@ -113,15 +113,19 @@ def test_explained_are_the_parts_of_each_score_and_each_reason(learned: Vault) -
         "warning above recent_loss_count 0 +0.15)"
     )
     assert len(others) == 8
-    assert all("rank: score 0.50; at most 1 are shown" in line for line in others)
+    assert all("neither task, role nor stage speaks for it" in line for line in others)
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
         (("--role", "nobody"), "0 considered; `skillvault skill list --layers`"),
-        (("--budget", "0"), "8 considered, left out 8 over the budget; `--explain` says why"),
-        (("-k", "0"), "8 considered, left out 8 by rank; `--explain` says why each"),
+        ((), "8 considered, left out 8 for low relevance; `--explain` says why each"),
+        (
+            ("--role", "owner", "--budget", "0"),
+            "2 considered, left out 2 over the budget; `--explain` says why each",
+        ),
+        (("--role", "owner", "-k", "0"), "2 considered, left out 2 by rank; `--explain` says why"),
     ],
 )
 @pytest.mark.parametrize("form", ["prompt", "xml"])

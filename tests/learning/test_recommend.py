@@ -97,6 +97,27 @@ def test_skills_of_the_domain_and_of_none_are_considered() -> None:
     assert (shown(answer), answer.total_considered) == (["a", "b"], 2)
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, ["own"]),
+        ({"role": "theory"}, ["bandits"]),
+        ({"stage": "review"}, ["bandits"]),
+        ({"pins": ("bandits",)}, ["bandits", "own"]),
+        ({"scores": {"own": 0.5, "bandits": 0.3}, "strategy": "hybrid"}, ["own", "bandits"]),
+        ({"scores": {"own": 0.5, "bandits": 0.2}, "strategy": "hybrid"}, ["own"]),
+    ],
+)
+def test_a_skill_of_the_package_is_shown_where_something_asked_speaks_for_it(
+    asked: dict[str, Any], found: list[str]
+) -> None:
+    seed = one("bandits", seed=True, domain=None, roles=("theory",), stages=("review",))
+    answer = ask(one("own"), seed, **asked)
+    assert shown(answer) == found
+    if "bandits" not in found:
+        assert withheld(answer) == [("bandits", "low-relevance")]
+
+
 @pytest.mark.parametrize("status", ["proposed", "retired"])
 def test_what_is_not_live_is_never_shown_even_pinned(status: str) -> None:
     answer = ask(one("a", status=status), pins=("a",))

@@ -152,7 +152,7 @@ class Shelf:
         self,
         head: Snapshot,
         task: str,
-        domains: Sequence[str | None] | None,
+        domains: tuple[str | None, ...] | None,
         near: Near | None,
     ) -> dict[str, float]:
         found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)

@@ -64,21 +64,28 @@ class Weighing:
         self._read = read
         self._scores = scores
         self._best = max([_LEAST, *(scores or {}).values()])
+        self._found = scores or {}
         self._kinds: dict[str, tuple[float, list[Boost]]] = {}
+        # Kind -> the relevance of its skills whose text nothing asks for and no task has found.
+        self._plain: dict[str, float] = {}
 
     def relevance(self, name: str, kind: str) -> float:
         """The sum of the parts, 0..1."""
-        known = self._kinds.get(kind)
-        if known is None:
-            known = self._kinds[kind] = self._of_kind(kind)
-        total, asking = known
+        if name not in self._found and kind in self._plain:
+            return self._plain[kind]
+        if kind not in self._kinds:
+            self._kinds[kind] = self._of_kind(kind)
+        total, asking = self._kinds[kind]
         if asking:
             body = self._read(name)
             total += sum(boost.add for boost in asking if says(boost, body))
         if self._scores is not None:
             total += self._task(name)
         # Rounded, so that sums of the same parts in another order are the same.
-        return round(min(1.0, max(0.0, total)), 6)
+        total = round(min(1.0, max(0.0, total)), 6)
+        if name not in self._found and not asking:
+            self._plain[kind] = total
+        return total
 
     def answers(self, name: str) -> bool:
         """Whether a task is given and the text answers it at least half as well as the best."""
@@ -102,7 +109,7 @@ class Weighing:
 
     def _task(self, name: str) -> float:
         """From minus to plus the policy's share: nothing of the task, or the best answer to it."""
-        share = (self._scores or {}).get(name, 0.0) / self._best
+        share = self._found.get(name, 0.0) / self._best
         return self._policy.task * (2 * share - 1)
 
 

@@ -9,10 +9,12 @@ by one rank as in a database that is made anew.
 import math
 import re
 import sqlite3
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import lru_cache
 from heapq import nlargest, nsmallest
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -40,6 +42,7 @@ _TELLING = (20.0, 30.0)  # words of a text from which its terms begin to be adde
 _NEAREST = 100  # documents of which is asked how near they are in meaning
 _MEANT = 0.4  # what that counts in their score
 _UNHEARD = 0.6  # what a word that no document says counts there, of the rarest one's weight
+_REMEMBERED = 20_000  # terms of which a process remembers how often they stand
 _READ = (5_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
@@ -47,6 +50,7 @@ create table if not exists ranked (
     number integer primary key, id text not null unique, kind text not null, domain text,
     description real not null, body real not null
 );
+create table if not exists ranked_stamp (one integer primary key check (one), stamp blob not null);
 create virtual table if not exists ranked_text using fts5(
     {", ".join(FIELDS)}, tokenize = '{TOKENS}'
 );
@@ -78,8 +82,8 @@ class Document(Struct, frozen=True):
 class Filters(Struct, frozen=True):
     """What may be found; None for all. `domains` may hold None for what is of no domain."""
 
-    kinds: Collection[str] | None = None
-    domains: Collection[str | None] | None = None
+    kinds: tuple[str, ...] | None = None
+    domains: tuple[str | None, ...] | None = None
 
 
 def document_of(record: Skill | Fact | Evaluation) -> Document:
@@ -104,12 +108,14 @@ def create(database: sqlite3.Connection) -> None:
     """Make the tables where they are missing, in the caller's transaction."""
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
+    database.execute("insert or ignore into ranked_stamp values (1, randomblob(16))")
 
 
 def add(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
     """Put documents into the index, in the caller's transaction; one of the same id is replaced."""
+    _stamp(database)
     for document in documents:
-        remove(database, [document.id])
+        _remove(database, document.id)
         name, description, body = map(spaced, _texts(document))
         number = database.execute(
             "insert into ranked (id, kind, domain, description, body) values (?, ?, ?, ?, ?)",
@@ -123,11 +129,21 @@ def add(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
 
 def remove(database: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Take documents out of the index, in the caller's transaction; unknown ids are none."""
+    _stamp(database)
     for name in ids:
-        found = database.execute("select number from ranked where id = ?", (name,)).fetchone()
-        if found:
-            database.execute("delete from ranked_text where rowid = ?", found)
-            database.execute("delete from ranked where number = ?", found)
+        _remove(database, name)
+
+
+def _remove(database: sqlite3.Connection, name: str) -> None:
+    found = database.execute("select number from ranked where id = ?", (name,)).fetchone()
+    if found:
+        database.execute("delete from ranked_text where rowid = ?", found)
+        database.execute("delete from ranked where number = ?", found)
+
+
+def _stamp(database: sqlite3.Connection) -> None:
+    """Mark the index as another one; what is taken back has the mark of before again."""
+    database.execute("update ranked_stamp set stamp = randomblob(16)")
 
 
 def search(
@@ -276,23 +292,39 @@ def _nearest(index: "_Index", asked: Terms, found: _Found, near: Near) -> _Found
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
+class _Kept(NamedTuple):
+    """What searches with the same filters share until the index changes."""
+
+    total: int
+    rows: dict[int, _Row]  # by number, of the documents that may be found
+    counted: dict[str, tuple[int, int]]
+
+
+@lru_cache(maxsize=2)
+def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kept:
+    conditions, values = ["true"], list[str | None]()
+    for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
+        if chosen is not None:
+            conditions.append(f"({' or '.join(f'{column} is ?' for _ in chosen) or 'false'})")
+            values += chosen
+    asked = "select number, description, body from ranked where "
+    found = database.execute(asked + " and ".join(conditions), values)
+    rows = {number: (description, body) for number, description, body in found}
+    (total,) = database.execute("select count(*) from ranked").fetchone()
+    return _Kept(total, rows, {})
+
+
 class _Index:
     """What the tables say, each thing read once a search."""
 
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
-        (self._total,) = database.execute("select count(*) from ranked").fetchone()
-        self._counted: dict[str, tuple[int, int]] = {}
+        (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
+        self._total, self._rows, self._counted = _kept(database, stamp, filters)
+        if len(self._counted) > _REMEMBERED:
+            self._counted.clear()
         self._scored: dict[str, dict[int, float]] = {}
         self._left = max(_READ[0], round(_READ[1] * self._total))
-        conditions, values = ["true"], list[str | None]()
-        for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
-            if chosen is not None:
-                conditions.append(f"({' or '.join(f'{column} is ?' for _ in chosen) or 'false'})")
-                values += chosen
-        asked = "select number, description, body from ranked where "
-        found = database.execute(asked + " and ".join(conditions), values)
-        self._rows: dict[int, _Row] = {n: (description, body) for n, description, body in found}
 
     def texts(self, number: int) -> tuple[str, str, str]:
         """The three fields of a document."""
@@ -370,8 +402,9 @@ class _Index:
         """Number -> how much a document says of a term, saturated."""
         counts: defaultdict[int, float] = defaultdict(float)
         asked = "select doc, col from ranked_places where term = ?"
-        for number, field in self._database.execute(asked, (term,)):
+        places = Counter(self._database.execute(asked, (term,)))
+        for (number, field), count in places.items():
             row = self._rows.get(number)
             if row is not None:
-                counts[number] += _NAME if field == "name" else row[field == "body"]
+                counts[number] += count * (_NAME if field == "name" else row[field == "body"])
         return {number: _saturated(count) for number, count in counts.items()}

@@ -553,8 +553,8 @@ class Snapshot:
         text: str,
         limit: int,
         *,
-        kinds: Collection[str] | None = None,
-        domains: Collection[str | None] | None = None,
+        kinds: tuple[str, ...] | None = None,
+        domains: tuple[str | None, ...] | None = None,
         near: Near | None = None,
     ) -> list[tuple[str, float]]:
         """(`<kind>:<id>`, score 0..1) of the facts, skills and evaluations that answer best."""

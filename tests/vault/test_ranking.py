@@ -2,6 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -75,6 +77,31 @@ def test_a_general_word_of_a_query_counts_less(database: sqlite3.Connection) -> 
 def test_another_form_of_a_word_counts_less_than_the_word(database: sqlite3.Connection) -> None:
     add(database, [fact("a", "Ada has sung"), fact("b", "Ada may sing")])
     assert names(database, "sing") == ["b", "a"]
+
+
+def test_what_is_taken_back_is_not_remembered_by_a_later_search(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "i.db", isolation_level=None)) as database:
+        create(database)
+        add(database, [skill("a", "funding")])
+        for name in ("b", "c"):
+            database.execute("begin")
+            add(database, [skill(name, "funding rate")])
+            assert names(database, "funding rate") == [name, "a"]
+            database.execute("rollback")
+            assert names(database, "funding rate") == ["a"]
+
+
+def test_what_another_connection_adds_or_removes_is_seen(tmp_path: Path) -> None:
+    place = tmp_path / "i.db"
+    with closing(sqlite3.connect(place)) as one, closing(sqlite3.connect(place)) as other:
+        create(one)
+        add(one, [skill("a", "funding")])
+        one.commit()
+        assert names(other, "funding") == ["a"]
+        add(one, [skill("b", "funding")])
+        remove(one, ["a"])
+        one.commit()
+        assert names(other, "funding") == ["b"]
 
 
 def test_the_first_word_of_a_fact_says_whom_it_is_about(database: sqlite3.Connection) -> None:

@@ -43,6 +43,7 @@ _NEAREST = 100  # documents of which is asked how near they are in meaning
 _MEANT = 0.4  # what that counts in their score
 _UNHEARD = 0.6  # what a word that no document says counts there, of the rarest one's weight
 _REMEMBERED = 20_000  # terms of which a process remembers how often they stand
+_HELD = 100_000  # numbers of documents that it remembers for terms, before a search adds its own
 _READ = (5_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
@@ -298,6 +299,14 @@ class _Kept(NamedTuple):
     total: int
     rows: dict[int, _Row]  # by number, of the documents that may be found
     counted: dict[str, tuple[int, int]]
+    scored: dict[str, dict[int, float]]  # term -> number -> what a document says of it
+
+    def bounded(self) -> None:
+        """Forget what has become much."""
+        if len(self.counted) > _REMEMBERED:
+            self.counted.clear()
+        if sum(map(len, self.scored.values())) > _HELD:
+            self.scored.clear()
 
 
 @lru_cache(maxsize=2)
@@ -311,7 +320,7 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
     found = database.execute(asked + " and ".join(conditions), values)
     rows = {number: (description, body) for number, description, body in found}
     (total,) = database.execute("select count(*) from ranked").fetchone()
-    return _Kept(total, rows, {})
+    return _Kept(total, rows, {}, {})
 
 
 class _Index:
@@ -320,10 +329,10 @@ class _Index:
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
-        self._total, self._rows, self._counted = _kept(database, stamp, filters)
-        if len(self._counted) > _REMEMBERED:
-            self._counted.clear()
-        self._scored: dict[str, dict[int, float]] = {}
+        kept = _kept(database, stamp, filters)
+        kept.bounded()
+        self._total, self._rows, self._counted, self._scored = kept
+        self._chosen: set[str] = set()
         self._left = max(_READ[0], round(_READ[1] * self._total))
 
     def texts(self, number: int) -> tuple[str, str, str]:
@@ -390,10 +399,12 @@ class _Index:
         places = {term: count for term, (_, count) in self._counts(terms).items()}
         found: list[str] = []
         for term in sorted(places, key=lambda term: (places[term], term)):
-            if term not in self._scored:
-                if self._scored and places[term] > self._left:
+            if term not in self._chosen:
+                if self._chosen and places[term] > self._left:
                     continue
                 self._left -= places[term]
+                self._chosen.add(term)
+            if term not in self._scored:
                 self._scored[term] = self._read(term)
             found.append(term)
         return found

@@ -5,6 +5,7 @@ launches git. What a repository's own config could run is switched off in each c
 """
 
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,14 +13,14 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-from msgspec import Struct
-
 from skillvault.change import SOURCE, STEP, TARGET
 from skillvault.errors import GitError, NotAVaultError, PausedError, VaultBusyError
 from skillvault.records import Commit, stamp
 from skillvault.vault import launch, standing
 from skillvault.vault.launch import as_environment, launched, said
+from skillvault.vault.listing import Listing
 from skillvault.vault.objects import Objects
+from skillvault.vault.settings import Believed, Settings, believed, settings_of
 from skillvault.vault.trees import SUBMODULE, Entry
 
 _IN_PROGRESS = {
@@ -41,26 +42,11 @@ _INDEX_WAIT = 5.0  # seconds that a person's own git may hold the index
 _SUM = 20  # bytes of the checksum at the end of an index
 _NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _CHUNK = 1000  # paths on one command line
+_WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
 
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 
 ABSENT = "0" * 40
-
-
-class Settings(Struct, frozen=True):
-    """What a person's config says of making commits; read once for each group of them.
-
-    `signing` and `staging` are the settings to make them with, as git's environment. `modes`:
-    whether the executable bit of a file in the work tree means anything; `named`: whether it says
-    who commits.
-    """
-
-    signs: bool
-    modes: bool
-    bare: bool
-    named: bool
-    signing: Mapping[str, str]
-    staging: Mapping[str, str]
 
 
 class Git:
@@ -74,7 +60,9 @@ class Git:
         self._index = {"GIT_INDEX_FILE": index} if index else {}
         self._dirs: tuple[Path, Path] | None = None
         self._lock: int | None = None
-        self._merged: bytes | None = None  # the checksum of an index that had nothing to merge
+        self._believed: Believed | None = None
+        self._listed: tuple[bytes, Listing] | None = None  # the checksum of an index, its entries
+        self._named: tuple[object, bytes] | None = None  # who commits, in git's lines of a commit
 
     @contextmanager
     def fenced(self, lock: int) -> Iterator[None]:
@@ -164,6 +152,8 @@ class Git:
 
     def tip(self, branch: str) -> str | None:
         """The commit of this branch where HEAD stands on it; None where it does not."""
+        if plain := standing.tip(self.dirs()[0], branch):
+            return plain
         said = self.text("for-each-ref", "--format=%(HEAD)%(objectname)", f"refs/heads/{branch}")
         found = (line for line in said.splitlines() if line.startswith("*"))
         return next(found, "").removeprefix("*") or None
@@ -179,18 +169,19 @@ class Git:
             return unfit
         if self.tip(branch) is None and (elsewhere := self._elsewhere(branch, founding)):
             return elsewhere
-        if self._unmerged():
+        if self._listing().unmerged:
             return "the index has unmerged files; resolve them"
         return None
 
-    def _unmerged(self) -> bool:
-        """Whether the index has files that wait to be merged; asked once of each index."""
-        index = self.index_sum()
-        if index is None or index != self._merged:
-            if self.run("ls-files", "--unmerged", "-z"):
-                return True
-            self._merged = index
-        return False
+    def _listing(self) -> Listing:
+        """The index as it is now; git lists each state of it once."""
+        before = None if self._index else self.index_sum()
+        if self._listed and self._listed[0] == before:
+            return self._listed[1]
+        found = Listing(self.run("ls-files", "--stage", "-z"))
+        same = before if before == self.index_sum() else None
+        self._listed = (same, found) if same else None
+        return found
 
     def index_sum(self) -> bytes | None:
         """The checksum that stands at the end of the index; None where it has none."""
@@ -223,7 +214,9 @@ class Git:
 
     def nameless(self) -> str | None:
         """That git does not know who commits, and what to do; None where it does."""
-        if self.settings().named and not _NAMED_OTHERWISE & os.environ.keys():
+        settings = self.settings()
+        named = settings.named and not _NAMED_OTHERWISE & os.environ.keys()
+        if named or (self._named and self._named[0] == settings.who()):
             return None
         try:
             self.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
@@ -282,17 +275,9 @@ class Git:
         """path -> entry of these files of a commit."""
         return self.objects.entries(self.objects.root(commit) if commit else None, paths)
 
-    def staged(self, paths: Sequence[str] | None = None) -> dict[str, Entry]:
-        """path -> entry of the index, of these paths only where given."""
-        found: dict[str, Entry] = {}
-        for chunk in [None] if paths is None else _chunks(paths):
-            out = self.run("ls-files", "--stage", "-z", "--", *(chunk or ()))
-            for line in _records(out):
-                meta, _, path = line.partition("\t")
-                mode, blob, stage = meta.split(" ")
-                if stage == "0":
-                    found[path] = Entry(mode, blob)
-        return found
+    def staged(self, paths: Iterable[str] | None = None) -> dict[str, Entry]:
+        """path -> entry of the index, of these paths and what is below them only where given."""
+        return self._listing().entries(paths)
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """blob id -> bytes."""
@@ -374,17 +359,14 @@ class Git:
     # ── writing ──────────────────────────────────────────────────────────────────────
 
     def settings(self) -> Settings:
-        """What the config says of making commits."""
-        said = launch.Config(self.run("config", "--show-scope", "-z", "--list"))
-        signing = {"user.useConfigOnly": "true", **(said.signers() if said.signs else {})}
-        return Settings(
-            signs=said.signs,
-            modes=said.modes,
-            bare=said.bare,
-            named=said.named,
-            signing=as_environment(signing),
-            staging=as_environment(said.without_filters()),
-        )
+        """What the config says of making commits, asked of git when its files have changed."""
+        if self._believed is None or not self._believed.stands:
+            since = time.time()
+            listed = self.run("config", "--show-scope", "--show-origin", "-z", "--list")
+            said = launch.Config(listed)
+            self._believed = believed(said, self.root, since)
+            return settings_of(said)
+        return self._believed.settings
 
     def commits(
         self, made: Sequence[tuple[str, str]], parent: str | None, at: datetime, settings: Settings
@@ -395,14 +377,18 @@ class Git:
         know that name, or the signing fails or does not end.
         """
         found: list[str] = []
-        lines = b""
+        who = settings.who()
+        known = self._named[1] if self._named and self._named[0] == who else b""
+        lines = b"" if settings.signs else _dated(known, at)
         for tree, message in made:
             if lines:
                 commit = _commit(tree, parent, lines, message)
                 parent = self.objects.write_commit(commit)
             else:
                 parent = self._commit_tree(tree, parent, message, at, settings)
-                lines = b"" if settings.signs else _names(self.objects.commit(parent))
+                if not settings.signs:
+                    lines = _names(self.objects.commit(parent))
+                    self._named = who, lines
             found.append(parent)
         return found
 
@@ -434,6 +420,7 @@ class Git:
         """Set exactly these entries of the person's index; VaultBusyError while it is locked."""
         deadline = time.monotonic() + _INDEX_WAIT
         info = _index_info(entries)
+        self._listed = None  # what it takes at 100,000 files is not held between commits
         while True:
             try:
                 args = ("update-index", "-z", "--index-info")
@@ -479,6 +466,11 @@ def _names(commit: bytes) -> bytes:
     head, _, _ = commit.partition(b"\n\n")
     lines = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
     return b"\n".join(lines)
+
+
+def _dated(names: bytes, at: datetime) -> bytes:
+    """These lines at another time."""
+    return _WHEN.sub(b"> %d +0000" % at.timestamp(), names)
 
 
 def _commit(tree: str, parent: str | None, names: bytes, message: str) -> bytes:

@@ -5,6 +5,7 @@ config could make git run is switched off here.
 """
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,8 @@ _SIGNERS = {
 }
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _NAMES = ("name", "email")
+_NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
+_ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
 
 
@@ -114,15 +117,17 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 class Config:
-    """A repository's settings, of the output of `config --show-scope -z --list`."""
+    """A repository's settings, of the output of `config --show-scope --show-origin -z --list`."""
 
     def __init__(self, said: bytes) -> None:
         fields = said.decode(errors="surrogateescape").split("\0")
         # (scope, key, value), in the order in which later ones win; None: the key alone stands.
         self.found: list[tuple[str, str, str | None]] = []
-        for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+        self.files: set[str] = set()  # in which they stand
+        for scope, origin, setting in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
             key, separator, value = setting.partition("\n")
             self.found.append((scope, key, value if separator else None))
+            self.files |= {origin.removeprefix("file:")} if origin.startswith("file:") else set()
 
     @property
     def signs(self) -> bool:
@@ -138,6 +143,20 @@ class Config:
     def bare(self) -> bool:
         """Whether the repository has no work tree."""
         return self._true("core.bare", unsaid=False)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether more files may have a say than those that were read, or none is a repository's.
+
+        What is included may depend on the branch, or on files that are not there yet.
+        """
+        own = any(scope == "local" for scope, _, _ in self.found)
+        return not own or any(_ELSEWHERE.match(key) for _, key, _ in self.found)
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """What it says of who commits."""
+        return {key: value for _, key, value in self.found if _NAMING.match(key)}
 
     @property
     def named(self) -> bool:

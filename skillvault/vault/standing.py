@@ -42,6 +42,16 @@ def head(own: Path) -> str | None:
         return None
 
 
+def tip(own: Path, branch: str) -> str | None:
+    """The id that this branch stands at, if HEAD is on it; None where git must say."""
+    try:
+        on = _BRANCH.fullmatch(_read(own / "HEAD"))
+        wanted = b"refs/heads/" + os.fsencode(branch)
+        return _tip(own, wanted) if on and on[1] == wanted else None
+    except OSError:
+        return None
+
+
 def _tip(own: Path, ref: bytes) -> str | None:
     try:
         loose = _read(own / os.fsdecode(ref)).removesuffix(b"\n")

@@ -17,8 +17,9 @@ from skillvault.errors import EditedError, GitError
 from skillvault.vault import hand, worktree
 from skillvault.vault.disk import all_synced, synced
 from skillvault.vault.failpoint import reach
-from skillvault.vault.history import Git, Settings
+from skillvault.vault.history import Git
 from skillvault.vault.journal import Intent, Journal, Place
+from skillvault.vault.settings import Settings
 from skillvault.vault.trees import REGULAR, Entry
 
 

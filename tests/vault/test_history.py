@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,18 @@ def test_the_environment_may_name_another_author(
     monkeypatch.setenv("GIT_COMMITTER_EMAIL", "bo@example.org")
     applied(vault, files(notes_a="a\n"))
     assert person.git("log", "-1", "--format=%an %ce") == "Bo Other bo@example.org"
+
+
+def test_each_group_of_commits_has_its_own_time(vault: Vault, person: Person) -> None:
+    """The name that git gave the first commit is given to later ones, and not its time."""
+    git, tree = vault.store.git, person.git("rev-parse", "HEAD^{tree}")
+    parent: str | None = None
+    for at in (NOW, NOW + timedelta(hours=5)):
+        parent = git.commits([(tree, "one"), (tree, "two")], parent, at, git.settings())[-1]
+    said = person.git("log", "--format=%an <%ae> %aI %cn <%ce> %cI", str(parent)).splitlines()
+    who = "Ada Person <ada@example.org>"
+    times = [f"2026-11-20T{hour}:00:00+00:00" for hour in (17, 17, 12, 12)]
+    assert said == [f"{who} {at} {who} {at}" for at in times]
 
 
 @pytest.mark.parametrize("missing", ["", "[user]\n\tname = Ada\n", "[user]\n\temail = a@b.c\n"])
@@ -426,6 +439,16 @@ def test_what_was_deleted_is_found_with_its_commit(vault: Vault, person: Person)
 def test_a_thousand_paths_and_more_are_asked_for(vault: Vault, person: Person) -> None:
     paths = [f"notes/{number:05}/{'x' * 60}.md" for number in range(2500)]
     assert vault.store.git.staged([*paths, "vault.yaml"]).keys() == {"vault.yaml"}
+
+
+def test_an_index_that_a_person_wrote_since_is_listed_anew(vault: Vault, person: Person) -> None:
+    git = vault.store.git
+    assert "notes/a.md" not in git.staged()
+    person.write("notes/a.md", "a\n")
+    person.git("add", "notes/a.md")
+    assert git.staged(["notes/a.md"]).keys() == {"notes/a.md"}
+    person.git("rm", "-q", "--cached", "notes/a.md")
+    assert git.staged(["notes"]) == {}
 
 
 def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person) -> None:

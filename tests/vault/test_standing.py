@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 def test_a_loose_and_a_packed_branch_are_read_as_git_reads_them(root: Path) -> None:
     git = Git(root)
     assert standing.git_dir(root) == git.asked_dirs()[0]
-    assert git.plain_head() == git.head()
+    assert git.plain_head() == git.head() == git.tip("team/main")
     _git(root, "pack-refs", "--all")
     assert not (root / ".git/refs/heads/team/main").exists()
     assert git.plain_head() == git.head()
@@ -94,6 +94,12 @@ def test_a_branch_that_is_no_plain_ref_is_asked_for(root: Path) -> None:
         "# pack-refs with: peeled\nnot an id refs/heads/team/main\n"
     )
     assert git.plain_head() is None
+
+
+def test_the_tip_of_a_branch_that_head_is_not_on_is_none(root: Path) -> None:
+    assert standing.tip(root / ".git", "team/main") == Git(root).head()
+    assert standing.tip(root / ".git", "other/team/main") is None
+    assert Git(root).tip("other/team/main") is None
 
 
 def test_another_owner_is_left_to_git(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

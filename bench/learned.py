@@ -167,7 +167,7 @@ class Loop:
             kind, reason = self._significance(subject, outcome)
             if kind is not None:
                 yield self._skill(generate.Due(kind, ((outcome, evaluation),), reason), at)
-            elif generate.ungraded_failure(outcome):
+            elif outcome.ungraded_failure:
                 warning = self._warnings[subject]
                 repeats[self._merged.get(warning, warning)].append(evaluation)
         for name, of in repeats.items():
@@ -179,7 +179,7 @@ class Loop:
         """As the program says; of what came before only the first failure and the last count."""
         history = [*self._before.get(subject, ()), outcome]
         found = generate.significances(history, POLICY)[outcome.id]
-        failed = next((one for one in history if generate.ungraded_failure(one)), None)
+        failed = next((one for one in history if one.ungraded_failure), None)
         first = [failed] if failed and failed.id != outcome.id else []
         self._before[subject] = [*first, outcome]
         return found.kind, found.reason
@@ -191,7 +191,7 @@ class Loop:
         taken = self._names.__contains__
         change = generate.skill_change(due, pair, draft, taken=taken, now=at, policy=POLICY)
         skill = self._shelve(change, (outcome.domain, due.kind, outcome.decision.action))
-        if generate.ungraded_failure(outcome):
+        if outcome.ungraded_failure:
             self._warnings[generate.subject_of(outcome)] = skill.name
         return change
 

@@ -89,7 +89,7 @@ def why_not(run: Run, ref: Ref) -> list[account.Answer]:
         live = view.live_skills(set(memory.skills_of.values()))
         return account.of_fact(fact, memory, live, run.policy)
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
-        material = generate.material(run, view.subject(ref.id))
+        material = generate.material(run, (one.id for one in view.subject(ref.id)))
         memory = promoting.of_evaluations(run, [ref.id])
         return account.answers(outcome, material, memory, run.policy)
     if ref.kind in ("outcome", "fact"):
@@ -103,7 +103,8 @@ def reasons(run: Run) -> dict[str, list[str]]:
     if made & {"skill", "fact"}:
         return {}
     subjects = generate.subjects(run, run.view.outcomes, [])
-    found = {"skill": account.summary((generate.material(run, s) for s in subjects), run.policy)}
+    read = (generate.material(run, (one.id for one in history)) for history in subjects)
+    found = {"skill": account.summary(read, run.policy)}
     if len(run.view.evaluations):
         pages = promoting.pages(run, run.view.evaluations)
         found["fact"] = account.memory_summary(pages, run.policy)

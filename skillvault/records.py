@@ -6,7 +6,7 @@ outside becomes a record in `intake`.
 
 import hashlib
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -129,6 +129,23 @@ class Outcome(Struct, frozen=True, kw_only=True):
     def subject(self) -> tuple[str, str, str | None]:
         """What it is about: domain, action, target."""
         return (self.domain, self.decision.action, self.decision.target)
+
+    @property
+    def ungraded_failure(self) -> bool:
+        """A failure that counts as the first or a repeat, for one warning stands for all."""
+        return self.result.score is None and self.result.status == "failure"
+
+
+class Placed(NamedTuple):
+    """An outcome among those of its subject, unread; `failed` where it is an ungraded failure.
+
+    `at` is when it happened, in microseconds.
+    """
+
+    at: int
+    id: str
+    failed: bool
+    evaluated: bool
 
 
 class JudgeInfo(Struct, frozen=True, kw_only=True):

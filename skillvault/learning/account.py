@@ -13,7 +13,6 @@ from skillvault.learning.generate import (
     makes_skill,
     significances,
     taken_away,
-    ungraded_failure,
     warning_taken_away,
 )
 from skillvault.learning.rejection import Rejection
@@ -145,7 +144,7 @@ def _standings(material: Material, policy: Policy) -> dict[str, tuple[str, str]]
                     outcome,
                     said.get(outcome.id),
                     material,
-                    gone if ungraded_failure(outcome) else None,
+                    gone if outcome.ungraded_failure else None,
                 )
     return found
 

@@ -6,7 +6,7 @@ reinforces the warning it repeats.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from skillvault.records import (
     Evaluation,
     Link,
     Outcome,
+    Placed,
     Ref,
     Skill,
     SkillKind,
@@ -115,7 +116,7 @@ def significances(history: Sequence[Outcome], policy: Policy) -> dict[str, Signi
         else:
             found[outcome.id] = _success(outcome, previous)
         previous = outcome
-        failures += [outcome] if ungraded_failure(outcome) else []
+        failures += [outcome] if outcome.ungraded_failure else []
     return found
 
 
@@ -144,8 +145,33 @@ def _graded(score: float, policy: Policy) -> Significance:
     return Significance(None, f"score {said} lies between {below} (warning) and {above} (pattern)")
 
 
-def plan(material: Material, policy: Policy) -> Plan:
-    """What generate has to do in this vault; the same for any order of arrival."""
+def concerned(history: Sequence[Placed], changed: Collection[str]) -> tuple[set[str], set[str]]:
+    """(the outcomes of one subject that changed ones concern, all that must be read for those).
+
+    A changed one concerns itself and the one evaluated next; a failure concerns every failure.
+    """
+    asked: set[str] = set()
+    beside: set[str] = set()
+    before: str | None = None
+    stale = False
+    for one in history:
+        stale = stale or one.id in changed
+        if one.evaluated:
+            if stale:
+                asked.add(one.id)
+                beside |= {before} if before else set()
+            before, stale = one.id, one.id in changed
+    failures = {one.id for one in history if one.failed}
+    if not failures.isdisjoint(asked | {*changed}):
+        asked |= failures
+    return asked, asked | beside
+
+
+def plan(material: Material, policy: Policy, about: Collection[str] | None = None) -> Plan:
+    """What generate has to do in this vault; the same for any order of arrival.
+
+    Where it is `about` some outcomes only, nothing is said of the others.
+    """
     links = list(material.links.values())
     made = dict(material.made) | {
         link.source.id: link.target.id for link in links if makes_skill(link)
@@ -159,6 +185,8 @@ def plan(material: Material, policy: Policy) -> Plan:
     rejected: list[Rejection] = []
     for history in by_subject(material.outcomes.values()).values():
         for one in _wanted(history, material, policy):
+            if about is not None and all(o.id not in about for o, _ in one.candidates):
+                continue
             names = sorted({made[e.id] for _, e in one.candidates if e.id in made})
             asked = dict.fromkeys(e.id for _, e in one.candidates)
             refused = [r for e in asked if (r := taken_away(e, material))]
@@ -192,14 +220,9 @@ def _wanted(history: Sequence[Outcome], material: Material, policy: Policy) -> l
         if kind is None:
             continue
         repeats = kind == "warning" and outcome.result.score is None
-        same = [p for p in pairs if ungraded_failure(p[0])] if repeats else []
+        same = [p for p in pairs if p[0].ungraded_failure] if repeats else []
         found.append(Due(kind, tuple(same or [(outcome, evaluation)]), reason, repeats))
     return found
-
-
-def ungraded_failure(outcome: Outcome) -> bool:
-    """A failure that counts as the first or a repeat, for one warning stands for all."""
-    return outcome.result.score is None and outcome.result.status == "failure"
 
 
 def taken_away(evaluation_id: str, material: Material) -> Rejection | None:
@@ -209,7 +232,7 @@ def taken_away(evaluation_id: str, material: Material) -> Rejection | None:
 
 def warning_taken_away(history: Iterable[Outcome], material: Material) -> list[Rejection]:
     """The warnings of one subject's repeated failure that a person took away."""
-    failed = (o.id for o in history if ungraded_failure(o))
+    failed = (o.id for o in history if o.ungraded_failure)
     return [r for outcome_id in failed if (r := taken_away(outcome_id, material))]
 
 

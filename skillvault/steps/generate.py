@@ -1,14 +1,13 @@
 """generate: significant outcomes become warnings and patterns."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 
 from skillvault.brief import Episode
 from skillvault.change import Change
 from skillvault.learning import generate
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import STEP
-from skillvault.records import Outcome, Ref, Skill
+from skillvault.records import Placed, Ref, Skill
 from skillvault.run import WRITERS, Run
 from skillvault.steps import strategy
 
@@ -28,15 +27,17 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def plan(run: Run) -> generate.Plan:
-    """What is due in the subjects that changed, and settles those where nothing is."""
+    """What is due of the outcomes that changed, and settles those of which nothing is."""
+    changed = set(run.view.due(STEP))
     settled: list[str] = []
-    found: list[tuple[tuple[datetime, str], generate.Plan]] = []
-    for history in subjects(run, run.view.due(STEP), settled):
-        one = generate.plan(material(run, history), run.policy)
+    found: list[tuple[tuple[int, str], generate.Plan]] = []
+    for history in subjects(run, sorted(changed), settled):
+        asked, read = generate.concerned(history, changed)
+        one = generate.plan(material(run, read), run.policy, asked)
         if one.rejected or one.reinforcements or any(map(supported, one.due)):
-            found.append((history[0].order, one))
+            found.append(((history[0].at, history[0].id), one))
         else:
-            settled += [outcome.id for outcome in history]
+            settled += [outcome.id for outcome in history if outcome.id in changed]
     run.settle(STEP, settled)
     plans = [one for _, one in sorted(found, key=lambda pair: pair[0])]
     due = (one for each in plans for one in each.due)
@@ -47,7 +48,7 @@ def plan(run: Run) -> generate.Plan:
     )
 
 
-def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Outcome]]:
+def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Placed]]:
     """The outcomes of each subject of these, oldest first; ids of none are added to `gone`."""
     seen: set[str] = set()
     for outcome_id in ids:
@@ -61,10 +62,10 @@ def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Out
             gone.append(outcome_id)
 
 
-def material(run: Run, history: Iterable[Outcome]) -> generate.Material:
-    """What the rule of generate reads of the vault for one subject."""
+def material(run: Run, names: Iterable[str]) -> generate.Material:
+    """What the rule of generate reads of the vault for some outcomes of one subject."""
     view = run.view
-    outcomes = {outcome.id: outcome for outcome in history}
+    outcomes = view.outcomes.of(names)
     evaluations = view.evaluations.of(outcomes)
     sources = [Ref("evaluation", outcome_id) for outcome_id in evaluations]
     made = run.made(STEP, "skill", sources)

@@ -70,7 +70,7 @@ create index file_ref on file (ref, path) where ref is not null;
 create index file_top on file (top, ref, path) where ref is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text, status text);
+    at integer, event text, session text, decision text, status text, failed integer);
 create index outcome_id on outcome (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome (domain, action, target, trust, at, id);
@@ -192,12 +192,11 @@ insert or ignore into due select 'strategy', substr(l.source, 12) from skill s
 join link l on l.target = 'skill:' || s.id and l.source like 'evaluation:%'
 where s.kind = 'strategy' and s.n in (select n from moved)
 """
-# Of an outcome that goes, another one of its subject.
+# Of an outcome that goes, the others of its subject.
 _NEIGHBOURS = """
-insert or ignore into due select 'generate', (
-    select b.id from outcome b where b.domain = a.domain and b.action = a.action
-    and b.target is a.target and b.trust = a.trust and b.n != a.n limit 1) as other
-from outcome a where a.n in (select n from changed) and other is not null
+insert or ignore into due select 'generate', b.id from outcome a join outcome b
+on b.domain = a.domain and b.action = a.action and b.target is a.target and b.trust = a.trust
+and b.n != a.n where a.n in (select n from changed)
 """
 _EVERYTHING = (
     *(
@@ -705,6 +704,7 @@ def _columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[t
                 source.session,
                 parsed.decision.id,
                 parsed.result.status,
+                parsed.ungraded_failure,
             )
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust

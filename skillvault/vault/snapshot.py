@@ -25,6 +25,7 @@ from skillvault.records import (
     Fact,
     Link,
     Outcome,
+    Placed,
     Recommendation,
     RecordKind,
     Ref,
@@ -418,14 +419,25 @@ class Snapshot:
         """The outcomes with these event ids."""
         return self._outcomes(self.ask_in(_found("event in {}"), events))
 
-    def subject(self, outcome_id: str) -> list[Outcome]:
+    def subject(self, outcome_id: str) -> list[Placed]:
         """The outcomes of one subject and trust, oldest first; nothing of one that is gone."""
         same = (
             "o.domain = s.domain and o.action = s.action and o.target is s.target "
             "and o.trust = s.trust"
         )
-        query = f"{_found('')} join outcome s on {same} where s.id = ? order by o.at, o.id"
-        return list({one.id: one for one in self._outcomes(self.ask(query, [outcome_id]))}.values())
+        judged = (
+            "exists (select 1 from file e where e.ref = 'evaluation:' || o.id "
+            "and e.type = 'Evaluation')"
+        )
+        query = (
+            f"select o.at, o.id, o.failed, {judged} from outcome s join outcome o on {same} "
+            "where s.id = ? order by o.at, o.id"
+        )
+        found = (
+            Placed(at, name, bool(failed), bool(evaluated))
+            for at, name, failed, evaluated in self.ask(query, [outcome_id])
+        )
+        return list({one.id: one for one in found}.values())
 
     def count(self, outcome: Outcome) -> int:
         """How many outcomes this one is compared with at most, itself among them."""

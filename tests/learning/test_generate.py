@@ -1,7 +1,7 @@
 """generate: what is significant, what it makes, what is not redone."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from skillvault.records import (
     Commit,
     Link,
     Outcome,
+    Placed,
     Ref,
     Skill,
     link_of,
@@ -276,3 +277,73 @@ def test_the_body_says_from_what_when_and_in_which_domain() -> None:
     assert "*From one outcome of 2026-11-01: open_long on SOL-PERP (failure, -11.2 %)*" in body
     assert "*Domain: perps*" in body
     assert "## What Went Wrong\n\n- x" in body
+
+
+def _history(kinds: Sequence[str]) -> list[Outcome]:
+    """One subject's outcomes, a day apart: graded ones (`+`, `-`), successes, failures."""
+    made = {
+        "+": lambda day: trade(day, 0.3),
+        "-": lambda day: trade(day, -0.3),
+        "s": lambda day: raw(day, result={"status": "success"}),
+        "f": lambda day: raw(day, result={"status": "failure"}),
+    }
+    shape = raw(0)
+    about = {"domain": shape["domain"]}
+    found = (made[kind](day) | about for day, kind in enumerate(kinds))
+    same = shape["decision"]["action"], shape["decision"]["target"]
+    return [
+        outcome({**one, "decision": {**one["decision"], "action": same[0], "target": same[1]}})
+        for one in found
+    ]
+
+
+def _placed(history: Sequence[Outcome], evaluated: Container[str]) -> list[Placed]:
+    return [
+        Placed(day, one.id, one.ungraded_failure, one.id in evaluated)
+        for day, one in enumerate(history)
+    ]
+
+
+def _said(plan: generate.Plan) -> list[tuple[str, list[str]]]:
+    return [(due.kind, [one.id for one, _ in due.candidates]) for due in plan.due]
+
+
+_KINDS = st.lists(st.sampled_from("+-sf"), min_size=1, max_size=9)
+_FLAGS = st.lists(st.booleans(), min_size=9, max_size=9)
+
+
+@given(_KINDS, _FLAGS, _FLAGS)
+def test_what_changed_is_planned_as_if_all_were_read(
+    kinds: list[str], judged: list[bool], changes: list[bool]
+) -> None:
+    """Of the outcomes that are asked for, those read say the same as the whole subject."""
+    history = _history(kinds)
+    judged_ones = {o.id: evaluation(o) for o, is_so in zip(history, judged, strict=False) if is_so}
+    changed = {o.id for o, is_so in zip(history, changes, strict=False) if is_so}
+    asked, read = generate.concerned(_placed(history, judged_ones), changed)
+    whole = _material(history, evaluations=judged_ones)
+    part = _material(
+        [o for o in history if o.id in read],
+        evaluations={key: one for key, one in judged_ones.items() if key in read},
+    )
+    expected = [each for each in _said(generate.plan(whole, Policy())) if asked & {*each[1]}]
+    assert _said(generate.plan(part, Policy(), asked)) == expected
+
+
+@given(_KINDS, _FLAGS, st.integers(0, 8))
+def test_what_an_outcome_changes_is_asked_for(
+    kinds: list[str], judged: list[bool], place: int
+) -> None:
+    """What is due otherwise once an outcome is evaluated is among those that it concerns."""
+    history = _history(kinds)
+    one = history[place % len(history)]
+    after = {o.id: evaluation(o) for o, is_so in zip(history, judged, strict=False) if is_so}
+    after[one.id] = evaluation(one)
+    before = {key: each for key, each in after.items() if key != one.id}
+    asked, _ = generate.concerned(_placed(history, after), {one.id})
+    plans = [
+        _said(generate.plan(_material(history, evaluations=each), Policy()))
+        for each in (before, after)
+    ]
+    differing = [each for each in itertools.chain(*plans) if not all(each in one for one in plans)]
+    assert all(asked & {*ids} for _, ids in differing)

@@ -192,7 +192,7 @@ def anew(root: Path) -> Vault:
 _TABLES = (
     "path, blob, top, ref, type, value from file",
     (
-        "path, id, domain, action, target, trust, at, event, session, decision, status "
+        "path, id, domain, action, target, trust, at, event, session, decision, status, failed "
         "from outcome natural join file"
     ),
     "outcome, skill, made, match, confidence, quote, offer from used",

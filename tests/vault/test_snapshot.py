@@ -36,7 +36,7 @@ def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
 def test_a_subject_is_one_trusts_outcomes_of_one_action_and_target() -> None:
     one, other = outcome(raw(2)), outcome(raw(1))
     view = showing(one, other, outcome(raw(0), "untrusted"), outcome(raw(3, decision__target=None)))
-    assert view.subject(one.id) == [other, one]
+    assert [placed.id for placed in view.subject(one.id)] == [other.id, one.id]
     assert view.subject("20260101t000000z-0000000000") == []
 
 

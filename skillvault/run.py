@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 WRITERS = frozenset({"promote", "generate", "merge"})
 
 _GROUP = 100  # so many changes are published at once at most
-_SECONDS = 0.2  # a change waits so long for others, while its step goes on
+# A change waits so long for others, while its step goes on: some seconds, and where publishing
+# takes long (it reads and writes the whole index), a multiple of what it took the last time.
+_SECONDS, _TIMES, _LONGEST = 0.2, 5, 2.0
 
 _Texts = Mapping[str, tuple[Skill | None, Skill | None]]  # skills before and after, by name
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
@@ -102,6 +104,7 @@ class Run:
         self._base = self.view.commit
         self._pending: list[tuple[Laid, _Texts]] = []
         self._since = 0.0
+        self._took = 0.0  # seconds, to publish the last group
         self.policy: Policy = self.view.policy
         self.report = Report()
         self.track: Tracker = track or (lambda items, _what: items)
@@ -213,7 +216,8 @@ class Run:
             return
         self._since = self._since if self._pending else time.monotonic()
         self._pending.append((laid, texts))
-        late = time.monotonic() - self._since >= _SECONDS
+        patience = min(max(_SECONDS, _TIMES * self._took), _LONGEST)
+        late = time.monotonic() - self._since >= patience
         if self.dry or late or len(self._pending) >= _GROUP:
             self.flush()
 
@@ -224,7 +228,9 @@ class Run:
             for laid, texts in pending:
                 self._finish(laid.change, texts, None)
         elif pending:
+            began = time.monotonic()
             self._publish(pending)
+            self._took = time.monotonic() - began
             if self.between:
                 self.between()
         else:

@@ -70,7 +70,7 @@ def hang(found: dict[str, Tree], level: Sequence[str], ids: Mapping[str, str]) -
 
 def encoded(tree: Tree) -> bytes:
     """A tree object; in git's order a folder counts as if its name ended with a slash."""
-    return b"".join(line for _, line in sorted(map(_line, tree, tree.values())))
+    return b"".join([line for _, line in sorted(map(_line, tree, tree.values()))])
 
 
 @lru_cache(maxsize=1 << 13)  # of a wide folder all lines but one are those of the last commit

@@ -5,7 +5,7 @@ another, what merely goes with that action explains nothing. Exact, and arithmet
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,8 +30,7 @@ class Table(NamedTuple):
     @property
     def chances(self) -> list[float]:
         """The probability of each number from the least to the most."""
-        log = (log_chance(met, *self) for met in range(self.least, self.most + 1))
-        return [math.exp(each) for each in log]
+        return [math.exp(each) for each in log_chances(range(self.least, self.most + 1), self)]
 
 
 def fisher(met: int, of: int, holds: int, total: int) -> float:
@@ -44,7 +43,7 @@ def fisher(met: int, of: int, holds: int, total: int) -> float:
         return 1.0
     if met > top:
         return 0.0
-    part = math.exp(log_chance(met, of, holds, total))
+    part = math.exp(next(log_chances([met], Table(of, holds, total))))
     tail = part
     for x in range(met, top):
         part *= (of - x) * (holds - x) / ((x + 1) * (total - of - holds + x + 1))
@@ -65,8 +64,8 @@ def tail(met: int, tables: Sequence[Table]) -> float:
 def tails(tables: Sequence[Table], first: int) -> Iterator[float]:
     """The probabilities that `tail` can take, for the most down to `first`, rising."""
     if len(tables) == 1:
-        only = tables[0]
-        found = (math.exp(log_chance(x, *only)) for x in reversed(range(first, only.most + 1)))
+        falling = reversed(range(first, tables[0].most + 1))
+        found = (math.exp(each) for each in log_chances(falling, tables[0]))
     else:
         least, chances = _together(tables)
         found = (chances[x - least] for x in reversed(range(first, least + len(chances))))
@@ -76,9 +75,15 @@ def tails(tables: Sequence[Table], first: int) -> Iterator[float]:
         yield reached
 
 
-def log_chance(met: int, of: int, holds: int, total: int) -> float:
-    """Log of the hypergeometric chance that exactly `met` meet the condition."""
-    return _log_choose(holds, met) + _log_choose(total - holds, of - met) - _log_choose(total, of)
+def log_chances(numbers: Iterable[int], table: Table) -> Iterator[float]:
+    """Log of the hypergeometric chance that exactly so many of the group meet the condition."""
+    of, holds, total = table
+    log = _log_factorials(1 << total.bit_length())  # one serves many groups
+    others = total - holds
+    every = log[total] - log[of] - log[total - of]
+    for met in numbers:
+        mine = log[holds] - log[met] - log[holds - met]
+        yield mine + (log[others] - log[of - met] - log[others - of + met]) - every
 
 
 def _together(tables: Sequence[Table]) -> tuple[int, list[float]]:
@@ -94,10 +99,7 @@ def _together(tables: Sequence[Table]) -> tuple[int, list[float]]:
     return sum(table.least for table in tables), found
 
 
-def _log_choose(n: int, k: int) -> float:
-    return _log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)
-
-
-@lru_cache(maxsize=4096)
-def _log_factorial(n: int) -> float:
-    return math.lgamma(n + 1)
+@lru_cache(maxsize=16)
+def _log_factorials(n: int) -> tuple[float, ...]:
+    """The logs of 0! to n!."""
+    return tuple(math.lgamma(each + 1) for each in range(n + 1))

@@ -7,8 +7,8 @@ what happened, never why. A value of the set of outcomes alone: arrival order is
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, reduce
 from itertools import accumulate, chain, takewhile
 from operator import or_
 from typing import NamedTuple
@@ -80,6 +80,22 @@ class _Split(NamedTuple):
         return tuple(sorted(sizes))
 
 
+class _Field:
+    """The outcomes that are compared, of two with one id the later, and what any of them meets."""
+
+    def __init__(
+        self, outcomes: Iterable[Outcome], stratum: Callable[[Outcome], str | None]
+    ) -> None:
+        found = {outcome.id: outcome for outcome in outcomes}
+        self.everyone = [found[key] for key in sorted(found)]
+        self.strata = tuple(_strata(self.everyone, stratum))
+
+    @cached_property
+    def tried(self) -> list[Condition]:
+        """The conditions, those that hold for the same outcomes as one."""
+        return distinct(conditions(self.everyone))
+
+
 class _Family(NamedTuple):
     """Conditions that share one allowance; `chance(p)` is how many of them reach p."""
 
@@ -119,15 +135,27 @@ def contrasts(
     `share` is the part of the allowance for false alarms that this question may use, where one
     text asks several; each condition then has to keep within it by itself.
     """
+    return _separating(group, _Field([*rest, *group], stratum), rules, share)
+
+
+def both_ways(
+    group: Sequence[Outcome], rest: Sequence[Outcome], rules: EvaluatePolicy = RULES
+) -> tuple[list[Contrast], list[Contrast]]:
+    """(the contrasts of `group` with `rest`, those of `rest` with `group`) of separate outcomes."""
+    field = _Field([*rest, *group], lambda _: "")
+    return _separating(group, field, rules), _separating(rest, field, rules)
+
+
+def _separating(
+    group: Iterable[Outcome], field: _Field, rules: EvaluatePolicy, share: float | None = None
+) -> list[Contrast]:
     inside = {outcome.id for outcome in group}
-    both = {outcome.id: outcome for outcome in (*rest, *group)}
-    everyone = [both[key] for key in sorted(both)]
+    everyone = field.everyone
     if len(inside) < rules.contrast_support or len(inside) == len(everyone):
         return []
     members = bits(i for i, outcome in enumerate(everyone) if outcome.id in inside)
-    strata = tuple(_strata(everyone, stratum))
-    split = _Split(len(everyone), len(inside), members, rules.contrast_support, strata)
-    found = _weighed(distinct(conditions(everyone)), split)
+    split = _Split(len(everyone), len(inside), members, rules.contrast_support, field.strata)
+    found = _weighed(field.tried, split)
     if share is None:
         found = _step_up(found, rules.contrast_false_discovery)
     else:

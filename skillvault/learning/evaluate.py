@@ -14,7 +14,7 @@ import msgspec
 from skillvault.brief import Case, Insight, Verdict
 from skillvault.change import Change
 from skillvault.learning.antecedents import unrecorded, varying
-from skillvault.learning.contrast import contrasts, leads
+from skillvault.learning.contrast import both_ways, leads
 from skillvault.policy import Policy
 from skillvault.records import (
     Evaluation,
@@ -100,13 +100,14 @@ class Peers:
     def _compare(self, outcome: Outcome, group: str, peers: Sequence[Outcome]) -> Case:
         alike = [o for o in peers if group_of(o, self._policy) == group]
         rest = [o for o in peers if group_of(o, self._policy) != group]
+        ours, others = both_ways(alike, rest, self._policy.evaluate)
         usual = partial(self._usual, outcome.domain, outcome.trust, peers)
         return Case(
             outcome=outcome,
             group=group,
             alike=(len(alike), len(peers)),
-            contrasts=tuple(contrasts(alike, rest, self._policy.evaluate)),
-            opposite=tuple(contrasts(rest, alike, self._policy.evaluate)),
+            contrasts=tuple(ours),
+            opposite=tuple(others),
             leads=tuple(leads(alike, rest, usual)),
             opposite_leads=tuple(leads(rest, alike, usual)),
             varying=varying(peers),

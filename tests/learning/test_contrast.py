@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from skillvault.brief import Contrast
 from skillvault.learning.antecedents import unrecorded
 from skillvault.learning.chance import fisher
-from skillvault.learning.contrast import contrasts, leads
+from skillvault.learning.contrast import both_ways, contrasts, leads
 from skillvault.records import (
     Decision,
     Outcome,
@@ -165,6 +165,12 @@ def test_arrival_order_changes_nothing(seed: int, shuffler: random.Random) -> No
     shuffler.shuffle(group)
     shuffler.shuffle(rest)
     assert contrasts(group, rest) == before
+
+
+@pytest.mark.parametrize("size", [1, 4, 80])
+def test_both_ways_at_once_are_each_way_alone(size: int) -> None:
+    group, rest = halves(stream(7, PLANTED["volatility is high"], size=size))
+    assert both_ways(group, rest) == (contrasts(group, rest), contrasts(rest, group))
 
 
 def test_fewer_than_three_are_an_anecdote() -> None:

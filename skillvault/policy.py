@@ -241,12 +241,12 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Meta(
             ge=0, le=1, description="Share of decisions in which the last place is for a new skill."
         ),
-    ] = 0.5
+    ] = 0.8
     explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 5
     sampling: Annotated[
         float,
         Meta(ge=0, le=1, description="Share of a lift's uncertainty by which the order is drawn."),
-    ] = 0.2
+    ] = 0.1
     bonus: Annotated[
         float, Meta(ge=0, description="What a lift of 1 adds to the order of a skill.")
     ] = 1.0

@@ -26,7 +26,7 @@ HOMES = {
     "rich": {"cli"},
     "watchdog": {"daemon"},
     "wordllama": {"vault/meaning"},
-    "numpy": {"vault/meaning"},
+    "numpy": {"learning/lift", "vault/meaning"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}

@@ -1,4 +1,4 @@
-"""How well skills and facts are found and uses detected, beside what others reach.
+"""How well skills and facts are found, uses detected and effects told, beside what others reach.
 
     python bench/quality/run.py [BENCH]
 
@@ -10,6 +10,7 @@ told apart from none where its interval leaves out 0. All data is for choosing, 
 import sys
 from pathlib import Path
 
+import effects
 import retrieval
 import usage
 
@@ -22,12 +23,14 @@ def main() -> int:
     if not bench.is_dir():
         print(f"skipped: {bench} is not here; it holds the labelled data")
         return 0
-    print("| what | method | nDCG@10 or F1 | 95 % | gain of ours, or parts |")
+    print("| what | method | measure | 95 % | gain of ours, or parts |")
     print("|---|---|---|---|---|")
     for what, found in retrieval.routing(bench / "routing"):
         print(*retrieval.told(what, found), sep="\n", flush=True)
     print(*retrieval.told(*retrieval.facts(bench / "facts")), sep="\n", flush=True)
-    print(*usage.told(usage.usage(bench)), sep="\n")
+    print(*usage.told(usage.usage(bench)), sep="\n", flush=True)
+    for line in effects.told(bench):
+        print(line, flush=True)
     return 0
 
 

@@ -167,17 +167,13 @@ def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
 
 
 def verdict(evidence: Evidence, policy: Policy) -> Verdict:
-    """Whether a skill helps or hurts as far as is known, on less than a change of status asks.
-
-    None is said to hurt before it had its chance.
-    """
-    rules, times = policy.effect, evidence.times_applied
-    if evidence.lift is None or times < rules.min_applied:
+    """Whether a skill helps or hurts as far as is known, on less than a change of status asks."""
+    rules = policy.effect
+    if evidence.lift is None or evidence.times_applied < rules.min_applied:
         return "open"
     if evidence.lift.helps > rules.helps_above:
         return "helps"
-    hurts = evidence.lift.helps < rules.hurts_below and times >= rules.explore_until
-    return "hurts" if hurts else "open"
+    return "hurts" if evidence.lift.helps < rules.hurts_below else "open"
 
 
 def standing(status: str, evidence: Evidence, policy: Policy) -> Standing:

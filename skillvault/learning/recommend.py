@@ -226,8 +226,10 @@ def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     if candidate.status == "pinned" or known is NO_EVIDENCE:
         return True
     if policy.profile == "lift":
-        retired = standing(candidate.status, known, policy).status == "retired"
-        return not retired and verdict(known, policy) != "hurts"
+        if standing(candidate.status, known, policy).status == "retired":
+            return False
+        chance = known.times_applied < policy.effect.explore_until
+        return chance or verdict(known, policy) != "hurts"
     return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
 
 

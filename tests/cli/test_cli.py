@@ -35,7 +35,7 @@ def call(*args: str, cwd: Path, stdin: bytes = b"") -> tuple[int, str, str]:
         (("recommend",), 2, "--domain"),
         (("recommend", "--domain", "coding"), 3, "no vault here or above it"),
         (("search", "x", "--kind", "link"), 2, "link"),
-        (("stats",), 2, "--decision ID"),
+        (("stats", "a", "--decision", "d-1"), 2, "--decision ID"),
     ],
 )
 def test_each_failure_has_its_exit_code_and_one_sentence(

@@ -30,6 +30,7 @@ def played(story: str, place: Path) -> str:
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": str(HERE.parent.parent),
         "EXAMPLES": str(HERE.parent.parent / "vault_template" / "examples"),
+        "GOLDEN": str(HERE),
     }
     prelude = 'skillvault() { python -m skillvault "$@"; }; say() { echo "\n\\$ $*"; "$@"; }\n'
     script = prelude + (HERE / story / "commands.sh").read_text(encoding="utf-8")

@@ -9,7 +9,8 @@ others measured elsewhere is quoted as given, and their method, written anew, is
 The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,000 and 10,000),
 in a temporary folder, which needs 3 GB.
 
-A family is a module: commits, projecting, clustering, explaining, finding, recommending, watching.
+A family is a module: commits, projecting, clustering, explaining, finding, recommending,
+assessing, watching.
 The exit code is 1 where something that is asked is not met.
 """
 
@@ -24,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import assessing
 import clustering
 import commits
 import explaining
@@ -41,6 +43,7 @@ FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "commits": commits.rows,
     "projecting": projecting.rows,
     "clustering": clustering.rows,
+    "assessing": assessing.rows,
     "explaining": explaining.rows,
     "finding": finding.rows,
     "recommending": recommending.rows,

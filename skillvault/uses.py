@@ -35,6 +35,7 @@ class Uses:
         self._store = store
         self._others = others
         self._known: tuple[object, dict[str, Evidence]] | None = None
+        self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
     def follow(self, head: Snapshot) -> None:
         """Compute what changed since it was computed last."""
@@ -56,7 +57,10 @@ class Uses:
         stored = [
             name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
         ]
-        return track.by_first_word([*stored, *self._others()])
+        names = [*stored, *self._others()]
+        if names != self._names[0]:
+            self._names = names, track.by_first_word(names)
+        return self._names[1]
 
     def read(self, head: Snapshot) -> usage.Read:
         """Reads a skill's text at a version: what git has, or another layer as it is now."""

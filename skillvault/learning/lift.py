@@ -81,6 +81,8 @@ def lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
     Source: Bayesian linear regression with a spread of bases that is estimated (empirical Bayes).
     """
     known = [one for one in domains if one.groups]
+    if not any(one.columns for one in known):
+        return {}
     systems = [_domain(one) for one in known]
     answers = _answers(systems, [_precision(one.columns, prior) for one in known])
     found: dict[Column, list[_Said]] = {}

@@ -97,14 +97,14 @@ class Vault:
         self.inbox = Inbox(root)
         self._judge = judge
 
-    @cached_property
+    @property
     def judge(self) -> Judge:
-        """Who evaluates and writes: the one that was given, else the offline one."""
+        """Who evaluates and writes: the one that was given, else the policy's."""
         if self._judge is not None:
             return self._judge
-        from skillvault.judge.offline import OfflineJudge
+        from skillvault.judges import appointed
 
-        return OfflineJudge()
+        return appointed(self.store)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:

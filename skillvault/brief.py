@@ -61,6 +61,16 @@ class Case(Struct, frozen=True, kw_only=True):
     unrecorded: tuple[str, ...] = ()
 
 
+class Spent(Struct, frozen=True):
+    """What an answer took of a judge that is paid."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "Spent | None") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """How good the decision was, said before the result is known."""
 
@@ -69,15 +79,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
+    spent: Spent | None = None
 
 
 class Insight(Struct, frozen=True, kw_only=True):
-    """What the outcome teaches, said after the verdict."""
+    """What the outcome teaches, said after the verdict; an empty `key_insight` teaches nothing."""
 
     key_insight: str
     insight_type: InsightType
     applicability: Applicability = "domain"
     better_approach: str | None = None
+    spent: Spent | None = None
 
 
 class Fate(Struct, frozen=True):
@@ -98,7 +110,7 @@ class Draft(Struct, frozen=True):
 
     `title` stands without its kind. `sections` are (heading, text). `references` are (file
     name, text) for what the body has no room for. `fates` account for every statement of the
-    skills that a merge replaces.
+    skills that a merge replaces. `note` says where the text is not the appointed judge's own.
     """
 
     title: str
@@ -106,6 +118,7 @@ class Draft(Struct, frozen=True):
     sections: tuple[tuple[str, str], ...]
     references: tuple[tuple[str, str], ...] = ()
     fates: tuple[Fate, ...] = ()
+    note: str = ""
 
 
 class Episode(Struct, frozen=True, kw_only=True):

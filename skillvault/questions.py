@@ -15,6 +15,21 @@ from skillvault.steps import merge as merging
 from skillvault.steps import promote as promoting
 
 
+class JudgeStatus(Struct, frozen=True):
+    """Who judges, and what it took since midnight UTC.
+
+    `closed`: why nobody asks it now, and until when. `aside`: outcomes it failed at too often.
+    """
+
+    provider: str
+    model: str | None
+    calls: int
+    tokens: int
+    usd: float
+    closed: str | None
+    aside: list[str]
+
+
 class Status(Struct, frozen=True):
     """A vault at a glance; `waiting` counts what each step has to do."""
 
@@ -30,6 +45,7 @@ class Status(Struct, frozen=True):
     quarantine: int
     links: dict[str, int]
     waiting: dict[str, int]
+    judge: JudgeStatus
     paused: str | None
 
 
@@ -50,7 +66,22 @@ def status(run: Run) -> Status:
         quarantine=len(run.inbox.quarantined()),
         links={"total": sum(links.values()), **links},
         waiting=waiting(run),
+        judge=_judge(run),
         paused=run.store.paused(run.policy),
+    )
+
+
+def _judge(run: Run) -> JudgeStatus:
+    rules, ledger = run.policy.judge, run.store.ledger
+    spent = ledger.today()
+    return JudgeStatus(
+        provider=rules.provider,
+        model=run.judge.info.model,
+        calls=spent.calls,
+        tokens=spent.tokens,
+        usd=round(spent.usd, 6),
+        closed=ledger.closed_until(),
+        aside=sorted(evaluate.set_aside(run)),
     )
 
 
@@ -90,7 +121,9 @@ def why_not(run: Run, ref: Ref) -> list[account.Answer]:
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
         material = generate.material(run, view.subject(ref.id))
         memory = promoting.of_evaluations(run, [ref.id])
-        return account.answers(outcome, material, memory, run.policy)
+        letter = evaluate.set_aside(run).get(ref.id)
+        aside = letter.reason if letter else None
+        return account.answers(outcome, material, memory, run.policy, aside=aside)
     if ref.kind in ("outcome", "fact"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
     raise UsageError(f"{ref.id}: why-not asks about an outcome or a fact; for a {ref.kind} ask why")

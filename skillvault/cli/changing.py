@@ -19,7 +19,7 @@ from skillvault.cli.shared import (
     track,
     vault_option,
 )
-from skillvault.errors import UsageError
+from skillvault.errors import UnavailableError, UsageError
 from skillvault.run import Report
 from skillvault.vault import layout
 
@@ -100,12 +100,14 @@ def _intake(report: Report, *, dry: bool, as_data: bool) -> None:
 
 @click.command()
 @click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(steps.STEPS)))
+@click.option("--retry", is_flag=True, help="Ask the judge again what it failed at.")
 @vault_option
 @now_option
 @dry_option
 @json_option
 def run(
     wanted: tuple[str, ...],
+    retry: bool,
     vault_path: Path | None,
     now: datetime | None,
     dry: bool,
@@ -113,6 +115,8 @@ def run(
 ) -> None:
     """Do what is due, from the inbox to expiry, or these steps alone. One line a commit."""
     vault = opened(vault_path)
+    if retry:
+        vault.store.ledger.revive()
     on_done = None if as_data else print_done
     report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track)
     if as_data:
@@ -120,6 +124,8 @@ def run(
         print_refused(report)
     else:
         print_run(report)
+    if report.unavailable:
+        sys.exit(UnavailableError.exit_code)
 
 
 def _given(file: str) -> tuple[str, bytes]:

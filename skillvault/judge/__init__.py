@@ -15,11 +15,20 @@ from skillvault.records import (
 
 
 class Judge(Protocol):
-    """Whoever judges outcomes and writes skills from them."""
+    """Whoever judges outcomes and writes skills from them.
+
+    Each question raises UnavailableError where nobody can be asked now; `verdict` and `insight`
+    raise UnansweredError where there is no usable answer.
+    """
 
     @property
     def info(self) -> JudgeInfo:
         """Which judge this is, as its evaluations name it."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many questions it takes at once."""
         ...
 
     def verdict(

@@ -31,6 +31,7 @@ class OfflineJudge:
     """Reads what was recorded, counts, and quotes; it invents nothing."""
 
     info: JudgeInfo = _INFO
+    at_once: int = 1  # it waits for nothing
 
     def verdict(
         self,

@@ -40,11 +40,15 @@ create table if not exists state (name text primary key, value text) without row
 
 
 class Circuit(Struct, frozen=True):
-    """How the service does: failures in a row, until when nobody asks (unix time), and why."""
+    """How the service does: failures in a row, until when nobody asks (unix time), and why.
+
+    `probe` is the call that is under way to find out whether it does again.
+    """
 
     failures: int = 0
     until: float = 0.0
     reason: str = ""
+    probe: int | None = None
 
 
 class Letter(Struct, frozen=True):
@@ -78,12 +82,14 @@ class Ledger:
     def reserve(self, usd: float, *, usd_per_day: float, calls_per_day: int) -> int | None:
         """The number of a call that may be sent now and cost so much at most.
 
-        None while others, sent first after a silence, are not answered yet. UnavailableError
-        where a cap or the circuit forbids it.
+        None while one must wait for others, sent first after a silence or as a probe.
+        UnavailableError where a cap or the circuit forbids it.
         """
         with self._writing() as db:
             now = self._now()
             circuit = _circuit(db)
+            if now < circuit.until and _under_way(db, circuit.probe, now):
+                return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
             _check_caps(db, usd, usd_per_day, calls_per_day, _day(now))
@@ -93,10 +99,12 @@ class Ledger:
             if first is not None:
                 again = _clock(first + _HOUR)
                 raise UnavailableError(f"{circuit.reason}; asked again at {again}")
-            if circuit.failures >= _OPENS:  # this one is the probe
-                _set_circuit(db, msgspec.structs.replace(circuit, until=now + _PAUSE))
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, 0, 'open')"
-            return db.execute(sql, (now, _day(now), usd)).lastrowid
+            call = db.execute(sql, (now, _day(now), usd)).lastrowid
+            if circuit.failures >= _OPENS:
+                probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
+                _set_circuit(db, probing)
+            return call
 
     def paid(self, call: int, key: str, said: str, *, usd: float, tokens: int) -> None:
         """A call was answered: what it took, and the reply under its key."""
@@ -266,6 +274,12 @@ def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> f
         (now - _HOUR, now - _LONGEST),
     ).fetchone()
     return first if count >= _UNANSWERED else None
+
+
+def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
+    """Whether a call is not settled yet, and not of a process that was killed."""
+    sql = "select 1 from call where id = ? and state = 'open' and at > ?"
+    return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
 
 
 def _open_usd(db: sqlite3.Connection, call: int) -> float:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from skillvault.doctor import Row
     from skillvault.judge import Judge
     from skillvault.learning import account
+    from skillvault.learning.advise import Advice
     from skillvault.learning.recommend import Answer
     from skillvault.learning.shelf import Strategy
     from skillvault.questions import Status
@@ -370,6 +371,18 @@ class Vault:
     def stats(self, decision: str) -> dict[str, Any]:
         """What a decision was shown, what it applied, how it ended; see `learning.usage`."""
         return self.shelf.stats(decision)
+
+    def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
+        """Whether a decision may be carried out: a file like an outcome's, without its result.
+
+        Where the judge says no, the decision goes through the inbox as a neutral outcome; where
+        nobody can be asked it may be carried out, with a warning. BadInputError for what is no
+        decision.
+        """
+        from skillvault.gate import asked
+
+        with guarded():
+            return asked(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 

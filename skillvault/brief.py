@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.records import (
     Applicability,
@@ -14,6 +15,7 @@ from skillvault.records import (
     Fact,
     Fraction,
     InsightType,
+    JudgeInfo,
     Outcome,
     Skill,
     SkillKind,
@@ -71,6 +73,12 @@ class Spent(Struct, frozen=True):
         return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
 
 
+def billed(info: JudgeInfo, spent: Spent) -> JudgeInfo:
+    """A judge, with what its answers took."""
+    usd = round(spent.cost_usd, 6)
+    return replace(info, tokens=spent.tokens, cost_usd=usd)
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """How good the decision was, said before the result is known."""
 
@@ -90,6 +98,16 @@ class Insight(Struct, frozen=True, kw_only=True):
     applicability: Applicability = "domain"
     better_approach: str | None = None
     spent: Spent | None = None
+
+
+class Opinion(Struct, frozen=True, kw_only=True):
+    """What a judge says of a decision before it is carried out; see `learning.advise`."""
+
+    quality: Fraction
+    confidence: Fraction
+    warnings: tuple[str, ...] = ()
+    suggestion: str = ""
+    insight: str = ""
 
 
 class Fate(Struct, frozen=True):

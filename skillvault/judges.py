@@ -3,16 +3,29 @@
 Floor 3: a judge knows neither git nor a vault; it is handed a ledger, prompts and what cleans.
 """
 
-from skillvault.judge import Judge
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from skillvault.judge import Adviser, Judge
 from skillvault.vault.store import Store
 
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
 
-def appointed(store: Store) -> Judge:
-    """The judge that the committed policy names; a model is not asked before it must be."""
+class Appointed(Judge, Adviser, Protocol):
+    """One who judges and is asked before acting."""
+
+
+def appointed(store: Store, seconds: float | None = None) -> Appointed:
+    """The judge that the committed policy names; a model is not asked before it must be.
+
+    `seconds`: how long an answer is waited for, where that is not the policy's to say.
+    """
     head = store.head()
     rules = head.policy.judge
+    if seconds is not None:
+        rules = replace(rules, deadline_seconds=seconds)
     if rules.provider == "offline":
         from skillvault.judge.offline import OfflineJudge
 

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, field
 
 from skillvault.errors import BadInputError
 from skillvault.intake import stored
-from skillvault.models import MODELS, THOROUGH, Price
+from skillvault.models import FAST, MODELS, THOROUGH, Price
 from skillvault.records import SkillKind
 from skillvault.text import is_slug
 
@@ -245,6 +245,10 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     model: Annotated[str, Meta(description="The Claude model that evaluates and writes.")] = (
         THOROUGH
     )
+    fast_model: Annotated[
+        str,
+        Meta(description="Asked before acting, where little is at stake."),
+    ] = FAST
     max_tokens: Annotated[
         int, Meta(ge=256, description="A reply has at most so many tokens, thinking included.")
     ] = 8192
@@ -264,6 +268,27 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     attempts: Annotated[
         int, Meta(ge=1, description="An outcome that fails so often is set aside.")
     ] = 5
+    thorough_from: Annotated[
+        float,
+        Meta(ge=0, description="Before acting on so large an amount, `model` is asked."),
+    ] = 1000.0
+    inline_seconds: Annotated[
+        float, Meta(ge=1, le=600, description="Before acting, an answer is waited for so long.")
+    ] = 30.0
+    min_quality: Annotated[
+        float, Meta(ge=0, le=1, description="Before acting, a quality below it is a no.")
+    ] = 0.4
+    min_confidence: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Before acting, a stated confidence that the judge sees below it is a no.",
+        ),
+    ] = 0.5
+    skip: Annotated[
+        tuple[str, ...], Meta(description="Actions that are none, and need no judge before them.")
+    ] = ("hold", "wait", "none", "skip", "noop")
     concurrency: Annotated[
         int, Meta(ge=1, le=32, description="So many outcomes are judged at once at most.")
     ] = 4
@@ -371,21 +396,20 @@ def _check_headings(raw: Mapping[Any, Any]) -> None:
 
 def _check_models(judge: JudgePolicy) -> None:
     """A model whose price nobody knows has no cap; one that takes no temperature refuses all."""
-    key = "judge.model"
-    if judge.model not in {*MODELS, *judge.prices}:
-        raise BadInputError(
-            f"{key}: nobody knows what {judge.model!r} costs; choose one of {', '.join(MODELS)}, "
-            f"or state its price: `prices: {{{judge.model}: [2.0, 10.0]}}`",
-            code="unknown-model",
-            key=key,
-        )
-    known = MODELS.get(judge.model)
-    if judge.temperature is not None and known is not None and not known.tempered:
-        raise BadInputError(
-            f"judge.temperature: {judge.model} takes none; remove the key",
-            code="bad-value",
-            key="judge.temperature",
-        )
+    for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
+        if model not in {*MODELS, *judge.prices}:
+            raise BadInputError(
+                f"{key}: nobody knows what {model!r} costs; choose one of {', '.join(MODELS)}, "
+                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
+                code="unknown-model",
+                key=key,
+            )
+        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
+            raise BadInputError(
+                f"judge.temperature: {model} takes none; remove the key, or choose another {key}",
+                code="bad-value",
+                key="judge.temperature",
+            )
 
 
 def rows() -> Iterator[tuple[str, str, str]]:

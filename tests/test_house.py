@@ -65,7 +65,7 @@ def _allowed(module: str) -> set[str]:
         return WORDS
     if room in {"learning", "vault", "judge", "exchange"}:
         return WORDS | {room}
-    if room in {"steps", "run", "judges", "questions", "serving", "doctor"}:
+    if room in {"steps", "run", "judges", "gate", "questions", "serving", "doctor"}:
         return everything - DOORS
     return everything
 

@@ -12,6 +12,7 @@ from skillvault.cli.report import print_done, print_intake, print_refused, print
 from skillvault.cli.shared import (
     as_json,
     dry_option,
+    given_file,
     json_option,
     now_option,
     opened,
@@ -63,7 +64,7 @@ def record(
         return
     if file is None and sys.stdin.isatty():
         raise UsageError("record what? give a FILE, - for stdin, or --example to see one")
-    given = _given(file or "-")
+    given = given_file(file or "-")
     report = opened(vault_path).record([given], now=now, dry=dry, track=track)
     _intake(report, dry=dry, as_data=as_data)
 
@@ -126,22 +127,6 @@ def run(
         print_run(report)
     if report.unavailable:
         sys.exit(UnavailableError.exit_code)
-
-
-def _given(file: str) -> tuple[str, bytes]:
-    """(name, bytes) of the file to record; stdin's name tells how it looks."""
-    if file != "-":
-        path = Path(file)
-        if not path.is_file():
-            what = "a folder; give a file in it" if path.is_dir() else "no such file"
-            raise UsageError(f"{file}: {what}")
-        return path.name, path.read_bytes()
-    data = sys.stdin.buffer.read()
-    if not data.strip():
-        raise UsageError("nothing on stdin; give a FILE, or see `skillvault record --example`")
-    start = data.lstrip()[:3]
-    ending = "json" if start[:1] == b"{" else "md" if start == b"---" else "yaml"
-    return f"stdin.{ending}", data
 
 
 def _example() -> Path:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Insight, Verdict
+from skillvault.brief import Insight, Opinion, Verdict
 from skillvault.judge.calling import Kept
 from skillvault.judge.verdict import GOOD
 from skillvault.records import Applicability, InsightType
@@ -42,6 +42,16 @@ class InsightSaid(Struct, frozen=True, forbid_unknown_fields=True):
     better_approach: str
 
 
+class OpinionSaid(Struct, frozen=True, forbid_unknown_fields=True):
+    """An opinion as the model gives it."""
+
+    quality_score: float
+    confidence: float
+    warnings: list[str]
+    suggestion: str
+    insight: str
+
+
 def schema(shape: type[Struct]) -> dict[str, Any]:
     """The JSON schema of a shape as structured outputs take it: one object, all keys required."""
     (found,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
@@ -71,7 +81,7 @@ def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
 
 def verdict_of(said: VerdictSaid) -> Verdict:
     """The verdict, its quality within 0..1, good or not by rule."""
-    quality = round(min(max(said.quality_score, 0.0), 1.0), 2)
+    quality = _fraction(said.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
         quality_score=quality,
@@ -90,6 +100,22 @@ def insight_of(said: InsightSaid, shown: str) -> Insight:
         applicability=said.applicability,
         better_approach=shorten(flat(said.better_approach), _INSIGHT) or None,
     )
+
+
+def opinion_of(said: OpinionSaid, shown: str) -> Opinion:
+    """The opinion; UnusableError where it has figures that were not `shown`."""
+    check_figures("\n".join((said.insight, said.suggestion, *said.warnings)), shown)
+    return Opinion(
+        quality=_fraction(said.quality_score),
+        confidence=_fraction(said.confidence),
+        warnings=_lines(said.warnings),
+        suggestion=shorten(flat(said.suggestion), _SENTENCE),
+        insight=shorten(flat(said.insight), _INSIGHT),
+    )
+
+
+def _fraction(said: float) -> float:
+    return round(min(max(said, 0.0), 1.0), 2)
 
 
 def check_figures(text: str, shown: str) -> None:

@@ -17,7 +17,7 @@ from skillvault.brief import Case, Contrast, Verdict
 from skillvault.records import Decision, Outcome, Scalar, stamp
 from skillvault.text import count_of, percent
 
-NAMES = ("verdict", "insight", "episode", "recurrence", "strategy", "agreement")
+NAMES = ("verdict", "insight", "advice", "episode", "recurrence", "strategy", "agreement")
 _FOLDER = Path(__file__).parent / "prompts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Brief, Case, Draft, Insight, Spent, Verdict
+from skillvault.brief import Brief, Case, Draft, Insight, Opinion, Spent, Verdict, billed
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import asking
 from skillvault.judge.answering import (
     InsightSaid,
+    OpinionSaid,
     UnusableError,
     VerdictSaid,
     insight_of,
+    opinion_of,
     schema,
     shaped,
     verdict_of,
@@ -34,7 +36,7 @@ from skillvault.judge.offline import OfflineJudge
 from skillvault.judge.writing import Unfit, Writing, writing
 from skillvault.models import Usage
 from skillvault.policy import JudgePolicy
-from skillvault.records import Decision, JudgeInfo, Scalar
+from skillvault.records import Decision, JudgeInfo, Outcome, Scalar, Skill
 
 if TYPE_CHECKING:
     import anthropic
@@ -130,14 +132,39 @@ class ClaudeJudge:
             return msgspec.structs.replace(plain, note=note)
         return draft
 
+    def advise(
+        self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
+    ) -> tuple[Opinion, JudgeInfo]:
+        """What speaks for and against a decision that is about to be carried out."""
+        o, size = outcome, outcome.result.entry_value
+        made = asking.decided(o.domain, o.decision, o.context, o.applied, size)
+        data = {"decision": made, "skills": {skill.name: skill.body for skill in skills}}
+        model = self.rules.model if thorough else self.rules.fast_model
+        question = self._question("advice", data, OpinionSaid, model=model)
+
+        def read(reply: Kept) -> Opinion:
+            return opinion_of(shaped(reply, OpinionSaid), question.user)
+
+        opinion, spent = self._answered(question, read)
+        prompt = self.prompts.digest("advice")
+        info = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
+        return opinion, billed(info, spent)
+
     def _question(
-        self, prompt: str, data: Mapping[str, Any], shape: type[Struct], *, about: str = ""
+        self,
+        prompt: str,
+        data: Mapping[str, Any],
+        shape: type[Struct],
+        *,
+        about: str = "",
+        model: str | None = None,
     ) -> Question:
         system, user = self.prompts.text(prompt), self.prompts.fenced(data)
-        key = asking.digest(prompt, self.rules.model, system, about or user)
+        asked = model or self.rules.model
+        key = asking.digest(prompt, asked, system, about or user)
         return Question(
             key=f"{prompt}-{key}",
-            model=self.rules.model,
+            model=asked,
             system=system,
             user=user,
             schema=schema(shape),

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from skillvault.brief import Case, Insight, Spent, Verdict
+from skillvault.brief import Case, Insight, Spent, Verdict, billed
 from skillvault.change import Change
 from skillvault.learning.antecedents import unrecorded, varying
 from skillvault.learning.contrast import contrasts, leads
@@ -170,9 +170,7 @@ def _billed(info: JudgeInfo, verdict: Verdict, insight: Insight | None) -> Judge
     paid = [each.spent for each in (verdict, insight) if each and each.spent]
     if not paid:
         return info
-    spent = sum(paid, start=Spent())
-    usd = round(spent.cost_usd, 6)
-    return msgspec.structs.replace(info, tokens=spent.tokens, cost_usd=usd)
+    return billed(info, sum(paid, start=Spent()))
 
 
 def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:

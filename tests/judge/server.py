@@ -58,9 +58,9 @@ def error(status: int, kind: str, said: str = "no", **headers: str) -> Answer:
 
 
 def asked_for(body: Body) -> str:
-    """What a request wants: `verdict`, `insight` or `text`, by its schema."""
+    """What a request wants: `verdict`, `insight`, `opinion` or `text`, by its schema."""
     wanted = body["output_config"]["format"]["schema"]["required"]
-    names = {"quality_score": "verdict", "key_insight": "insight"}
+    names = {"suggestion": "opinion", "quality_score": "verdict", "key_insight": "insight"}
     return next((name for key, name in names.items() if key in wanted), "text")
 
 
@@ -91,6 +91,15 @@ INSIGHT: Body = {
 }
 
 
+OPINION: Body = {
+    "quality_score": 0.3,
+    "confidence": 0.4,
+    "warnings": ["The grounds are those of earlier losses."],
+    "suggestion": "Wait until funding is back to normal.",
+    "insight": "Chasing high funding again repeats what lost before.",
+}
+
+
 def claude(body: Body) -> Answer:
     """What a sensible model answers."""
     what = asked_for(body)
@@ -98,6 +107,8 @@ def claude(body: Body) -> Answer:
         return message(VERDICT)
     if what == "insight":
         return message(INSIGHT)
+    if what == "opinion":
+        return message(OPINION)
     return message(written(record(body)))
 
 

@@ -152,7 +152,7 @@ class Vault:
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
-    def run(
+    def run(  # noqa: PLR0913 (each keyword is a wish of the caller's)
         self,
         wanted: Sequence[str] = (),
         *,
@@ -162,15 +162,20 @@ class Vault:
         track: Tracker | None = None,
         patience: float | None = None,
         consolidate: bool = True,
+        batch: bool = False,
         between: Callable[[], None] | None = None,
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.run`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
-        whether facts that recur become skills. `between` is called where nothing is half
+        whether facts that recur become skills. `batch`: what a model is to be asked is sent as
+        a batch, and is due again when that has ended. `between` is called where nothing is half
         done; it may raise.
         """
-        with guarded(), self._running(dry=dry, now=now, on_done=on_done, track=track) as state:
+        from skillvault.judges import batching
+
+        given: dict[str, Any] = {"dry": dry, "now": now, "on_done": on_done, "track": track}
+        with guarded(), self._running(**given) as state, batching(state, sends=batch):
             state.consolidates = consolidate
             state.between = between
             return self._done(state, wanted, patience)

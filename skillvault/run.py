@@ -208,10 +208,14 @@ class Run:
         if self.dry or late or len(self._pending) >= _GROUP:
             self.flush()
 
+    def wait(self, path: str, reason: str) -> None:
+        """Say that something could not be done now."""
+        self.report.waiting.append(Waiting(path, reason))
+
     def unavailable(self, path: str, reason: str) -> None:
         """Say that something waits for the judge."""
         self.report.unavailable = reason
-        self.report.waiting.append(Waiting(path, reason))
+        self.wait(path, reason)
 
     def written(self, make: Callable[[], Change | None], name: str) -> Iterator[Change]:
         """The change that needs a text of the judge's; it waits where nobody can be asked."""

@@ -101,6 +101,7 @@ def _intake(report: Report, *, dry: bool, as_data: bool) -> None:
 
 @click.command()
 @click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(steps.STEPS)))
+@click.option("--batch", is_flag=True, help="Send what Claude is asked as a batch, at half price.")
 @click.option("--retry", is_flag=True, help="Ask the judge again what it failed at.")
 @vault_option
 @now_option
@@ -108,6 +109,7 @@ def _intake(report: Report, *, dry: bool, as_data: bool) -> None:
 @json_option
 def run(
     wanted: tuple[str, ...],
+    batch: bool,
     retry: bool,
     vault_path: Path | None,
     now: datetime | None,
@@ -116,16 +118,18 @@ def run(
 ) -> None:
     """Do what is due, from the inbox to expiry, or these steps alone. One line a commit."""
     vault = opened(vault_path)
+    if batch and dry:
+        raise UsageError("--batch: is sent and paid for; leave out --dry-run")
     if retry:
         vault.store.ledger.revive()
     on_done = None if as_data else print_done
-    report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track)
+    report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch)
     if as_data:
         as_json(run_shape(report))
         print_refused(report)
     else:
         print_run(report)
-    if report.unavailable:
+    if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
 
 

@@ -31,6 +31,11 @@ class Question(Struct, frozen=True, kw_only=True):
     user: str
     schema: dict[str, Any]
 
+    @property
+    def size(self) -> int:
+        """Its bytes, but for the schema."""
+        return len(self.system.encode()) + len(self.user.encode())
+
 
 class Reply(Struct, frozen=True, kw_only=True):
     """What came back: the text, why it ended, and what it took."""
@@ -90,6 +95,9 @@ class Ledger(Protocol):
     def forget(self, key: str) -> None:
         """Drop a reply that is of no use."""
 
+    def queued(self, key: str) -> str | None:
+        """What stands between a key and a reply that a batch was sent for; None for nothing."""
+
 
 class Clock(Protocol):
     """Time, so that a test may have a day pass."""
@@ -119,12 +127,22 @@ class Wire(Protocol):
 
 
 class Caller:
-    """Asks questions through a wire, within the rules of a policy."""
+    """Asks questions through a wire, within the rules of a policy.
+
+    With `left` it asks none: what has no reply yet is left there, for a batch.
+    """
 
     def __init__(
-        self, wire: Wire, ledger: Ledger, rules: JudgePolicy, clock: Clock | None = None
+        self,
+        wire: Wire,
+        ledger: Ledger,
+        rules: JudgePolicy,
+        clock: Clock | None = None,
+        *,
+        left: dict[str, Question] | None = None,
     ) -> None:
         self._wire = wire
+        self._left = left
         self._ledger = ledger
         self._rules = rules
         self._clock = clock or WallClock()
@@ -137,6 +155,11 @@ class Caller:
         known = self._ledger.reply(question.key)
         if known is not None:
             return msgspec.json.decode(known, type=Kept)
+        if under_way := self._ledger.queued(question.key):
+            raise UnavailableError(under_way)
+        if self._left is not None:
+            self._left[question.key] = question
+            raise UnavailableError("left to a batch")
         self._wire.check()
         end = self._clock.now() + self._rules.deadline_seconds
         for number in range(_TRIES):
@@ -157,8 +180,7 @@ class Caller:
     def _reserved(self, question: Question, end: float) -> int:
         """The number of a call that is ours to send."""
         rules = self._rules
-        size = len(question.system.encode()) + len(question.user.encode())
-        usd = most(rules.price(question.model), size, rules.max_tokens)
+        usd = most(rules.price(question.model), question.size, rules.max_tokens)
         while self._clock.now() < end:
             call = self._ledger.reserve(
                 usd, usd_per_day=rules.usd_per_day, calls_per_day=rules.calls_per_day

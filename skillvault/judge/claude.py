@@ -7,7 +7,8 @@ The key comes from the environment alone, as ANTHROPIC_BASE_URL does. What is as
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -43,11 +44,13 @@ if TYPE_CHECKING:
 
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
+_BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
 _BUSY = {408, 409, 429}  # and all from 500 on
 _CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
 # How a 400 or 429 says that money is the trouble; the codes that the SDK knows all hold one.
 _MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
 _Value = TypeVar("_Value")
+_Shape = TypeVar("_Shape", bound=Struct)
 
 
 class _Block(Struct, frozen=True):
@@ -55,6 +58,13 @@ class _Block(Struct, frozen=True):
 
     type: str
     text: str = ""
+
+
+class _Batch(Struct, frozen=True):
+    """A batch, as far as we read it."""
+
+    id: str
+    processing_status: str
 
 
 class _Message(Struct, frozen=True, tag_field="type", tag="message"):
@@ -205,6 +215,14 @@ class Api:
         """One request, done within these seconds; Fault where there is no reply."""
         return _awaited(_sent(_connected(), question, rules, seconds))
 
+    def begin(self, questions: Sequence[Question], rules: JudgePolicy) -> str:
+        """Send a batch; its id."""
+        return _awaited(_begun(_connected(), questions, rules))
+
+    def ended(self, batch: str) -> dict[str, Reply] | None:
+        """The replies of a batch by key; None while it is under way."""
+        return _awaited(_ended(_connected(), batch))
+
 
 def _connected() -> "anthropic.AsyncAnthropic":
     """The SDK's client for the key and address that the environment names now."""
@@ -231,23 +249,60 @@ def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
 async def _sent(
     client: "anthropic.AsyncAnthropic", question: Question, rules: JudgePolicy, seconds: float
 ) -> Reply:
+    async with _within(seconds):
+        body = params(question, rules)
+        # A parameter of older models, which the SDK does not know any more.
+        extra = {key: body.pop(key) for key in ("temperature",) if key in body}
+        raw = await client.messages.with_raw_response.create(
+            **body, extra_body=extra, timeout=seconds
+        )
+        said = await raw.http_response.aread()
+    return read(said)
+
+
+async def _begun(
+    client: "anthropic.AsyncAnthropic", questions: Sequence[Question], rules: JudgePolicy
+) -> str:
+    requests: list[Any] = [
+        {"custom_id": question.key, "params": params(question, rules)} for question in questions
+    ]
+    async with _within(_BATCH_SECONDS):
+        api = client.messages.batches.with_raw_response
+        raw = await api.create(requests=requests, timeout=_BATCH_SECONDS)
+        said = await raw.http_response.aread()
+    return _decoded(said, _Batch).id
+
+
+async def _ended(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
+    found: dict[str, Reply] = {}
+    async with _within(_BATCH_SECONDS):
+        raw = await client.messages.batches.with_raw_response.retrieve(batch)
+        state = _decoded(await raw.http_response.aread(), _Batch)
+        if state.processing_status != "ended":
+            return None
+        async for entry in await client.messages.batches.results(batch):
+            if entry.result.type == "succeeded":
+                said = entry.result.message.model_dump_json().encode()
+                found[entry.custom_id] = read(said)
+    return found
+
+
+@asynccontextmanager
+async def _within(seconds: float) -> AsyncIterator[None]:
+    """What goes wrong on the wire as a Fault; nothing takes longer than this."""
     import anthropic  # noqa: PLC0415 (`_client` has loaded it)
 
     try:
         # The SDK's timeout is of each read alone: a body that drips would never end.
         async with asyncio.timeout(seconds):
-            raw = await client.messages.with_raw_response.create(
-                **params(question, rules), timeout=seconds
-            )
-            body = await raw.http_response.aread()
+            yield
     except anthropic.APIStatusError as error:
         raise _refusal(error) from None
     except (TimeoutError, anthropic.APITimeoutError):
         raise Fault("Claude does not answer in time", "busy", billed=True) from None
-    except anthropic.APIConnectionError as error:
+    except anthropic.AnthropicError as error:
         said = str(error.__cause__ or error)[:200]
         raise Fault(f"Claude cannot be reached: {said}", "busy", billed=True) from None
-    return read(body)
 
 
 def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
@@ -261,19 +316,23 @@ def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
         "output_config": {"format": {"type": "json_schema", "schema": question.schema}},
     }
     if rules.temperature is not None:
-        found["extra_body"] = {"temperature": rules.temperature}
+        found["temperature"] = rules.temperature
     return found
 
 
 def read(body: bytes) -> Reply:
     """The reply in a body; Fault for anything else that came with a 200."""
-    try:
-        message = msgspec.json.decode(body, type=_Message)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        start = body[:80].decode(errors="replace")
-        raise Fault(f"no message of Claude's: {start!r}", "busy", billed=True) from None
+    message = _decoded(body, _Message)
     text = "".join(block.text for block in message.content if block.type == "text")
     return Reply(text=text, stop=message.stop_reason, usage=message.usage)
+
+
+def _decoded(body: bytes, shape: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        start = body[:80].decode(errors="replace")
+        raise Fault(f"no answer of Claude's: {start!r}", "busy", billed=True) from None
 
 
 def _refusal(error: "anthropic.APIStatusError") -> Fault:

@@ -6,7 +6,7 @@ it is sent, and its reply is written down before anybody reads it; each lasts be
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,8 @@ _LONGEST = 660.0  # seconds after which a call that nobody settled is of a kille
 _KEPT = 30 * 24 * _HOUR  # so long replies and calls are kept
 _BUSY = 10.0  # seconds to wait for another process that writes
 
+_LOST = "in a batch whose number was lost; `skillvault run --retry` asks again"
+
 _SCHEMA = """
 create table if not exists call (
     id integer primary key, at real, day text, usd real, tokens integer, state text);
@@ -35,6 +37,8 @@ create table if not exists reply (key text primary key, at real, said text) with
 create table if not exists letter (
     item text primary key, attempts integer, answered integer, reason text, at real)
     without rowid;
+create table if not exists batch (call integer primary key, id text);
+create table if not exists queued (key text primary key, model text, call integer) without rowid;
 create table if not exists state (name text primary key, value text) without rowid;
 """
 
@@ -147,6 +151,55 @@ class Ledger:
         with self._writing() as db:
             db.execute("delete from reply where key = ?", (key,))
 
+    # ── batches ──────────────────────────────────────────────────────────────────────
+
+    def queue(self, call: int, models: Mapping[str, str]) -> None:
+        """These keys, each with its model, are about to be asked for in a batch."""
+        with self._writing() as db:
+            db.execute("insert into batch values (?, null)", (call,))
+            rows = [(key, model, call) for key, model in models.items()]
+            db.executemany("insert or replace into queued values (?, ?, ?)", rows)
+
+    def batched(self, call: int, batch: str | None) -> None:
+        """The batch of a call; None where there is none after all."""
+        with self._writing() as db:
+            if batch is None:
+                _drop(db, call)
+            else:
+                db.execute("update batch set id = ? where call = ?", (batch, call))
+                db.execute("update call set state = 'batch' where id = ?", (call,))
+                _set_circuit(db, Circuit())
+
+    def batches(self) -> dict[str, dict[str, str]]:
+        """The batches under way: the keys of each, with their models."""
+        found: dict[str, dict[str, str]] = {}
+        sql = "select id, key, model from batch join queued using (call) where id is not null"
+        for batch, key, model in self._rows(f"{sql} order by call, key"):
+            found.setdefault(batch, {})[key] = model
+        return found
+
+    def queued(self, key: str) -> str | None:
+        """What stands between a key and a reply that a batch was sent for; None for nothing."""
+        rows = self._rows("select id from queued join batch using (call) where key = ?", key)
+        if not rows:
+            return None
+        return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
+
+    def collected(self, batch: str, replies: Mapping[str, str], *, usd: float, tokens: int) -> None:
+        """A batch has ended, with these replies; what it did not answer may be asked again."""
+        with self._writing() as db:
+            row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
+            if row is None:
+                return  # another process was quicker
+            rows = [(key, self._now(), said) for key, said in replies.items()]
+            db.executemany("insert or replace into reply values (?, ?, ?)", rows)
+            _settle(db, row[0], "paid", usd, tokens)
+            _drop(db, row[0])
+
+    def left_usd(self, usd_per_day: float) -> float:
+        """What may be spent today."""
+        return max(usd_per_day - self.today().usd, 0.0)
+
     # ── what it failed at ────────────────────────────────────────────────────────────
 
     def charge(self, item: str, reason: str, *, service: bool) -> None:
@@ -171,10 +224,13 @@ class Ledger:
         return {row[0]: Letter(*row) for row in self._rows(sql, attempts)}
 
     def revive(self) -> None:
-        """Forget all failures: what was set aside is tried again, and the circuit closes."""
+        """Forget all failures: what was set aside or lost is asked again, the circuit closes."""
         if self._place.exists():
             with self._writing() as db:
                 db.execute("delete from letter")
+                lost = [row[0] for row in db.execute("select call from batch where id is null")]
+                for call in lost:
+                    _drop(db, call)
                 _set_circuit(db, Circuit())
 
     # ── how it stands ────────────────────────────────────────────────────────────────
@@ -232,6 +288,12 @@ class Ledger:
                 f"the judge is not asked: its ledger {self._place} does not serve ({error}); make "
                 "room, or remove it, which forgets what was spent today"
             ) from error
+
+
+def _drop(db: sqlite3.Connection, call: int) -> None:
+    """Forget the batch of a call, and that anything waits for it."""
+    db.execute("delete from queued where call = ?", (call,))
+    db.execute("delete from batch where call = ?", (call,))
 
 
 def _circuit(db: sqlite3.Connection) -> Circuit:

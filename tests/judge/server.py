@@ -135,6 +135,9 @@ class Server:
         self.script = script
         self.url = url
         self.requests: list[Body] = []
+        self.batches: dict[str, list[Body]] = {}
+        self.ended = False  # whether batches have
+        self.begins: Answer | None = None  # what is answered to one that is sent, if not its id
         self.lock = threading.Lock()
 
     @property
@@ -150,8 +153,53 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body: Body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         with self.served.lock:
-            self.served.requests.append(body)
-            answer = self.served.script(body)
+            if self.path.endswith("/batches"):
+                answer = self._begun(body["requests"])
+            else:
+                self.served.requests.append(body)
+                answer = self.served.script(body)
+        self._try(answer)
+
+    def do_GET(self) -> None:
+        name = self.path.split("/")[4]
+        with self.served.lock:
+            if self.path.endswith("/results"):
+                self._try(self._results(self.served.batches[name]))
+            else:
+                self._try(self._state(name))
+
+    def _begun(self, requests: list[Body]) -> Answer:
+        name = f"msgbatch_{len(self.served.batches) + 1}"
+        self.served.batches[name] = requests
+        return self.served.begins or self._state(name)
+
+    def _state(self, name: str) -> Answer:
+        """A batch, with the keys that the API gives it."""
+        counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
+        body = {
+            "id": name,
+            "type": "message_batch",
+            "processing_status": "ended" if self.served.ended else "in_progress",
+            "request_counts": counts,
+            "created_at": "2026-11-20T12:00:00Z",
+            "expires_at": "2026-11-21T12:00:00Z",
+            "results_url": f"{self.served.url}/v1/messages/batches/{name}/results",
+        }
+        return Answer(body=json.dumps(body).encode())
+
+    def _results(self, requests: list[Body]) -> Answer:
+        """One line a request, in another order than they were sent."""
+        lines: list[Body] = []
+        for request in reversed(requests):
+            answer = self.served.script(request["params"])
+            said = json.loads(answer.body)
+            found = {"type": "succeeded", "message": said}
+            result = found if answer.status == 200 else {"type": "errored", "error": said}
+            lines.append({"custom_id": request["custom_id"], "result": result})
+        body = "".join(json.dumps(line) + "\n" for line in lines)
+        return Answer(200, body.encode(), {"content-type": "application/x-jsonl"})
+
+    def _try(self, answer: Answer) -> None:
         try:
             self._answer(answer)
         except OSError:

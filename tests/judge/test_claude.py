@@ -2,11 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 from skillvault.api import Vault
-from skillvault.models import MODELS, THOROUGH, Usage, cost
+from skillvault.models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.records import Evaluation
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
@@ -23,6 +24,8 @@ from tests.judge.server import (
     record,
     told,
 )
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def learn(vault: Vault, *given: Body) -> Vault:
@@ -149,6 +152,14 @@ def test_a_model_whose_price_is_given_may_judge(claudes: Vault, api: Server) -> 
     found = evaluation(learn(claudes, trade()))
     assert found.judge.model == "claude-next"
     assert found.judge.cost_usd == pytest.approx(2 * 0.3)
+
+
+def test_the_prices_that_are_shown_are_the_programs() -> None:
+    shown = README.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
+    for name, price in MODELS.items():
+        one = 2 * cost(price, Usage(1500, 1000))
+        row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${one * BATCH:.4f} |"
+        assert row in shown
 
 
 def test_an_idle_vault_sends_nothing(claudes: Vault, api: Server) -> None:

@@ -4,9 +4,10 @@ Floor 3, beside `steps`: the same rules that say what is due say why something i
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.change import FORMAT
-from skillvault.errors import SkillvaultError, UsageError
+from skillvault.errors import SkillvaultError, UnavailableError, UsageError
 from skillvault.learning import account
 from skillvault.records import Ref
 from skillvault.run import Run
@@ -22,12 +23,12 @@ class JudgeStatus(Struct, frozen=True):
     """
 
     provider: str
-    model: str | None
-    calls: int
-    tokens: int
-    usd: float
-    closed: str | None
-    aside: list[str]
+    model: str | None = None
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    closed: str | None = None
+    aside: list[str] = []
 
 
 class Status(Struct, frozen=True):
@@ -72,15 +73,21 @@ def status(run: Run) -> Status:
 
 
 def _judge(run: Run) -> JudgeStatus:
-    rules, ledger = run.policy.judge, run.store.ledger
-    spent = ledger.today()
+    found = JudgeStatus(provider=run.policy.judge.provider)
+    if found.provider == "offline":
+        return found
+    ledger = run.store.ledger
+    try:
+        spent, closed = ledger.today(), ledger.closed_until()
+    except UnavailableError as error:
+        return replace(found, closed=str(error))
     return JudgeStatus(
-        provider=rules.provider,
-        model=run.judge.info.model,
+        provider=found.provider,
+        model=run.policy.judge.model,
         calls=spent.calls,
         tokens=spent.tokens,
         usd=round(spent.usd, 6),
-        closed=ledger.closed_until(),
+        closed=closed,
         aside=sorted(evaluate.set_aside(run)),
     )
 

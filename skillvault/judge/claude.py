@@ -10,10 +10,8 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -34,8 +32,8 @@ from skillvault.judge.answering import (
 )
 from skillvault.judge.calling import Caller, Fault, Kept, Question, Reply
 from skillvault.judge.offline import OfflineJudge
+from skillvault.judge.wire import Batch, Refusal, decoded, fault_of, params, read
 from skillvault.judge.writing import Unfit, Writing, writing
-from skillvault.models import Usage
 from skillvault.policy import JudgePolicy
 from skillvault.records import Decision, JudgeInfo, Outcome, Scalar, Skill
 
@@ -45,34 +43,7 @@ if TYPE_CHECKING:
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
 _BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
-_BUSY = {408, 409, 429}  # and all from 500 on
-_CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
-# How a 400 or 429 says that money is the trouble; the codes that the SDK knows all hold one.
-_MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
 _Value = TypeVar("_Value")
-_Shape = TypeVar("_Shape", bound=Struct)
-
-
-class _Block(Struct, frozen=True):
-    """A part of a reply; thinking and the like have no text for us."""
-
-    type: str
-    text: str = ""
-
-
-class _Batch(Struct, frozen=True):
-    """A batch, as far as we read it."""
-
-    id: str
-    processing_status: str
-
-
-class _Message(Struct, frozen=True, tag_field="type", tag="message"):
-    """What the Messages API answers, as far as we read it."""
-
-    content: list[_Block]
-    stop_reason: str
-    usage: Usage
 
 
 @dataclass(frozen=True)
@@ -227,7 +198,7 @@ class Api:
 def _connected() -> "anthropic.AsyncAnthropic":
     """The SDK's client for the key and address that the environment names now."""
     key = os.environ.get(KEY, "").strip()
-    if not key:
+    if not (key.isascii() and key.isprintable() and key):
         raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
     return _client(key, os.environ.get("ANTHROPIC_BASE_URL"))
 
@@ -270,20 +241,23 @@ async def _begun(
         api = client.messages.batches.with_raw_response
         raw = await api.create(requests=requests, timeout=_BATCH_SECONDS)
         said = await raw.http_response.aread()
-    return _decoded(said, _Batch).id
+    return decoded(said, Batch).id
 
 
 async def _ended(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
     found: dict[str, Reply] = {}
     async with _within(_BATCH_SECONDS):
         raw = await client.messages.batches.with_raw_response.retrieve(batch)
-        state = _decoded(await raw.http_response.aread(), _Batch)
+        state = decoded(await raw.http_response.aread(), Batch)
         if state.processing_status != "ended":
             return None
-        async for entry in await client.messages.batches.results(batch):
-            if entry.result.type == "succeeded":
-                said = entry.result.message.model_dump_json().encode()
-                found[entry.custom_id] = read(said)
+        try:
+            async for entry in await client.messages.batches.results(batch):
+                if entry.result.type == "succeeded":
+                    said = entry.result.message.model_dump_json().encode()
+                    found[entry.custom_id] = read(said)
+        except (ValueError, AttributeError):  # the SDK makes an entry of whatever a line holds
+            raise Fault(f"the replies of {batch} cannot be read", "busy") from None
     return found
 
 
@@ -297,71 +271,15 @@ async def _within(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except anthropic.APIStatusError as error:
-        raise _refusal(error) from None
+        said = " ".join(str(error.api_message or error.body or "").split())
+        codes = f"{error.type} {error.error_code}"
+        wait = error.response.headers.get("retry-after")
+        raise fault_of(Refusal(error.status_code, codes, said, wait)) from None
     except (TimeoutError, anthropic.APITimeoutError):
         raise Fault("Claude does not answer in time", "busy", billed=True) from None
     except anthropic.AnthropicError as error:
         said = str(error.__cause__ or error)[:200]
         raise Fault(f"Claude cannot be reached: {said}", "busy", billed=True) from None
-
-
-def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
-    """A question as the Messages API takes it; the fixed part is cached."""
-    fixed = {"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}
-    found: dict[str, Any] = {
-        "model": question.model,
-        "max_tokens": rules.max_tokens,
-        "system": [fixed],
-        "messages": [{"role": "user", "content": question.user}],
-        "output_config": {"format": {"type": "json_schema", "schema": question.schema}},
-    }
-    if rules.temperature is not None:
-        found["temperature"] = rules.temperature
-    return found
-
-
-def read(body: bytes) -> Reply:
-    """The reply in a body; Fault for anything else that came with a 200."""
-    message = _decoded(body, _Message)
-    text = "".join(block.text for block in message.content if block.type == "text")
-    return Reply(text=text, stop=message.stop_reason, usage=message.usage)
-
-
-def _decoded(body: bytes, shape: type[_Shape]) -> _Shape:
-    try:
-        return msgspec.json.decode(body, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        start = body[:80].decode(errors="replace")
-        raise Fault(f"no answer of Claude's: {start!r}", "busy", billed=True) from None
-
-
-def _refusal(error: "anthropic.APIStatusError") -> Fault:
-    """What a status says."""
-    said = " ".join(str(error.api_message or error.body or "")[:300].split())
-    reason = f"Claude refuses ({error.status_code}): {said or 'without a word'}"
-    return Fault(reason, _kind(error, said), wait=_wait(error.response.headers.get("retry-after")))
-
-
-def _kind(error: "anthropic.APIStatusError", said: str) -> Literal["busy", "closed", "bad"]:
-    status = error.status_code
-    told = f"{error.type} {error.error_code} {said}".lower()
-    if status in _CLOSED or (status in (400, 429) and any(word in told for word in _MONEY)):
-        return "closed"
-    return "busy" if status in _BUSY or status >= 500 else "bad"
-
-
-def _wait(said: str | None) -> float | None:
-    """`retry-after` in seconds, given as such or as a date; None for neither."""
-    if said is None:
-        return None
-    try:
-        seconds = float(said)
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds()
-        except (TypeError, ValueError):
-            return None
-    return max(seconds, 0.0) if seconds < float("inf") else None
 
 
 # ── one loop for all threads: connections are kept, and a deadline ends any wait ──────

@@ -53,13 +53,22 @@ def unevaluated(run: Run) -> list[Outcome]:
 
 def set_aside(run: Run) -> dict[str, Letter]:
     """The outcomes that the judge failed at so often that it is not asked again."""
-    rules = run.policy.judge
-    return {} if rules.provider == "offline" else run.store.ledger.letters(rules.attempts)
+    return _letters(run, run.policy.judge.attempts)
+
+
+def _letters(run: Run, attempts: int) -> dict[str, Letter]:
+    """What the judge failed at so often; nothing where its ledger does not serve."""
+    if run.policy.judge.provider == "offline":
+        return {}
+    try:
+        return run.store.ledger.letters(attempts)
+    except UnavailableError:
+        return {}
 
 
 def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> list[Evaluation]:
     """The evaluations of a batch that the judge gives, by id; the others are said to wait."""
-    tried = run.store.ledger.letters()
+    tried = _letters(run, 1)
     order = sorted(batch, key=lambda o: tried[o.id].attempts if o.id in tried else 0)
     found: list[Evaluation] = []
     held: list[UnavailableError] = []

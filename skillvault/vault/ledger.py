@@ -134,7 +134,9 @@ class Ledger:
             usd = _open_usd(db, call) if billed else 0.0
             _settle(db, call, "failed", usd, 0)
             failures = _circuit(db).failures + 1
-            if pause is None and failures >= _OPENS:
+            if pause is not None:
+                failures = max(failures, _OPENS)  # one probe, when it is over
+            elif failures >= _OPENS:
                 pause = _PAUSE
             until = self._now() + pause if pause is not None else 0.0
             _set_circuit(db, Circuit(failures, until, reason))

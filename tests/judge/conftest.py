@@ -13,11 +13,11 @@ __all__ = ["api"]
 
 def appoint(vault: Vault, **rules: object) -> None:
     """Have a person make Claude the judge."""
-    lines = "".join(f"  {key}: {value}\n" for key, value in rules.items())
+    lines = "".join(f"  {key}: {value}\n" for key, value in {"provider": "claude", **rules}.items())
     person = Person(vault.root)
     page = vault.root / "vault.yaml"
     head = page.read_text(encoding="utf-8").partition("\njudge:")[0].rstrip()
-    page.write_text(f"{head}\njudge:\n  provider: claude\n{lines}", encoding="utf-8")
+    page.write_text(f"{head}\njudge:\n{lines}", encoding="utf-8")
     person.git("commit", "-q", "-am", "Appoint Claude")
 
 

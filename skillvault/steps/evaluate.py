@@ -19,7 +19,7 @@ from skillvault.vault import layout
 from skillvault.vault.ledger import Letter
 
 STEP = "evaluate"
-_PAGE = 64  # outcomes that are handed to the judge together
+_PAGE = 4  # outcomes a place at the judge that are handed over together
 
 _Said = Evaluation | UnavailableError | UnansweredError
 
@@ -100,17 +100,17 @@ def _asked(run: Run, what: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outc
 
     tracked = run.track(batch, f"evaluating {what}")
     with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:
-        for page in _pages(tracked):
+        for page in _pages(tracked, _PAGE * run.judge.at_once):
             cases = [run.peers.case(outcome) for outcome in page]
             said = pool.map(lambda case: _answer(run.judge, case, run.policy), cases)
             yield from zip(page, said, strict=True)
 
 
-def _pages(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
+def _pages(outcomes: Iterable[Outcome], size: int) -> Iterator[list[Outcome]]:
     page: list[Outcome] = []
     for outcome in outcomes:
         page.append(outcome)
-        if len(page) == _PAGE:
+        if len(page) == size:
             yield page
             page = []
     yield page

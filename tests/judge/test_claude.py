@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.errors import BadInputError
 from skillvault.models import BATCH, MODELS, THOROUGH, Usage, cost
+from skillvault.policy import policy_from
 from skillvault.records import Evaluation
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
@@ -152,6 +154,32 @@ def test_a_model_whose_price_is_given_may_judge(claudes: Vault, api: Server) -> 
     found = evaluation(learn(claudes, trade()))
     assert found.judge.model == "claude-next"
     assert found.judge.cost_usd == pytest.approx(2 * 0.3)
+
+
+def test_a_model_that_takes_a_temperature_gets_it(claudes: Vault, api: Server) -> None:
+    older = "claude-haiku-4-5"
+    appoint(claudes, model=older, fast_model=older, temperature=0.2, max_tokens=900)
+    learn(claudes, trade())
+    assert {body["temperature"] for body in api.requests} == {0.2}
+    assert {(body["model"], body["max_tokens"]) for body in api.requests} == {(older, 900)}
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ({"temperature": 0.2}, "judge.temperature: claude-sonnet-5-5 takes none"),
+        ({"model": "claude-next"}, "nobody knows what 'claude-next' costs"),
+        ({"provider": "gpt"}, "judge.provider"),
+    ],
+)
+def test_a_policy_that_cannot_be_kept_is_refused(judge: Body, said: str) -> None:
+    with pytest.raises(BadInputError, match=said):
+        policy_from({"judge": judge})
+
+
+def test_the_fixed_part_of_a_request_is_cached(claudes: Vault, api: Server) -> None:
+    learn(claudes, trade())
+    assert all(body["system"][0]["cache_control"] == {"type": "ephemeral"} for body in api.requests)
 
 
 def test_the_prices_that_are_shown_are_the_programs() -> None:

@@ -36,6 +36,7 @@ from skillvault.judge.wire import Batch, Refusal, decoded, fault_of, params, rea
 from skillvault.judge.writing import Unfit, Writing, writing
 from skillvault.policy import JudgePolicy
 from skillvault.records import Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.text import flat, shorten
 
 if TYPE_CHECKING:
     import anthropic
@@ -109,7 +110,8 @@ class ClaudeJudge:
         try:
             draft, _ = self._answered(question, lambda r: task.draft(shaped(r, Writing), question))
         except UnansweredError as error:
-            note = f"Written by the offline judge, as Claude's text was of no use: {error}."
+            why = shorten(flat(str(error)), 200)
+            note = f"Written by the offline judge, as Claude's text was of no use: {why}."
             return msgspec.structs.replace(plain, note=note)
         return draft
 
@@ -157,7 +159,7 @@ class ClaudeJudge:
         try:
             return read(first), first.spent
         except UnusableError as error:
-            again = _again(question, str(error))
+            again = self._again(question, str(error))
         second = self.caller.ask(again)
         try:
             return read(second), first.spent + second.spent
@@ -166,10 +168,11 @@ class ClaudeJudge:
             self.caller.forget(again)
             raise UnansweredError(str(error)) from None
 
-
-def _again(question: Question, reason: str) -> Question:
-    told = f"{question.user}\n\nYour last reply was of no use: {reason}. Reply again, whole."
-    return msgspec.structs.replace(question, key=f"{question.key}-again", user=told)
+    def _again(self, question: Question, reason: str) -> Question:
+        """The question, with what was wrong; as data, since it quotes replies and outcomes."""
+        why = self.prompts.fenced({"of_no_use": reason})
+        told = f"{question.user}\n\nYour last reply was of no use. Reply again, whole. Why:\n{why}"
+        return msgspec.structs.replace(question, key=f"{question.key}-again", user=told)
 
 
 # ── the wire ─────────────────────────────────────────────────────────────────────────

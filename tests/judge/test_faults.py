@@ -145,6 +145,6 @@ def test_a_repair_says_what_was_wrong(tmp_path: Path, api: Server) -> None:
     api.script = lambda _: answers.pop(0)
     found = ask(judge, "one thing")
     said: Body = api.requests[1]["messages"][0]
-    assert said["content"].endswith("of no use: the reply was refused. Reply again, whole.")
+    assert '"of_no_use": "the reply was refused"' in said["content"]
     assert found.spent
     assert found.spent.tokens == 2 * 1200

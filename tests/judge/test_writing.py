@@ -63,7 +63,7 @@ def test_a_text_of_no_use_is_asked_for_once_more(name: str, claudes: Vault, api:
     api.script = lambda b: answers.pop() if asked_for(b) == "text" and answers else claude(b)
     (commit,) = learned(claudes, trade())
     assert "Claude on better approach" in claudes.skill(claudes.skills()[0].name)[0].body
-    assert "Your last reply was of no use: " in told(texts(api)[1])
+    assert "Your last reply was of no use. " in told(texts(api)[1])
     assert "offline judge" not in said(claudes, commit)
 
 

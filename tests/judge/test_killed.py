@@ -9,8 +9,6 @@ import signal
 import time
 from collections import Counter
 
-import pytest
-
 from skillvault.api import Vault
 from tests.conftest import NOW
 from tests.given import as_file, trade
@@ -56,8 +54,7 @@ def test_no_reply_is_paid_for_twice_wherever_it_is_killed(claudes: Vault, api: S
     assert {one.judge.tokens for one in claudes.store.head().evaluations.values()} == {2400}
 
 
-@pytest.mark.skipif("SKILLVAULT_KILLS" not in os.environ, reason="one in many is to be found")
-def test_hardly_a_reply_is_paid_for_twice_at_any_time(claudes: Vault, api: Server) -> None:
+def test_a_kill_at_any_time_costs_one_request_at_most(claudes: Vault, api: Server) -> None:
     chance = random.Random(8)
     for number in range(KILLS):
         recorded(claudes, number)
@@ -70,6 +67,8 @@ def test_hardly_a_reply_is_paid_for_twice_at_any_time(claudes: Vault, api: Serve
         child.kill()
         child.join()
         assert done(claudes.root) == 0
+    # What is on its way when the program dies is lost, and nothing that has arrived.
     print(f"{paid_twice(api)} of {len(api.requests)} requests were paid for twice")
+    assert paid_twice(api) <= KILLS
     assert {asked_for(body) for body in api.requests} == {"verdict", "insight", "text"}
     assert claudes.status().evaluations == KILLS

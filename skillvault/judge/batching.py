@@ -116,16 +116,17 @@ class Batches:
         total = 0.0
         for question in questions:
             price = self._rules.price(question.model)
-            total += BATCH * most(price, question.size, self._rules.max_tokens)
-            if total > left:
+            usd = BATCH * most(price, question.size, self._rules.max_tokens)
+            if total + usd > left:
                 break
+            total += usd
             chosen.append(question)
         if not chosen:
             raise UnavailableError(
                 f"the day's ${self._rules.usd_per_day:g} (judge.usd_per_day) leave no room for a "
                 "batch; it waits for midnight UTC"
             )
-        return chosen, min(total, left)
+        return chosen, total
 
     def _keep(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
         kept: dict[str, str] = {}

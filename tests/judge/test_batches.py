@@ -73,6 +73,7 @@ def test_a_batch_costs_no_more_than_the_days_dollars(claudes: Vault, api: Server
     (batch,) = api.batches.values()
     assert 0 < len(batch) < 8
     assert f"{len(batch)} questions sent" in str(report.waiting)
+    assert claudes.status().judge.usd == pytest.approx(0.1, abs=0.1 / 2)
     assert claudes.status().judge.usd <= 0.1
     later = claudes.run(now=NOW, batch=True)
     assert len(api.batches) == 1

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from skillvault.doctor import Row
     from skillvault.judge import Judge
     from skillvault.learning import account
+    from skillvault.learning.advise import Advice
     from skillvault.learning.recommend import Answer
     from skillvault.learning.shelf import Strategy
     from skillvault.learning.stats import SkillStats
@@ -98,14 +99,14 @@ class Vault:
         self.inbox = Inbox(root)
         self._judge = judge
 
-    @cached_property
+    @property
     def judge(self) -> Judge:
-        """Who evaluates and writes: the one that was given, else the offline one."""
+        """Who evaluates and writes: the one that was given, else the policy's."""
         if self._judge is not None:
             return self._judge
-        from skillvault.judge.offline import OfflineJudge
+        from skillvault.judges import appointed
 
-        return OfflineJudge()
+        return appointed(self.store)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
@@ -152,7 +153,7 @@ class Vault:
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
-    def run(
+    def run(  # noqa: PLR0913 (each keyword is a wish of the caller's)
         self,
         wanted: Sequence[str] = (),
         *,
@@ -162,15 +163,20 @@ class Vault:
         track: Tracker | None = None,
         patience: float | None = None,
         consolidate: bool = True,
+        batch: bool = False,
         between: Callable[[], None] | None = None,
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.run`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
-        whether facts that recur become skills. `between` is called where nothing is half
+        whether facts that recur become skills. `batch`: what a model is to be asked is sent as
+        a batch, and is due again when that has ended. `between` is called where nothing is half
         done; it may raise.
         """
-        with guarded(), self._running(dry=dry, now=now, on_done=on_done, track=track) as state:
+        from skillvault.judges import batching
+
+        given: dict[str, Any] = {"dry": dry, "now": now, "on_done": on_done, "track": track}
+        with guarded(), self._running(**given) as state, batching(state, sends=batch):
             state.consolidates = consolidate
             state.between = between
             return self._done(state, wanted, patience)
@@ -388,6 +394,18 @@ class Vault:
     def stats(self, decision: str) -> dict[str, Any]:
         """What a decision was shown, what it applied, how it ended; see `learning.usage`."""
         return self.shelf.stats(decision)
+
+    def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
+        """Whether a decision may be carried out: a file like an outcome's, without its result.
+
+        Where the judge says no, the decision goes through the inbox as a neutral outcome; where
+        nobody can be asked it may be carried out, with a warning. BadInputError for what is no
+        decision.
+        """
+        from skillvault.gate import asked
+
+        with guarded():
+            return asked(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 

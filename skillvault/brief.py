@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.records import (
     Applicability,
@@ -14,6 +15,7 @@ from skillvault.records import (
     Fact,
     Fraction,
     InsightType,
+    JudgeInfo,
     Outcome,
     Skill,
     SkillKind,
@@ -61,6 +63,22 @@ class Case(Struct, frozen=True, kw_only=True):
     unrecorded: tuple[str, ...] = ()
 
 
+class Spent(Struct, frozen=True):
+    """What an answer took of a judge that is paid."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "Spent | None") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
+
+
+def billed(info: JudgeInfo, spent: Spent) -> JudgeInfo:
+    """A judge, with what its answers took."""
+    usd = round(spent.cost_usd, 6)
+    return replace(info, tokens=spent.tokens, cost_usd=usd)
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """How good the decision was, said before the result is known."""
 
@@ -69,15 +87,27 @@ class Verdict(Struct, frozen=True, kw_only=True):
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
+    spent: Spent | None = None
 
 
 class Insight(Struct, frozen=True, kw_only=True):
-    """What the outcome teaches, said after the verdict."""
+    """What the outcome teaches, said after the verdict; an empty `key_insight` teaches nothing."""
 
     key_insight: str
     insight_type: InsightType
     applicability: Applicability = "domain"
     better_approach: str | None = None
+    spent: Spent | None = None
+
+
+class Opinion(Struct, frozen=True, kw_only=True):
+    """What a judge says of a decision before it is carried out; see `learning.advise`."""
+
+    quality: Fraction
+    confidence: Fraction
+    warnings: tuple[str, ...] = ()
+    suggestion: str = ""
+    insight: str = ""
 
 
 class Fate(Struct, frozen=True):
@@ -98,7 +128,7 @@ class Draft(Struct, frozen=True):
 
     `title` stands without its kind. `sections` are (heading, text). `references` are (file
     name, text) for what the body has no room for. `fates` account for every statement of the
-    skills that a merge replaces.
+    skills that a merge replaces. `note` says where the text is not the appointed judge's own.
     """
 
     title: str
@@ -106,6 +136,7 @@ class Draft(Struct, frozen=True):
     sections: tuple[tuple[str, str], ...]
     references: tuple[tuple[str, str], ...] = ()
     fates: tuple[Fate, ...] = ()
+    note: str = ""
 
 
 class Episode(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import textwrap
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.records import Link, Record, Ref, ref_of
 from skillvault.text import shorten
@@ -71,6 +72,10 @@ class Change(Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """The commit's subject: `<step>: <what>`, at most 72 characters."""
         return shorten(f"{self.step}: {self.subject}", SUBJECT)
+
+    def noting(self, note: str) -> "Change":
+        """The same change, with a line more in its reason; without a note as it is."""
+        return replace(self, reason=f"{self.reason}\n{note}") if note else self
 
     @property
     def needs(self) -> set[Ref]:

@@ -35,6 +35,25 @@ class EditedError(SkillvaultError):
     exit_code = 5
 
 
+class UnavailableError(SkillvaultError):
+    """The judge cannot be asked now; what it was to be asked about waits.
+
+    `tried`: it was asked, and did not answer.
+    """
+
+    exit_code = 6
+
+    def __init__(self, message: str, *, tried: bool = False) -> None:
+        super().__init__(message)
+        self.tried = tried
+
+
+class UnansweredError(SkillvaultError):
+    """The judge has no usable answer to one question, and asking it again is no use now."""
+
+    exit_code = 6
+
+
 class PausedError(SkillvaultError):
     """The repository is in the middle of something, so nothing may be committed."""
 

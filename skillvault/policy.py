@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, field
 
 from skillvault.errors import BadInputError
 from skillvault.intake import stored
+from skillvault.models import FAST, MODELS, THOROUGH, Price
 from skillvault.records import SkillKind
 from skillvault.text import is_slug
 
@@ -295,6 +296,74 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = 0.01
 
 
+class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who judges and writes, what it may cost, and when a judge says no."""
+
+    provider: Annotated[
+        Literal["offline", "claude"],
+        Meta(description="offline: free and deterministic; claude: asks the Anthropic API."),
+    ] = "offline"
+    model: Annotated[str, Meta(description="The Claude model that evaluates and writes.")] = (
+        THOROUGH
+    )
+    fast_model: Annotated[
+        str,
+        Meta(description="Asked before acting, where little is at stake."),
+    ] = FAST
+    max_tokens: Annotated[
+        int, Meta(ge=256, description="A reply has at most so many tokens, thinking included.")
+    ] = 8192
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="Sent where given; only models of the 4.6 generation and older take one."),
+    ] = None
+    usd_per_day: Annotated[
+        float, Meta(ge=0, description="Dollars that this clone spends in a day (UTC) at most.")
+    ] = 5.0
+    calls_per_day: Annotated[
+        int, Meta(ge=0, description="Requests that this clone sends in a day (UTC) at most.")
+    ] = 1000
+    deadline_seconds: Annotated[
+        float, Meta(ge=1, le=600, description="One question takes so long at most, with retries.")
+    ] = 120.0
+    attempts: Annotated[
+        int, Meta(ge=1, description="An outcome that fails so often is set aside.")
+    ] = 5
+    thorough_from: Annotated[
+        float,
+        Meta(ge=0, description="Before acting on so large an amount, `model` is asked."),
+    ] = 1000.0
+    inline_seconds: Annotated[
+        float, Meta(ge=1, le=600, description="Before acting, an answer is waited for so long.")
+    ] = 30.0
+    min_quality: Annotated[
+        float, Meta(ge=0, le=1, description="Before acting, a quality below it is a no.")
+    ] = 0.4
+    min_confidence: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Before acting, a stated confidence that the judge sees below it is a no.",
+        ),
+    ] = 0.5
+    skip: Annotated[
+        tuple[str, ...], Meta(description="Actions that are none, and need no judge before them.")
+    ] = ("hold", "wait", "none", "skip", "noop")
+    concurrency: Annotated[
+        int, Meta(ge=1, le=32, description="So many outcomes are judged at once at most.")
+    ] = 4
+    prices: Annotated[
+        dict[str, tuple[float, float]],
+        Meta(description="Dollars per million tokens in and out, of models not in our table."),
+    ] = field(default_factory=dict)
+
+    def price(self, model: str) -> Price:
+        """What a model costs."""
+        given = self.prices.get(model)
+        return Price(*given) if given else MODELS[model]
+
+
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `vault.yaml` may say."""
 
@@ -324,6 +393,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shelf: ShelfPolicy = field(default_factory=ShelfPolicy)
     recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
     effect: EffectPolicy = field(default_factory=EffectPolicy)
+    judge: JudgePolicy = field(default_factory=JudgePolicy)
 
     @property
     def ahead(self) -> timedelta:
@@ -355,6 +425,7 @@ def policy_from(raw: Any) -> Policy:
         policy = stored(raw, Policy)
     except BadInputError as error:
         raise _with_suggestion(error) from None
+    _check_models(policy.judge)
     for name in policy.domains:
         if not is_slug(name):
             raise BadInputError(
@@ -381,6 +452,24 @@ def _check_headings(raw: Mapping[Any, Any]) -> None:
                 f"{key}: expected a heading of one line, such as `Market Context`",
                 code="bad-value",
                 key=key,
+            )
+
+
+def _check_models(judge: JudgePolicy) -> None:
+    """A model whose price nobody knows has no cap; one that takes no temperature refuses all."""
+    for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
+        if model not in {*MODELS, *judge.prices}:
+            raise BadInputError(
+                f"{key}: nobody knows what {model!r} costs; choose one of {', '.join(MODELS)}, "
+                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
+                code="unknown-model",
+                key=key,
+            )
+        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
+            raise BadInputError(
+                f"judge.temperature: {model} takes none; remove the key, or choose another {key}",
+                code="bad-value",
+                key="judge.temperature",
             )
 
 

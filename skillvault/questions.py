@@ -4,15 +4,31 @@ Floor 3, beside `steps`: the same rules that say what is due say why something i
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.change import FORMAT
-from skillvault.errors import SkillvaultError, UsageError
+from skillvault.errors import SkillvaultError, UnavailableError, UsageError
 from skillvault.learning import account
 from skillvault.records import Ref
 from skillvault.run import Run
 from skillvault.steps import assess, evaluate, expire, generate, strategy
 from skillvault.steps import merge as merging
 from skillvault.steps import promote as promoting
+
+
+class JudgeStatus(Struct, frozen=True):
+    """Who judges, and what it took since midnight UTC.
+
+    `closed`: why nobody asks it now, and until when. `aside`: outcomes it failed at too often.
+    """
+
+    provider: str
+    model: str | None = None
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    closed: str | None = None
+    aside: list[str] = []
 
 
 class Status(Struct, frozen=True):
@@ -30,6 +46,7 @@ class Status(Struct, frozen=True):
     quarantine: int
     links: dict[str, int]
     waiting: dict[str, int]
+    judge: JudgeStatus
     paused: str | None
 
 
@@ -50,7 +67,28 @@ def status(run: Run) -> Status:
         quarantine=len(run.inbox.quarantined()),
         links={"total": sum(links.values()), **links},
         waiting=waiting(run),
+        judge=_judge(run),
         paused=run.store.paused(run.policy),
+    )
+
+
+def _judge(run: Run) -> JudgeStatus:
+    found = JudgeStatus(provider=run.policy.judge.provider)
+    if found.provider == "offline":
+        return found
+    ledger = run.store.ledger
+    try:
+        spent, closed = ledger.today(), ledger.closed_until()
+    except UnavailableError as error:
+        return replace(found, closed=str(error))
+    return JudgeStatus(
+        provider=found.provider,
+        model=run.policy.judge.model,
+        calls=spent.calls,
+        tokens=spent.tokens,
+        usd=round(spent.usd, 6),
+        closed=closed,
+        aside=sorted(evaluate.set_aside(run)),
     )
 
 
@@ -91,7 +129,9 @@ def why_not(run: Run, ref: Ref) -> list[account.Answer]:
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
         material = generate.material(run, (one.id for one in view.subject(ref.id)))
         memory = promoting.of_evaluations(run, [ref.id])
-        return account.answers(outcome, material, memory, run.policy)
+        letter = evaluate.set_aside(run).get(ref.id)
+        aside = letter.reason if letter else None
+        return account.answers(outcome, material, memory, run.policy, aside=aside)
     if ref.kind in ("outcome", "fact"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
     raise UsageError(f"{ref.id}: why-not asks about an outcome or a fact; for a {ref.kind} ask why")

@@ -4,7 +4,7 @@ Floor 3, beside `steps`, which say what is due; here it is committed, laid or le
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from msgspec import Struct, field
 
 from skillvault.change import Change
-from skillvault.errors import BadInputError, EditedError
+from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
 from skillvault.learning.evaluate import Peers
 from skillvault.learning.naming import is_strategy
@@ -73,6 +73,7 @@ class Report(Struct):
     rejected: list[Rejection] = field(default_factory=list)
     quarantined: list[Refused] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
+    unavailable: str | None = None  # why the judge could not be asked
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
 
 
@@ -220,6 +221,25 @@ class Run:
         late = time.monotonic() - self._since >= patience
         if self.dry or late or len(self._pending) >= _GROUP:
             self.flush()
+
+    def wait(self, path: str, reason: str) -> None:
+        """Say that something could not be done now."""
+        self.report.waiting.append(Waiting(path, reason))
+
+    def unavailable(self, path: str, reason: str) -> None:
+        """Say that something waits for the judge."""
+        self.report.unavailable = reason
+        self.wait(path, reason)
+
+    def written(self, make: Callable[[], Change | None], name: str) -> Iterator[Change]:
+        """The change that needs a text of the judge's; it waits where nobody can be asked."""
+        try:
+            change = make()
+        except UnavailableError as error:
+            self.unavailable(f"skills/{name}", f"not written: {error}")
+            return
+        if change is not None:
+            yield change
 
     def flush(self) -> None:
         """Publish what is pending: all at once, or where a person holds a path one by one."""

@@ -12,6 +12,7 @@ import pytest
 from skillvault.api import Vault
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+_OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -23,16 +24,20 @@ def _closed_off(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
         "[user]\n\tname = Ada Person\n\temail = ada@example.org\n"
         "[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
     )
-    for name in [name for name in os.environ if name.startswith(("GIT_", "SKILLVAULT_"))]:
+    for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a test may not open a connection")
+    connect = socket.socket.connect
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    def loopback(self: socket.socket, address: tuple[str, int] | str) -> None:
+        if isinstance(address, tuple) and address[0] != "127.0.0.1":
+            raise AssertionError("a test may open connections on loopback alone")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", loopback)
 
 
 @pytest.fixture

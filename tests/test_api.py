@@ -25,6 +25,7 @@ class ScriptedJudge:
     writes: bool = True
     info: JudgeInfo = field(default_factory=lambda: JudgeInfo(name="scripted", version="1"))
     asked: list[str] = field(default_factory=list)
+    at_once: int = 1
 
     def verdict(
         self,

@@ -16,6 +16,7 @@ from msgspec.structs import fields
 
 from skillvault.api import Vault
 from skillvault.cli.commands import COMMANDS, cli
+from skillvault.cli.judging import NO
 from skillvault.errors import SkillvaultError
 from skillvault.policy import policy_from, table
 from skillvault.questions import Status
@@ -87,7 +88,7 @@ def test_every_key_of_an_outcome_is_explained() -> None:
 
 def test_every_exit_code_is_explained() -> None:
     kinds: list[type[SkillvaultError]] = [SkillvaultError, *SkillvaultError.__subclasses__()]
-    codes = {0, *(kind.exit_code for kind in kinds)}
+    codes = {0, NO, *(kind.exit_code for kind in kinds)}
     shown = re.findall(r"^\| (\d+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(map(int, shown)) == codes
 

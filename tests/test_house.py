@@ -8,15 +8,15 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
 WORDS = {
-    "records", "brief", "intake", "recommended", "strict_json", "change", "policy", "text",
-    "errors", "integrity",
+    "records", "brief", "intake", "recommended", "strict_json", "change", "models", "policy",
+    "text", "errors", "integrity",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 HOMES = {
     "git": {"vault/launch"},
     "pygit2": {"vault/objects"},
     "ctypes": {"vault/disk"},
-    "sqlite3": {"vault/index", "vault/ranking", "vault/stems"},
+    "sqlite3": {"vault/index", "vault/ledger", "vault/ranking", "vault/stems"},
     "yaml": {"vault/strict_yaml"},
     "frontmatter": {"vault/codec"},
     "detect_secrets": {"vault/redact"},
@@ -25,6 +25,7 @@ HOMES = {
     "click": {"cli"},
     "rich": {"cli"},
     "watchdog": {"daemon"},
+    "anthropic": {"judge/claude"},
     "wordllama": {"vault/meaning"},
     "numpy": {"learning/lift", "vault/meaning"},
 }
@@ -66,7 +67,7 @@ def _allowed(module: str) -> set[str]:
         return WORDS
     if room in {"learning", "vault", "judge", "exchange"}:
         return WORDS | {room}
-    if room in {"steps", "run", "questions", "serving", "doctor"}:
+    if room in {"steps", "run", "judges", "gate", "questions", "serving", "doctor"}:
         return everything - DOORS
     return everything
 

@@ -18,7 +18,7 @@ NEVER = {"watchdog", "rich", "pygit2", "detect_secrets", "defusedxml", "anthropi
 # The modules that each of them loads, with the packages of others; the standard library's and
 # what packages load of their own accord are left out. A new name here costs each call its time.
 WORDS = """
-    change errors intake policy records text
+    change errors intake models policy records text
 """
 READING = """
     skillvault api vault vault.disk vault.failpoint vault.following vault.history vault.inbox
@@ -40,9 +40,9 @@ ASKING = """
     learning.contrast learning.evaluate learning.evolved learning.expire learning.fates
     learning.generate learning.likeness learning.merge learning.naming learning.neighbours
     learning.period learning.promote learning.record learning.recurrence learning.rejection
-    learning.sections learning.strategy questions recommended run steps steps.assess
-    steps.evaluate
-    steps.expire steps.generate steps.merge steps.promote steps.record steps.strategy
+    judges learning.sections learning.strategy questions recommended run steps steps.assess
+    steps.evaluate steps.expire steps.generate steps.merge steps.promote steps.record
+    steps.strategy vault.ledger
 """
 LOADED = {
     "why": f"{WORDS} {READING} {COMMAND} vault.provenance msgspec",

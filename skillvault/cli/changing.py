@@ -12,6 +12,7 @@ from skillvault.cli.report import print_done, print_intake, print_refused, print
 from skillvault.cli.shared import (
     as_json,
     dry_option,
+    given_file,
     json_option,
     now_option,
     opened,
@@ -19,7 +20,7 @@ from skillvault.cli.shared import (
     track,
     vault_option,
 )
-from skillvault.errors import UsageError
+from skillvault.errors import UnavailableError, UsageError
 from skillvault.run import Report
 from skillvault.vault import layout
 
@@ -63,7 +64,7 @@ def record(
         return
     if file is None and sys.stdin.isatty():
         raise UsageError("record what? give a FILE, - for stdin, or --example to see one")
-    given = _given(file or "-")
+    given = given_file(file or "-")
     report = opened(vault_path).record([given], now=now, dry=dry, track=track)
     _intake(report, dry=dry, as_data=as_data)
 
@@ -100,12 +101,16 @@ def _intake(report: Report, *, dry: bool, as_data: bool) -> None:
 
 @click.command()
 @click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(steps.STEPS)))
+@click.option("--batch", is_flag=True, help="Send what Claude is asked as a batch, at half price.")
+@click.option("--retry", is_flag=True, help="Ask the judge again what it failed at.")
 @vault_option
 @now_option
 @dry_option
 @json_option
 def run(
     wanted: tuple[str, ...],
+    batch: bool,
+    retry: bool,
     vault_path: Path | None,
     now: datetime | None,
     dry: bool,
@@ -113,29 +118,19 @@ def run(
 ) -> None:
     """Do what is due, from the inbox to expiry, or these steps alone. One line a commit."""
     vault = opened(vault_path)
+    if batch and dry:
+        raise UsageError("--batch: is sent and paid for; leave out --dry-run")
+    if retry:
+        vault.store.ledger.revive()
     on_done = None if as_data else print_done
-    report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track)
+    report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch)
     if as_data:
         as_json(run_shape(report))
         print_refused(report)
     else:
         print_run(report)
-
-
-def _given(file: str) -> tuple[str, bytes]:
-    """(name, bytes) of the file to record; stdin's name tells how it looks."""
-    if file != "-":
-        path = Path(file)
-        if not path.is_file():
-            what = "a folder; give a file in it" if path.is_dir() else "no such file"
-            raise UsageError(f"{file}: {what}")
-        return path.name, path.read_bytes()
-    data = sys.stdin.buffer.read()
-    if not data.strip():
-        raise UsageError("nothing on stdin; give a FILE, or see `skillvault record --example`")
-    start = data.lstrip()[:3]
-    ending = "json" if start[:1] == b"{" else "md" if start == b"---" else "yaml"
-    return f"stdin.{ending}", data
+    if report.unavailable and not batch:
+        sys.exit(UnavailableError.exit_code)
 
 
 def _example() -> Path:

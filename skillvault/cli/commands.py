@@ -15,6 +15,7 @@ COMMANDS = {
     "impact": "reading:impact",
     "import": "changing:import_",
     "init": "changing:init",
+    "judge": "judging:judge",
     "log": "reading:log",
     "quarantine": "quarantine:quarantine",
     "recommend": "serving:recommend",

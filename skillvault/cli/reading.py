@@ -3,13 +3,16 @@
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from skillvault.cli.shared import as_json, json_option, opened, vault_option
 from skillvault.records import Problem
+
+if TYPE_CHECKING:
+    from skillvault.questions import JudgeStatus
 
 
 @click.command()
@@ -33,10 +36,23 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     )
     todo = [f"{step} {count}" for step, count in found.waiting.items() if count]
     click.echo(f"waiting: {', '.join(todo)}; `skillvault run`" if todo else "nothing waits")
+    _print_judge(found.judge)
     if found.quarantine:
         click.echo(f"quarantine/ holds {found.quarantine} file(s), each with its .error.json")
     if found.paused:
         click.echo(f"paused: {found.paused}")
+
+
+def _print_judge(judge: "JudgeStatus") -> None:
+    """What a paid judge took today, and whether it is asked; of the free one nothing."""
+    if judge.provider != "offline":
+        took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
+        click.echo(f"judge: {judge.model}; today {took}")
+        if judge.closed:
+            click.echo(f"not asked now: {judge.closed}")
+    if judge.aside:
+        count = _of(len(judge.aside), "outcome")
+        click.echo(f"set aside: {count} that the judge failed at; `skillvault run --retry`")
 
 
 def _of(count: int, noun: str) -> str:

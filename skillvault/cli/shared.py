@@ -1,5 +1,6 @@
 """What the commands share: the options, opening the vault, JSON, progress."""
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,6 +78,22 @@ def _time(_context: click.Context, _option: click.Parameter, value: str | None) 
     if not _SANE[0] <= at.year <= _SANE[1]:
         raise UsageError(f"--now {value}: give a year from {_SANE[0]} to {_SANE[1]}")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def given_file(file: str) -> tuple[str, bytes]:
+    """(name, bytes) of a file that is handed over; stdin's name tells how it looks."""
+    if file != "-":
+        path = Path(file)
+        if not path.is_file():
+            what = "a folder; give a file in it" if path.is_dir() else "no such file"
+            raise UsageError(f"{file}: {what}")
+        return path.name, path.read_bytes()
+    data = sys.stdin.buffer.read()
+    if not data.strip():
+        raise UsageError("nothing on stdin; give a FILE, or see `skillvault record --example`")
+    start = data.lstrip()[:3]
+    ending = "json" if start[:1] == b"{" else "md" if start == b"---" else "yaml"
+    return f"stdin.{ending}", data
 
 
 def track(items: Sequence[Any], what: str) -> Iterable[Any]:

@@ -6,20 +6,31 @@ A judge sees the decision before the result: `verdict` is blind by its very sign
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from skillvault.brief import Brief, Case, Draft, Insight, Verdict
+from skillvault.brief import Brief, Case, Draft, Insight, Opinion, Verdict
 from skillvault.records import (
     Decision,
     JudgeInfo,
+    Outcome,
     Scalar,
+    Skill,
 )
 
 
 class Judge(Protocol):
-    """Whoever judges outcomes and writes skills from them."""
+    """Whoever judges outcomes and writes skills from them.
+
+    Each question raises UnavailableError where nobody can be asked now; `verdict` and `insight`
+    raise UnansweredError where there is no usable answer.
+    """
 
     @property
     def info(self) -> JudgeInfo:
         """Which judge this is, as its evaluations name it."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many questions it takes at once."""
         ...
 
     def verdict(
@@ -39,4 +50,18 @@ class Judge(Protocol):
 
     def write(self, brief: Brief) -> Draft | None:
         """The text of a skill; None when the material supports none, and then none is made."""
+        ...
+
+
+class Adviser(Protocol):
+    """Whoever is asked before a decision is carried out."""
+
+    def advise(
+        self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
+    ) -> tuple[Opinion, JudgeInfo]:
+        """What speaks for and against a decision, and who says so.
+
+        `outcome` is the one it would have, `skills` are those that fit it; `thorough`: much is at
+        stake. UnavailableError and UnansweredError as of a judge.
+        """
         ...

@@ -13,6 +13,7 @@ from skillvault.brief import (
     Draft,
     Episode,
     Insight,
+    Opinion,
     Period,
     Recurrence,
     Verdict,
@@ -20,7 +21,9 @@ from skillvault.brief import (
 from skillvault.records import (
     Decision,
     JudgeInfo,
+    Outcome,
     Scalar,
+    Skill,
 )
 
 _INFO = JudgeInfo(name="offline", version="1")
@@ -31,6 +34,7 @@ class OfflineJudge:
     """Reads what was recorded, counts, and quotes; it invents nothing."""
 
     info: JudgeInfo = _INFO
+    at_once: int = 1  # it waits for nothing
 
     def verdict(
         self,
@@ -70,3 +74,15 @@ class OfflineJudge:
                 from skillvault.judge.fusing import fused
 
                 return fused(brief)
+
+    def advise(
+        self,
+        outcome: Outcome,
+        skills: Sequence[Skill],
+        *,
+        thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
+    ) -> tuple[Opinion, JudgeInfo]:
+        """The verdict before the fact, and the warnings that fit."""
+        from skillvault.judge.advising import opined
+
+        return opined(outcome, skills), self.info

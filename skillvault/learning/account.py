@@ -30,9 +30,17 @@ class Answer(Struct, frozen=True):
 
 
 def answers(
-    outcome: Outcome, material: Material, memory: promote.Material, policy: Policy
+    outcome: Outcome,
+    material: Material,
+    memory: promote.Material,
+    policy: Policy,
+    *,
+    aside: str | None = None,
 ) -> list[Answer]:
-    """The steps of the loop in order, each with its answer for this outcome."""
+    """The steps of the loop in order, each with its answer for this outcome.
+
+    `aside`: why the judge failed at it, too often to be asked again.
+    """
     found = [Answer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
     if evaluation is None:
@@ -40,6 +48,9 @@ def answers(
         if refused:
             reason = f"its evaluation was made in {refused.commit[:10]} and taken away since"
             return [*found, Answer("evaluate", "rejected", reason)]
+        if aside:
+            reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
+            return [*found, Answer("evaluate", "aside", reason)]
         return [*found, Answer("evaluate", "waiting", "not evaluated yet; `skillvault run`")]
     verdict = "good" if evaluation.was_good_decision else "bad"
     agrees = {True: "agrees with", False: "contradicts", None: "is not tested by"}

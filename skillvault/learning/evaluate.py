@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from skillvault.brief import Case, Insight, Verdict
+from skillvault.brief import Case, Insight, Spent, Verdict, billed
 from skillvault.change import Change
 from skillvault.learning.antecedents import unrecorded, varying
 from skillvault.learning.contrast import both_ways, leads
@@ -146,12 +146,13 @@ def evaluation_of(
 ) -> Evaluation:
     """The evaluation that a verdict and an insight make; too short an insight is none."""
     said = insight.key_insight.strip() if insight else ""
+    judge = _billed(info, verdict, insight)
     if insight is None or len(said) < policy.evaluate.min_insight:
         insight = None
     return Evaluation(
         outcome=outcome.id,
         domain=outcome.domain,
-        judge=info,
+        judge=judge,
         was_good_decision=verdict.was_good_decision,
         quality_score=verdict.quality_score,
         key_insight=said if insight else None,
@@ -163,6 +164,14 @@ def evaluation_of(
         better_approach=insight.better_approach if insight else None,
         judge_was_right=was_right(verdict, outcome),
     )
+
+
+def _billed(info: JudgeInfo, verdict: Verdict, insight: Insight | None) -> JudgeInfo:
+    """The judge, with what both of its answers took; a free one as it is."""
+    paid = [each.spent for each in (verdict, insight) if each and each.spent]
+    if not paid:
+        return info
+    return billed(info, sum(paid, start=Spent()))
 
 
 def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:

@@ -1,22 +1,34 @@
-"""evaluate: every outcome without an evaluation gets one."""
+"""evaluate: every outcome without an evaluation gets one.
 
-from collections.abc import Iterator
+The judge may be asked about several at once; what is committed stands in the order of the ids.
+What it cannot be asked now waits, and what it failed at too often is set aside.
+"""
 
+from collections.abc import Iterable, Iterator, Sequence
+
+from skillvault.brief import Case
 from skillvault.change import Change
+from skillvault.errors import UnansweredError, UnavailableError
+from skillvault.judge import Judge
 from skillvault.learning import evaluate
+from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome, Ref
-from skillvault.run import Run
+from skillvault.run import Run, Waiting
 from skillvault.steps.record import by_domain
 from skillvault.vault import layout
+from skillvault.vault.ledger import Letter
 
 STEP = "evaluate"
+_PAGE = 4  # outcomes a place at the judge that are handed over together
+
+_Said = Evaluation | UnavailableError | UnansweredError
 
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a domain."""
     batches = by_domain(unevaluated(run))
     for domain, batch in batches.items():
-        judged = [_judged(run, o) for o in run.track(batch, f"evaluating {domain}")]
+        judged = _judged(run, domain, batch)
         free = run.free(judged)
         ready = [e for e in judged if free[layout.path_of(e)]]
         if ready:
@@ -24,25 +36,98 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def unevaluated(run: Run) -> list[Outcome]:
-    """The outcomes without an evaluation, but for those that a person took away."""
+    """The outcomes without an evaluation that are to get one.
+
+    Without those that a person took away, and those that are set aside.
+    """
     found: list[Outcome] = []
+    aside = set_aside(run)
     for outcome in run.view.outcomes.of(run.view.unevaluated()).values():
         refused = run.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             run.report.rejected.append(refused)
-        else:
+        elif outcome.id not in aside:
             found.append(outcome)
     return found
 
 
-def _judged(run: Run, outcome: Outcome) -> Evaluation:
+def set_aside(run: Run) -> dict[str, Letter]:
+    """The outcomes that the judge failed at so often that it is not asked again."""
+    return _letters(run, run.policy.judge.attempts)
+
+
+def _letters(run: Run, attempts: int) -> dict[str, Letter]:
+    """What the judge failed at so often; nothing where its ledger does not serve."""
+    if run.policy.judge.provider == "offline":
+        return {}
+    try:
+        return run.store.ledger.letters(attempts)
+    except UnavailableError:
+        return {}
+
+
+def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> list[Evaluation]:
+    """The evaluations of a batch that the judge gives, by id; the others are said to wait."""
+    tried = _letters(run, 1)
+    order = sorted(batch, key=lambda o: tried[o.id].attempts if o.id in tried else 0)
+    found: list[Evaluation] = []
+    held: list[UnavailableError] = []
+    for outcome, said in _asked(run, domain, order):
+        if isinstance(said, Evaluation):
+            found.append(said)
+        elif isinstance(said, UnansweredError):
+            _failed(run, outcome, said)
+        else:
+            held.append(said)
+            if said.tried:
+                run.store.ledger.charge(outcome.id, str(said), service=True)
+    if held:
+        run.unavailable(f"outcomes/{domain}", f"{len(held)} not evaluated: {held[-1]}")
+    return sorted(found, key=lambda evaluation: evaluation.id)
+
+
+def _failed(run: Run, outcome: Outcome, error: UnansweredError) -> None:
+    """Count a failure against an outcome, and say what becomes of it."""
+    run.store.ledger.charge(outcome.id, str(error), service=False)
+    aside = outcome.id in set_aside(run)
+    what = "set aside, `skillvault run --retry` tries again" if aside else "tried again"
+    run.report.waiting.append(Waiting(layout.path_of(outcome), f"{error}; {what}"))
+
+
+def _asked(run: Run, what: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Said]]:
+    """What the judge says of each, in the order of the batch, several being asked at once."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (a question asks no judge)
+
+    tracked = run.track(batch, f"evaluating {what}")
+    with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:
+        for page in _pages(tracked, _PAGE * run.judge.at_once):
+            cases = [run.peers.case(outcome) for outcome in page]
+            said = pool.map(lambda case: _answer(run.judge, case, run.policy), cases)
+            yield from zip(page, said, strict=True)
+
+
+def _pages(outcomes: Iterable[Outcome], size: int) -> Iterator[list[Outcome]]:
+    page: list[Outcome] = []
+    for outcome in outcomes:
+        page.append(outcome)
+        if len(page) == size:
+            yield page
+            page = []
+    yield page
+
+
+def _answer(judge: Judge, case: Case, policy: Policy) -> _Said:
     """The judge's word on one outcome: the verdict first and blind, then the insight."""
-    verdict = run.judge.verdict(
-        outcome.domain,
-        outcome.decision,
-        outcome.context,
-        outcome.applied,
-        outcome.result.entry_value,
-    )
-    insight = run.judge.insight(run.peers.case(outcome), verdict)
-    return evaluate.evaluation_of(outcome, run.judge.info, verdict, insight, run.policy)
+    outcome = case.outcome
+    try:
+        verdict = judge.verdict(
+            outcome.domain,
+            outcome.decision,
+            outcome.context,
+            outcome.applied,
+            outcome.result.entry_value,
+        )
+        insight = judge.insight(case, verdict)
+    except (UnavailableError, UnansweredError) as error:
+        return error
+    return evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy)

@@ -1,6 +1,7 @@
 """generate: significant outcomes become warnings and patterns."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from skillvault.brief import Episode
 from skillvault.change import Change
@@ -17,9 +18,8 @@ def step(run: Run) -> Iterator[Change]:
     found = plan(run)
     run.report.rejected += found.rejected
     for due in found.due:
-        change = _written(run, due)
-        if change is not None:
-            yield change
+        outcome, _ = due.candidates[0]
+        yield from run.written(partial(_written, run, due), f"{due.kind}-{outcome.domain}")
     # A second look: what the new skills repeat is known only now.
     for repeat in plan(run).reinforcements:
         yield generate.reinforce_change(repeat, run.now, run.policy)
@@ -119,5 +119,5 @@ def _written(run: Run, due: generate.Due) -> Change | None:
                 taken=run.view.taken,
                 now=run.now,
                 policy=run.policy,
-            )
+            ).noting(draft.note)
     return None

@@ -1,7 +1,7 @@
 """merge: skills that say the same become one, or are taken up by one there is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 from skillvault.change import Change
@@ -30,9 +30,8 @@ def step(run: Run) -> Iterator[Change]:
             return
         tried.update(fresh)
         for due in fresh:
-            change = _written(run, found, due)
-            if change is not None:
-                yield change
+            make = partial(_written, run, found, due)
+            yield from run.written(make, due.evolved or due.fresh[-1])
         run.flush()
 
 
@@ -115,10 +114,10 @@ def _written(run: Run, found: merge.Material, due: merge.Merge) -> Change | None
     if present is not None:
         return evolved.growth_change(
             due, skills, draft, present, judge=info, now=run.now, policy=run.policy
-        )
+        ).noting(draft.note)
     return evolved.merge_change(
         due, skills, draft, judge=info, taken=run.view.taken, now=run.now, policy=run.policy
-    )
+    ).noting(draft.note)
 
 
 _KEYS = ("description", "tags", "expires")

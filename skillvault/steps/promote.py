@@ -1,6 +1,7 @@
 """promote: confirmed insights become facts, facts that recur become pattern skills."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby, islice
 
 from skillvault.change import Change
@@ -98,9 +99,8 @@ def _skills(run: Run) -> Iterator[Change]:
     for found, plan in list(patterns(run)):
         run.report.rejected += plan.rejected
         for pattern in plan.due:
-            change = _written(run, found, pattern)
-            if change is not None:
-                yield change
+            make = partial(_written, run, found, pattern)
+            yield from run.written(make, pattern.skill or f"pattern-{pattern.facts[0].domain}")
 
 
 def _written(run: Run, found: promote.Material, pattern: recurrence.Pattern) -> Change | None:
@@ -111,10 +111,11 @@ def _written(run: Run, found: promote.Material, pattern: recurrence.Pattern) -> 
     if pattern.skill is None:
         return recurrence.skill_change(
             pattern, draft, taken=run.view.taken, now=run.now, policy=run.policy
-        )
+        ).noting(draft.note)
     skill = run.view.any_skill(pattern.skill)
     if skill is None:
         return None
     descriptions, bodies = run.versions(pattern.skill)
     written = sections.Written(bodies=bodies, descriptions=descriptions)
-    return recurrence.growth_change(pattern, draft, skill, written, now=run.now)
+    change = recurrence.growth_change(pattern, draft, skill, written, now=run.now)
+    return change.noting(draft.note)

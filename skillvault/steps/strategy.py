@@ -1,6 +1,7 @@
 """strategy, a part of generate: a domain with enough new outcomes gets its one strategy."""
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from skillvault.change import Change
 from skillvault.learning import strategy
@@ -24,7 +25,7 @@ def due(run: Run) -> Iterator[Change]:
         if found.rejection and found.fresh >= every:
             run.report.rejected.append(found.rejection)
         elif strategy.standing(found, run.now, run.policy).state == "due":
-            yield from _written(run, found)
+            yield from run.written(partial(_written, run, found), found.name)
 
 
 def standings(run: Run) -> dict[str, strategy.Standing]:
@@ -87,15 +88,16 @@ def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
     return linked | {source for source, name in made if name == target.id}
 
 
-def _written(run: Run, material: strategy.Material) -> Iterator[Change]:
-    """The strategy, new or rewritten; nothing where the judge writes no text."""
+def _written(run: Run, material: strategy.Material) -> Change | None:
+    """The strategy, new or rewritten; None where the judge writes no text."""
     brief = period(material.domain, material.outcomes, material.evaluations, run.policy)
     draft = run.judge.write(brief)
     if draft is None:
-        return
+        return None
     if material.skill is None:
-        yield strategy.first_change(material, brief, draft, now=run.now, policy=run.policy)
-        return
+        made = strategy.first_change(material, brief, draft, now=run.now, policy=run.policy)
+        return made.noting(draft.note)
     descriptions, bodies = run.versions(material.name)
     written = Written(bodies=bodies, descriptions=descriptions)
-    yield strategy.next_change(material, brief, draft, written, now=run.now, policy=run.policy)
+    made = strategy.next_change(material, brief, draft, written, now=run.now, policy=run.policy)
+    return made.noting(draft.note)

@@ -126,6 +126,11 @@ def redacted_text(text: str) -> str:
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
 
 
+def cleaned(value: Any) -> Any:
+    """Mappings, lists and texts with every secret in them replaced by a marker."""
+    return _clean(value)
+
+
 @lru_cache(maxsize=1024)
 def _redacted_key(key: str) -> str:
     return redacted_text(key)

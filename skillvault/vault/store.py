@@ -26,6 +26,7 @@ from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.view import View, blob_id
 
 if TYPE_CHECKING:
+    from skillvault.vault.ledger import Ledger
     from skillvault.vault.writer import Laid
 
 _TRIES = 5
@@ -59,6 +60,13 @@ class Store:
             follow(projection, self.git, self.git.head())
             projection.part()
         return projection
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What a paid judge did and may still do; of all work trees together."""
+        from skillvault.vault.ledger import Ledger
+
+        return Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
 
     @cached_property
     def _snapshot(self) -> Snapshot:

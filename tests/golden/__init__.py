@@ -10,12 +10,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.judge.server import serving
+
 HERE = Path(__file__).parent
 STORIES = sorted(p.parent.name for p in HERE.glob("*/commands.sh"))
 
 
 def played(story: str, place: Path) -> str:
-    """What the story's person sees, and the vault's log and files afterwards."""
+    """What the story's person sees, and the vault's log and files afterwards.
+
+    Whoever asks Claude there asks the API of tests/judge.
+    """
+    with serving() as api:
+        return _played(story, place, api.url)
+
+
+def _played(story: str, place: Path, address: str) -> str:
     shutil.copytree(HERE / story, place, dirs_exist_ok=True)
     (place / "expected.txt").unlink(missing_ok=True)
     home = place / "home"
@@ -28,6 +38,8 @@ def played(story: str, place: Path) -> str:
         "GIT_AUTHOR_DATE": "2026-11-20T13:00:00Z",
         "GIT_COMMITTER_DATE": "2026-11-20T13:00:00Z",
         "LC_ALL": "C.UTF-8",
+        "ANTHROPIC_BASE_URL": address,
+        "ANTHROPIC_API_KEY": "test-key",
         "PYTHONPATH": str(HERE.parent.parent),
         "EXAMPLES": str(HERE.parent.parent / "vault_template" / "examples"),
         "GOLDEN": str(HERE),

@@ -71,6 +71,7 @@ class Scripted:
     spoil: str
     info: JudgeInfo = field(default_factory=lambda: JudgeInfo(name="scripted", version="1"))
     judge: Judge = field(default_factory=OfflineJudge)
+    at_once: int = 1
 
     def verdict(
         self,

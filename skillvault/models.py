@@ -1,0 +1,67 @@
+"""The Claude models a judge may be, with what they cost. No SDK, no network.
+
+List prices of November 2026. Which model judges by default is one line each: THOROUGH, FAST.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class Price(Struct, frozen=True):
+    """Dollars per million tokens read and written; `tempered`: it takes a temperature."""
+
+    read: float
+    write: float
+    tempered: bool = False
+
+
+class Usage(Struct, frozen=True):
+    """The tokens of one reply, as the API bills them."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """All of them together."""
+        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+        return self.input_tokens + self.output_tokens + cached
+
+
+THOROUGH = "claude-sonnet-5-5"
+FAST = "claude-haiku-5-5"
+
+MODELS: Mapping[str, Price] = {
+    "claude-fable-5-1": Price(10, 50),
+    "claude-opus-5-5": Price(4, 20),
+    "claude-opus-5": Price(5, 25),
+    "claude-opus-4-8": Price(5, 25),
+    "claude-opus-4-7": Price(5, 25),
+    "claude-opus-4-6": Price(5, 25, tempered=True),
+    "claude-sonnet-5-5": Price(2, 10),
+    "claude-sonnet-5": Price(2, 10),
+    "claude-sonnet-4-6": Price(3, 15, tempered=True),
+    "claude-haiku-5-5": Price(0.1, 0.5),  # of prompts to 100,000 tokens; none of ours is longer
+    "claude-haiku-4-5": Price(1, 5, tempered=True),
+}
+BATCH = 0.5  # what the Message Batches API asks of a price
+_CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, where a cache is read or written
+_MILLION = 1_000_000
+
+
+def cost(price: Price, usage: Usage) -> float:
+    """What a reply cost, in dollars."""
+    read = (
+        usage.input_tokens
+        + _CACHING * (usage.cache_creation_input_tokens or 0)
+        + _CACHED * (usage.cache_read_input_tokens or 0)
+    )
+    return (price.read * read + price.write * usage.output_tokens) / _MILLION
+
+
+def most(price: Price, size: int, max_tokens: int) -> float:
+    """What a request of so many bytes may cost at most, in dollars: two bytes a token."""
+    return (price.read * _CACHING * size / 2 + price.write * max_tokens) / _MILLION

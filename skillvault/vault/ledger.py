@@ -1,0 +1,364 @@
+"""What a paid judge did and may still do: calls, dollars, replies, its circuit, what it gave up.
+
+Machine state, not knowledge: one SQLite file under the git dir. A call is reserved here before
+it is sent, and its reply is written down before anybody reads it; each lasts before we go on.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.errors import UnavailableError
+from skillvault.vault.failpoint import reach
+
+_HOUR = 3600.0
+_UNANSWERED = 4  # requests an hour at most, while none is answered
+_OPENS = 3  # failures in a row that open the circuit
+_PAUSE = _HOUR / 2  # until the next probe
+_LONGEST = 660.0  # seconds after which a call that nobody settled is of a killed process
+_KEPT = 30 * 24 * _HOUR  # so long replies and calls are kept
+_BUSY = 10.0  # seconds to wait for another process that writes
+
+_LOST = "in a batch whose number was lost; `skillvault run --retry` asks again"
+
+_SCHEMA = """
+create table if not exists call (
+    id integer primary key, at real, day text, usd real, tokens integer, state text);
+create index if not exists call_at on call (at);
+create index if not exists call_day on call (day);
+create table if not exists reply (key text primary key, at real, said text) without rowid;
+create table if not exists letter (
+    item text primary key, attempts integer, answered integer, reason text, at real)
+    without rowid;
+create table if not exists batch (call integer primary key, id text);
+create table if not exists queued (key text primary key, model text, call integer) without rowid;
+create table if not exists state (name text primary key, value text) without rowid;
+"""
+
+
+class Circuit(Struct, frozen=True):
+    """How the service does: failures in a row, until when nobody asks (unix time), and why.
+
+    `probe` is the call that is under way to find out whether it does again.
+    """
+
+    failures: int = 0
+    until: float = 0.0
+    reason: str = ""
+    probe: int | None = None
+
+
+class Letter(Struct, frozen=True):
+    """Something that the judge failed at, how often, and why the last time."""
+
+    item: str
+    attempts: int
+    reason: str
+
+
+class Spending(Struct, frozen=True):
+    """What was sent today (UTC) and what it took; reserved and unknown costs count whole."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+
+class Ledger:
+    """The ledger of one vault. `now` gives unix time; several threads and processes may ask.
+
+    UnavailableError where it cannot be read or written: what is not written down is not sent.
+    """
+
+    def __init__(self, place: Path, now: Callable[[], float] = time.time) -> None:
+        self._place = place
+        self._now = now
+
+    # ── before and after a call ──────────────────────────────────────────────────────
+
+    def reserve(self, usd: float, *, usd_per_day: float, calls_per_day: int) -> int | None:
+        """The number of a call that may be sent now and cost so much at most.
+
+        None while one must wait for others, sent first after a silence or as a probe.
+        UnavailableError where a cap or the circuit forbids it.
+        """
+        with self._writing() as db:
+            now = self._now()
+            circuit = _circuit(db)
+            if now < circuit.until and _under_way(db, circuit.probe, now):
+                return None
+            if now < circuit.until:
+                raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
+            _check_caps(db, usd, usd_per_day, calls_per_day, _day(now))
+            first = _unanswered_since(db, now, circuit)
+            if first is not None and not circuit.failures:
+                return None
+            if first is not None:
+                again = _clock(first + _HOUR)
+                raise UnavailableError(f"{circuit.reason}; asked again at {again}")
+            sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, 0, 'open')"
+            call = db.execute(sql, (now, _day(now), usd)).lastrowid
+            if circuit.failures >= _OPENS:
+                probing = msgspec.structs.replace(circuit, until=now + _PAUSE, probe=call)
+                _set_circuit(db, probing)
+            return call
+
+    def paid(self, call: int, key: str, said: str, *, usd: float, tokens: int) -> None:
+        """A call was answered: what it took, and the reply under its key."""
+        reach("reply-received")
+        with self._writing() as db:
+            now = self._now()
+            _settle(db, call, "paid", usd, tokens)
+            db.execute("insert or replace into reply values (?, ?, ?)", (key, now, said))
+            _set_circuit(db, Circuit())
+            db.execute("delete from reply where at < ?", (now - _KEPT,))
+            db.execute("delete from call where at < ?", (now - _KEPT,))
+        reach("reply-journalled")
+
+    def refused(self, call: int) -> None:
+        """A call was answered with no: it cost nothing, and the service is there."""
+        with self._writing() as db:
+            _settle(db, call, "refused", 0.0, 0)
+            _set_circuit(db, Circuit())
+
+    def failed(self, call: int, reason: str, *, billed: bool, pause: float | None = None) -> None:
+        """A call was not answered; nobody asks for `pause` seconds. `billed`: it may cost."""
+        with self._writing() as db:
+            usd = _open_usd(db, call) if billed else 0.0
+            _settle(db, call, "failed", usd, 0)
+            failures = _circuit(db).failures + 1
+            if pause is not None:
+                failures = max(failures, _OPENS)  # one probe, when it is over
+            elif failures >= _OPENS:
+                pause = _PAUSE
+            until = self._now() + pause if pause is not None else 0.0
+            _set_circuit(db, Circuit(failures, until, reason))
+
+    # ── replies ──────────────────────────────────────────────────────────────────────
+
+    def reply(self, key: str) -> str | None:
+        """The reply that was paid for under a key."""
+        rows = self._rows("select said from reply where key = ?", key)
+        return rows[0][0] if rows else None
+
+    def forget(self, key: str) -> None:
+        """Drop a reply that is of no use."""
+        with self._writing() as db:
+            db.execute("delete from reply where key = ?", (key,))
+
+    # ── batches ──────────────────────────────────────────────────────────────────────
+
+    def queue(self, call: int, models: Mapping[str, str]) -> None:
+        """These keys, each with its model, are about to be asked for in a batch."""
+        with self._writing() as db:
+            db.execute("insert into batch values (?, null)", (call,))
+            rows = [(key, model, call) for key, model in models.items()]
+            db.executemany("insert or replace into queued values (?, ?, ?)", rows)
+
+    def batched(self, call: int, batch: str | None) -> None:
+        """The batch of a call; None where there is none after all."""
+        with self._writing() as db:
+            if batch is None:
+                _drop(db, call)
+            else:
+                db.execute("update batch set id = ? where call = ?", (batch, call))
+                db.execute("update call set state = 'batch' where id = ?", (call,))
+                _set_circuit(db, Circuit())
+
+    def batches(self) -> dict[str, dict[str, str]]:
+        """The batches under way: the keys of each, with their models."""
+        found: dict[str, dict[str, str]] = {}
+        sql = "select id, key, model from batch join queued using (call) where id is not null"
+        for batch, key, model in self._rows(f"{sql} order by call, key"):
+            found.setdefault(batch, {})[key] = model
+        return found
+
+    def queued(self, key: str) -> str | None:
+        """What stands between a key and a reply that a batch was sent for; None for nothing."""
+        rows = self._rows("select id from queued join batch using (call) where key = ?", key)
+        if not rows:
+            return None
+        return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
+
+    def collected(self, batch: str, replies: Mapping[str, str], *, usd: float, tokens: int) -> None:
+        """A batch has ended, with these replies; what it did not answer may be asked again."""
+        with self._writing() as db:
+            row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
+            if row is None:
+                return  # another process was quicker
+            rows = [(key, self._now(), said) for key, said in replies.items()]
+            db.executemany("insert or replace into reply values (?, ?, ?)", rows)
+            _settle(db, row[0], "paid", usd, tokens)
+            _drop(db, row[0])
+
+    def left_usd(self, usd_per_day: float) -> float:
+        """What may be spent today."""
+        return max(usd_per_day - self.today().usd, 0.0)
+
+    # ── what it failed at ────────────────────────────────────────────────────────────
+
+    def charge(self, item: str, reason: str, *, service: bool) -> None:
+        """Count a failure against an item.
+
+        `service`: one that may be the service's; it counts where others were answered since the
+        item failed before, so that an outage sets nothing aside.
+        """
+        with self._writing() as db:
+            (answered,) = db.execute(
+                "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
+            ).fetchone()
+            sql = "select attempts, answered from letter where item = ?"
+            attempts, before = db.execute(sql, (item,)).fetchone() or (0, answered)
+            attempts += 1 if not service or answered > before else 0
+            row = (item, attempts, answered, reason, self._now())
+            db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
+
+    def letters(self, attempts: int = 1) -> dict[str, Letter]:
+        """What was failed at so often, by item."""
+        sql = "select item, attempts, reason from letter where attempts >= ? order by item"
+        return {row[0]: Letter(*row) for row in self._rows(sql, attempts)}
+
+    def revive(self) -> None:
+        """Forget all failures: what was set aside or lost is asked again, the circuit closes."""
+        if self._place.exists():
+            with self._writing() as db:
+                db.execute("delete from letter")
+                lost = [row[0] for row in db.execute("select call from batch where id is null")]
+                for call in lost:
+                    _drop(db, call)
+                _set_circuit(db, Circuit())
+
+    # ── how it stands ────────────────────────────────────────────────────────────────
+
+    def today(self) -> Spending:
+        """What was sent since midnight (UTC)."""
+        sql = "select count(*), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0) from call"
+        rows = self._rows(f"{sql} where day = ?", _day(self._now()))
+        return Spending(*rows[0]) if rows else Spending()
+
+    def closed_until(self) -> str | None:
+        """Why nobody asks now, and until when; None where one may."""
+        rows = self._rows("select value from state where name = ?", "circuit")
+        circuit = msgspec.json.decode(rows[0][0], type=Circuit) if rows else Circuit()
+        if self._now() >= circuit.until:
+            return None
+        return f"{circuit.reason}; asked again at {_clock(circuit.until)}"
+
+    # ── the file ─────────────────────────────────────────────────────────────────────
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        if not self._place.exists():
+            return []
+        with self._guarded(), closing(self._connected()) as db:
+            return db.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; done when it lasts."""
+        with self._guarded():
+            self._place.parent.mkdir(exist_ok=True)
+            with closing(self._connected()) as db:
+                db.execute("begin immediate")
+                try:
+                    yield db
+                except BaseException:
+                    db.execute("rollback")
+                    raise
+                db.execute("commit")
+
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._place, timeout=_BUSY, isolation_level=None)
+        db.execute("pragma synchronous = full")
+        (version,) = db.execute("pragma user_version").fetchone()
+        if not version:
+            db.executescript(f"{_SCHEMA} pragma user_version = 1;")
+        return db
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise UnavailableError(
+                f"the judge is not asked: its ledger {self._place} does not serve ({error}); make "
+                "room, or remove it, which forgets what was spent today"
+            ) from error
+
+
+def _drop(db: sqlite3.Connection, call: int) -> None:
+    """Forget the batch of a call, and that anything waits for it."""
+    db.execute("delete from queued where call = ?", (call,))
+    db.execute("delete from batch where call = ?", (call,))
+
+
+def _circuit(db: sqlite3.Connection) -> Circuit:
+    row = db.execute("select value from state where name = 'circuit'").fetchone()
+    return msgspec.json.decode(row[0], type=Circuit) if row else Circuit()
+
+
+def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
+    row = ("circuit", msgspec.json.encode(circuit).decode())
+    db.execute("insert or replace into state values (?, ?)", row)
+
+
+def _check_caps(
+    db: sqlite3.Connection, usd: float, usd_per_day: float, calls_per_day: int, day: str
+) -> None:
+    """UnavailableError where one more call would pass a cap of the day."""
+    sql = "select count(*), coalesce(sum(usd), 0.0) from call where day = ?"
+    calls, spent = db.execute(sql, (day,)).fetchone()
+    if calls >= calls_per_day:
+        raise UnavailableError(
+            f"the day's {calls_per_day} calls are sent (judge.calls_per_day); "
+            "the rest waits for midnight UTC"
+        )
+    if spent + usd > usd_per_day:
+        raise UnavailableError(
+            f"the day's ${usd_per_day:g} (judge.usd_per_day) leave no room for a call of up to "
+            f"${usd:.4f}; the rest waits for midnight UTC"
+        )
+
+
+def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
+    """When the first of too many unanswered requests of this hour was sent; None for room."""
+    if not circuit.failures:
+        sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
+        if db.execute(sql, (now - _HOUR,)).fetchone():
+            return None
+    count, first = db.execute(
+        "select count(*), min(at) from call"
+        " where at > ? and (state = 'failed' or (state = 'open' and at > ?))",
+        (now - _HOUR, now - _LONGEST),
+    ).fetchone()
+    return first if count >= _UNANSWERED else None
+
+
+def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
+    """Whether a call is not settled yet, and not of a process that was killed."""
+    sql = "select 1 from call where id = ? and state = 'open' and at > ?"
+    return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
+
+
+def _open_usd(db: sqlite3.Connection, call: int) -> float:
+    usd: float = db.execute("select usd from call where id = ?", (call,)).fetchone()[0]
+    return usd
+
+
+def _settle(db: sqlite3.Connection, call: int, state: str, usd: float, tokens: int) -> None:
+    sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
+    db.execute(sql, (state, usd, tokens, call))
+
+
+def _day(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+
+
+def _clock(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,29 @@
+"""The API on loopback, and vaults whose judge is Claude."""
+
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault
+from tests.conftest import NOW, Person
+from tests.judge.server import api
+
+__all__ = ["api"]
+
+
+def appoint(vault: Vault, **rules: object) -> None:
+    """Have a person make Claude the judge."""
+    lines = "".join(f"  {key}: {value}\n" for key, value in {"provider": "claude", **rules}.items())
+    person = Person(vault.root)
+    page = vault.root / "vault.yaml"
+    head = page.read_text(encoding="utf-8").partition("\njudge:")[0].rstrip()
+    page.write_text(f"{head}\njudge:\n{lines}", encoding="utf-8")
+    person.git("commit", "-q", "-am", "Appoint Claude")
+
+
+@pytest.fixture
+def claudes(tmp_path: Path) -> Vault:
+    """A new vault whose judge is Claude."""
+    made, _ = Vault.init(tmp_path / "vault", ["perps", "coding"], now=NOW)
+    appoint(made)
+    return made

@@ -1,0 +1,54 @@
+"""A judge that asks the API on loopback, with a clock that a test can wind on."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from skillvault.brief import Verdict
+from skillvault.judge.asking import Prompts
+from skillvault.judge.calling import Caller
+from skillvault.judge.claude import Api, ClaudeJudge
+from skillvault.learning.fates import unfit
+from skillvault.policy import JudgePolicy
+from skillvault.records import Decision
+from skillvault.vault.ledger import Ledger
+from skillvault.vault.redact import cleaned
+from tests.conftest import NOW
+
+HOUR = 3600.0
+REPEATS = int(os.environ.get("SKILLVAULT_FAULTS", "1"))
+
+
+class Clock:
+    """Real time, but sleeping takes none, and a day passes when it is told to."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._more = 0.0
+
+    def now(self) -> float:
+        """Seconds since it was made."""
+        return time.monotonic() - self._begin + self._more
+
+    def wall(self) -> float:
+        """Unix time."""
+        return NOW.timestamp() + self.now()
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._more += seconds
+
+
+def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger]:
+    """A judge, and the ledger in this folder."""
+    policy = JudgePolicy(**{"provider": "claude", "usd_per_day": 1000.0, **rules})
+    ledger = Ledger(place / "judge.db", clock.wall)
+    caller = Caller(Api(), ledger, policy, clock)
+    return ClaudeJudge(policy, Prompts({}, cleaned), caller, unfit), ledger
+
+
+def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:
+    """The verdict on a decision; another reasoning is another question."""
+    decision = Decision(action="open_long", reasoning=f"Because of {reasoning}.")
+    return judge.verdict("perps", decision, {}, None, None)

@@ -113,13 +113,16 @@ def _layered(one: Shelved, wins: bool) -> dict[str, Any]:
 @vault_option
 @json_option
 def show(name: str, vault_path: Path | None, as_data: bool) -> None:
-    """One skill as it is committed."""
+    """One skill as it is committed; what its use showed goes to stderr."""
     vault = opened(vault_path)
     found, path = vault.skill(name)
+    known = next(iter(vault.effects(path.split("/")[1])), None)
     if as_data:
-        as_json({**msgspec.to_builtins(found), "path": path})
-    else:
-        print_committed(vault, path)
+        as_json({**msgspec.to_builtins(found), "path": path, "stats": known})
+        return
+    print_committed(vault, path)
+    if known and known.times_applied:
+        say(f"{known.decision}; {known.times_applied} uses, see `skillvault stats {known.skill}`")
 
 
 def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:

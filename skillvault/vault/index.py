@@ -738,7 +738,8 @@ def _encoded(value: Parsed) -> bytes | None:
 
 
 def _enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
-    for number, made in enumerate(history, _next(database, "c", "commits")):
+    first = _next(database, "c", "commits")
+    for number, made in enumerate(history, first):
         one = made.commit
         row = (number, one.sha, made.depth, one.date, one.step, one.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?)", row)
@@ -750,6 +751,8 @@ def _enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
         if one.step not in _LEARNING:
             skills = [(ref[_SKILL - 1 :],) for ref in made.touched if ref.startswith("skill:")]
             database.executemany("insert or ignore into due values ('version', ?)", skills)
+    # What came and went between two states stands in neither, so no file of it was put.
+    database.execute(f"{_GONE} and t.c >= ?", [first])
 
 
 _SHAPE = _shape()

@@ -17,7 +17,7 @@ from skillvault.vault.following import follow
 from skillvault.vault.index import Projection, decoded
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
-from tests.vault.given import DATA, HAND_MADE
+from tests.vault.given import DATA, HAND_MADE, anew, shown
 
 STORED = "select path, type, value from file"
 TEXTS = st.text(max_size=20)
@@ -114,6 +114,19 @@ def test_a_rewound_and_a_replaced_head_are_read_as_they_are(vault: Vault, person
     assert (seen(vault), vault.skills()) == (empty, empty[0])
     person.git("reset", "-q", "--hard", tip)
     assert (seen(vault), vault.skills()) == (full, full[0])
+
+
+def test_what_came_and_went_between_two_looks_is_known_to_be_gone(
+    vault: Vault, person: Person
+) -> None:
+    before = person.git("rev-parse", "HEAD")
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    person.git("revert", "--no-edit", "HEAD")
+    person.git("switch", "-qc", "side", before)
+    vault.store.head()
+    person.git("switch", "-q", "main")
+    assert shown(vault) == shown(anew(vault.root))
 
 
 def test_a_file_that_says_something_else_is_read_anew(vault: Vault, person: Person) -> None:

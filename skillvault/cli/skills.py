@@ -122,7 +122,7 @@ def show(name: str, vault_path: Path | None, as_data: bool) -> None:
         return
     print_committed(vault, path)
     if known and known.times_applied:
-        say(f"{known.decision}; {known.times_applied} uses, see `skillvault stats {known.skill}`")
+        say(f"{known.decision} (`skillvault stats {known.skill}`)")
 
 
 def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:

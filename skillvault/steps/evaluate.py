@@ -5,6 +5,7 @@ What it cannot be asked now waits, and what it failed at too often is set aside.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from skillvault.brief import Case
 from skillvault.change import Change
@@ -67,12 +68,16 @@ def _letters(run: Run, attempts: int) -> dict[str, Letter]:
 
 
 def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> list[Evaluation]:
-    """The evaluations of a batch that the judge gives, by id; the others are said to wait."""
-    tried = _letters(run, 1)
-    order = sorted(batch, key=lambda o: tried[o.id].attempts if o.id in tried else 0)
+    """The evaluations of a batch that the judge gives, by id; the others are said to wait.
+
+    What failed before is asked after all others are answered: it may be what the service fails at.
+    """
+    tried = _letters(run, 0)
+    fresh = [outcome for outcome in batch if outcome.id not in tried]
+    again = sorted((o for o in batch if o.id in tried), key=lambda o: tried[o.id].attempts)
     found: list[Evaluation] = []
     held: list[UnavailableError] = []
-    for outcome, said in _asked(run, domain, order):
+    for outcome, said in chain(_asked(run, domain, fresh), _asked(run, domain, again)):
         if isinstance(said, Evaluation):
             found.append(said)
         elif isinstance(said, UnansweredError):
@@ -96,6 +101,8 @@ def _failed(run: Run, outcome: Outcome, error: UnansweredError) -> None:
 
 def _asked(run: Run, what: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Said]]:
     """What the judge says of each, in the order of the batch, several being asked at once."""
+    if not batch:
+        return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (a question asks no judge)
 
     tracked = run.track(batch, f"evaluating {what}")

@@ -130,7 +130,9 @@ class Uses:
             touched |= {row[1] for row in rows}
             if domain in before:
                 touched |= {skill for skill, _ in before[domain].columns}
-            uses.keep_sums(domain, _sums(rows, uses.totals(domain), begun, merged, head.policy))
+            totals = uses.totals(domain)
+            found = _sums(rows, totals, begun, merged, head.policy) if totals else None
+            uses.keep_sums(domain, found)
         self._keep_evidence(head, touched, begun, merged)
 
     def _keep_evidence(

@@ -119,8 +119,8 @@ class Uses:
 
     # ── what was added up ────────────────────────────────────────────────────────────
 
-    def keep_sums(self, domain: str, value: object) -> None:
-        """Keep a domain's sums."""
+    def keep_sums(self, domain: str, value: object | None) -> None:
+        """Keep a domain's sums; None: nothing was decided in it."""
         self._put("sums", domain, value)
         self._projection.settle("lift", [domain])
 

@@ -129,6 +129,16 @@ def test_what_came_and_went_between_two_looks_is_known_to_be_gone(
     assert shown(vault) == shown(anew(vault.root))
 
 
+def test_a_domain_that_is_left_without_outcomes_leaves_nothing(
+    vault: Vault, person: Person
+) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.shelf.ready()
+    person.git("rm", "-rq", "outcomes")
+    person.git("commit", "-qm", "gone")
+    assert shown(vault) == shown(anew(vault.root))
+
+
 def test_a_file_that_says_something_else_is_read_anew(vault: Vault, person: Person) -> None:
     path = "skills/mine/SKILL.md"
     person.write(path, HAND_MADE.format(name="mine"))

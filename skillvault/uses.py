@@ -117,29 +117,23 @@ class Uses:
     # ── what it changed ──────────────────────────────────────────────────────────────
 
     def _follow_lifts(self, head: Snapshot) -> None:
-        domains = head.due("lift")
-        if not domains:
+        domains, touched = head.due("lift"), head.due("count")
+        if not (domains or touched):
             return
-        from skillvault.learning.exposure import Sums  # noqa: PLC0415 (a question needs none)
-
         uses, begun, merged = head.uses, head.uses.begun(), head.uses.merged()
-        before = uses.sums(Sums)
-        touched: set[str] = set()
         for domain in domains:
             rows = uses.exposures(domain)
-            touched |= {row[1] for row in rows}
-            if domain in before:
-                touched |= {skill for skill, _ in before[domain].columns}
             totals = uses.totals(domain)
             found = _sums(rows, totals, begun, merged, head.policy) if totals else None
             uses.keep_sums(domain, found)
-        self._keep_evidence(head, touched, begun, merged)
+        self._keep_evidence(head, set(touched), begun, merged)
+        head.settle("count", touched)
 
     def _keep_evidence(
         self,
         head: Snapshot,
         touched: set[str],
-        begun: Mapping[str, list[Any]],
+        begun: Mapping[str, list[int]],
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
@@ -182,7 +176,7 @@ def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
 def _sums(
     rows: Iterable[tuple[Any, ...]],
     totals: Mapping[str, tuple[int, int]],
-    begun: Mapping[str, list[Any]],
+    begun: Mapping[str, list[int]],
     merged: Mapping[str, str],
     policy: Policy,
 ) -> object:
@@ -194,7 +188,7 @@ def _sums(
             skill=_whole(skill, merged),
             group=group,
             success=status == "success",
-            made=moment(made),
+            made=made,
             applied=match in _APPLIED,
             weight=1.0 if match in _APPLIED else confidence,
             offer=cast("Offer", offer),
@@ -216,7 +210,7 @@ def _whole(skill: str, merged: Mapping[str, str]) -> str:
 def _counted(
     head: Snapshot,
     skills: set[str],
-    begun: Mapping[str, list[Any]],
+    begun: Mapping[str, list[int]],
     merged: Mapping[str, str],
 ) -> dict[str, Evidence]:
     """Skill -> its counts; those of what was merged into it among them."""
@@ -231,7 +225,7 @@ def _counted(
     return {
         name: effect.by_version(
             [
-                effect.Exposed(outcome, moment(at), status, moment(made), match in _APPLIED, offer)
+                effect.Exposed(outcome, moment(at), status, made, match in _APPLIED, offer)
                 for _, outcome, at, status, made, match, offer in some
             ],
             begun.get(name, ()),

@@ -8,7 +8,6 @@ import ast
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import correlation
 from typing import Any, NamedTuple
@@ -26,7 +25,6 @@ from skillvault.policy import EffectPolicy, Policy
 Rows = Iterator[str]
 Array = Any  # of numpy, as the simulators hand it over
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = Policy(effect=EffectPolicy(holdout=0))
 STRESSES, LESSONS, SPLITS = 100, 20, 400
 PRIOR = Prior(scale=POLICY.effect.scale, carry=POLICY.effect.carry)
@@ -85,7 +83,7 @@ def helping(x: Array, y: Array, domains: int = 4) -> Array:
 
 def _sums(x: Array, y: Array) -> Sums:
     rows = [
-        Exposure(str(i), str(skill), "", bool(y[i]), START, applied=True, weight=1.0)
+        Exposure(str(i), str(skill), "", bool(y[i]), 0, applied=True, weight=1.0)
         for i in range(len(y))
         for skill in np.flatnonzero(x[i])
     ]
@@ -136,7 +134,7 @@ class _Ours:
                 str(one),
                 "",
                 hit,
-                START,
+                0,
                 one in applied,
                 1.0 if one in applied else UNSEEN,
                 "shown",
@@ -235,7 +233,7 @@ def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
         count, hits = totals.get(cell.task, (0, 0))
         totals[cell.task] = count + 2 * cell.trials, hits + cell.without + cell.having
         rows += [
-            Exposure(f"{cell} {i}", cell.task, cell.task, i < cell.having, START, True, 1.0)
+            Exposure(f"{cell} {i}", cell.task, cell.task, i < cell.having, 0, True, 1.0)
             for i in range(cell.trials)
         ]
     known = lifts([sums(rows, totals, {}, POLICY.effect.min_held_out)], PRIOR)

@@ -35,13 +35,14 @@ class Use(Struct, frozen=True, order=True):
 class Exposed(Struct, frozen=True):
     """One closed decision that had to do with a skill: it applied it, or it was offered it.
 
-    `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided.
+    `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided, in
+    microseconds since 1970.
     """
 
     outcome: str
     at: datetime
     status: Status
-    made: datetime
+    made: int
     applied: bool
     offer: str = ""
 
@@ -105,7 +106,7 @@ def counted(uses: Iterable[Use]) -> Evidence:
     )
 
 
-def by_version(exposed: Iterable[Exposed], begun: Sequence[datetime]) -> Evidence:
+def by_version(exposed: Iterable[Exposed], begun: Sequence[int]) -> Evidence:
     """The evidence of a skill whose text is another from each of these times on."""
     versions: list[list[Exposed]] = [[] for _ in range(len(begun) + 1)]
     for one in exposed:

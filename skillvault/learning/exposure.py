@@ -6,7 +6,6 @@ The sums of a domain are all that `lift` asks of its decisions, however many the
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from itertools import combinations_with_replacement
 from typing import Literal, NamedTuple
 
@@ -23,14 +22,15 @@ class Exposure(NamedTuple):
     """What one skill had to do with one decision that has ended.
 
     `offer` is whether it was shown or held out, "" where it was neither; `weight` how surely it
-    was applied, 0..1. `group` is the action and target, `made` when it was decided.
+    was applied, 0..1. `group` is the action and target, `made` when it was decided,
+    in microseconds since 1970.
     """
 
     decision: str
     skill: str
     group: str
     success: bool
-    made: datetime
+    made: int
     applied: bool
     weight: float
     offer: Offer = ""
@@ -60,7 +60,7 @@ class Sums(Struct, frozen=True):
 def sums(
     exposures: Iterable[Exposure],
     totals: Mapping[str, tuple[int, int]],
-    begun: Mapping[str, Sequence[datetime]],
+    begun: Mapping[str, Sequence[int]],
     least_held: int,
 ) -> Sums:
     """The sums of one domain.
@@ -82,7 +82,7 @@ def sums(
 
 
 def _by_decision(
-    exposures: Iterable[Exposure], begun: Mapping[str, Sequence[datetime]]
+    exposures: Iterable[Exposure], begun: Mapping[str, Sequence[int]]
 ) -> dict[str, dict[Column, Exposure]]:
     """Decision -> what each column had to do with it; of two the one that was applied."""
     found: dict[str, dict[Column, Exposure]] = {}
@@ -122,7 +122,7 @@ def _weights(
 
 
 def _columns(
-    known: Iterable[Column], begun: Mapping[str, Sequence[datetime]], counts: Mapping[Column, int]
+    known: Iterable[Column], begun: Mapping[str, Sequence[int]], counts: Mapping[Column, int]
 ) -> tuple[Column, ...]:
     """Every version up to the last of each skill, so that the last is known by the ones before."""
     last = {skill: len(begun.get(skill, ())) for skill, _ in known}

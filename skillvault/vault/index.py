@@ -150,6 +150,16 @@ _MARKS = (
         f"on l.target = 'fact:' || f.id where f.{_CHANGED} and l.source like 'evaluation:%'"
     ),
     f"{_MARK}'use', id from outcome where {_CHANGED}",
+    (  # of one decision the last outcome counts
+        f"{_MARK}'use', o.id from outcome c join outcome o on o.decision = c.decision "
+        f"where c.{_CHANGED}"
+    ),
+    (
+        f"{_MARK}'count', u.skill from used u join skill s on s.id = u.skill "
+        "where s.n in (select n from moved)"
+    ),
+    f"{_MARK}'count', substr(source, {_SKILL}) from link where {_CHANGED} and type = 'merged'",
+    f"{_MARK}'count', substr(target, {_SKILL}) from link where {_CHANGED} and type = 'merged'",
     f"{_MARK}'lift', domain from outcome where {_CHANGED}",
     (
         f"{_MARK}'lift', o.domain {_USERS} join skill s on s.id = u.skill "
@@ -176,6 +186,7 @@ _MARKS = (
         "merge", "skill", _SKILL, "coalesce(t.domain, '')", " and l.type in ('merged', 'derived')"
     ),
 )
+_COUNTS = f"{_MARK}'count', skill from used where outcome = ?"
 # A skill that comes, goes or changes its folder: the outcomes that it and those merged into it
 # were made of.
 _LINES = """
@@ -204,6 +215,7 @@ _EVERYTHING = (
         for step in (*_SUBJECTS, "use")
     ),
     "insert or ignore into due select distinct 'lift', domain from outcome",
+    "insert or ignore into due select distinct 'count', skill from used",
     "insert or ignore into due select distinct 'consolidate', domain || ' ' || trust from fact",
     "insert or ignore into due select distinct 'merge', coalesce(domain, '') from skill",
 )
@@ -588,10 +600,8 @@ def _put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None
         database.executemany(f"delete from {table} where n = ?", rows)
     refs = {path: str(ref) for path in files if (ref := layout.ref_of(path))}
     _unfind(database, {ref for path, ref in refs.items() if _is_found(path)})
-    database.executemany(
-        "delete from used where outcome = ?",
-        [(ref.partition(":")[2],) for path, ref in refs.items() if path.startswith("outcomes/")],
-    )
+    outcomes = (ref for path, ref in refs.items() if path.startswith("outcomes/"))
+    _unuse(database, [(ref.partition(":")[2],) for ref in outcomes])
     new = _insert(database, {path: found for path, found in files.items() if found})
     _mark(database, new.values(), [n for path, n in new.items() if path not in same])
     for name in set(refs.values()):
@@ -613,12 +623,18 @@ def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
 
 
 def _use(database: sqlite3.Connection, outcomes: list[Row], rows: list[Row]) -> None:
-    database.executemany("delete from used where outcome = ?", outcomes)
+    _unuse(database, outcomes)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
+    database.executemany(_COUNTS, outcomes)
     database.executemany(
         "insert or ignore into due select distinct 'lift', domain from outcome where id = ?",
         outcomes,
     )
+
+
+def _unuse(database: sqlite3.Connection, outcomes: list[Row]) -> None:
+    database.executemany(_COUNTS, outcomes)
+    database.executemany("delete from used where outcome = ?", outcomes)
 
 
 def _archived(path: str) -> bool:

@@ -1,6 +1,7 @@
 """Which decisions used which skills, as the projection keeps it, and what was added up of it.
 
 Rows in, rows out: what they mean is `skillvault.uses`' to say. Only trusted outcomes are asked.
+Times are microseconds since 1970.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from skillvault.vault.index import Projection, micros, moment
+from skillvault.vault.index import Projection, micros
 
 _Kept = TypeVar("_Kept")
 
@@ -30,7 +31,7 @@ class Used(NamedTuple):
 
     outcome: str
     skill: str
-    made: int  # microseconds
+    made: int
     match: str
     confidence: float
     quote: str | None
@@ -99,13 +100,15 @@ class Uses:
         )
         for skill, _ in found:
             self._projection.rows(query, [skill])
+            count = "insert or ignore into due select 'count', skill from used where skill = ?"
+            self._projection.rows(count, [skill])
         self._projection.settle("version", [skill for skill, _ in found])
 
-    def begun(self) -> dict[str, list[datetime]]:
+    def begun(self) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""
-        found: dict[str, list[datetime]] = {}
+        found: dict[str, list[int]] = {}
         for skill, at in self._projection.rows("select skill, at from begun order by skill, at"):
-            found.setdefault(skill, []).append(moment(at))
+            found.setdefault(skill, []).append(at)
         return found
 
     def merged(self) -> dict[str, str]:
@@ -130,7 +133,10 @@ class Uses:
 
     def keep_evidence(self, found: Iterable[tuple[str, object | None]]) -> None:
         """Keep what is known of skills; None: nothing."""
-        for skill, value in found:
+        some = list(found)
+        if not some:
+            return
+        for skill, value in some:
             self._put("evidence", skill, value)
         self._projection.rows("insert or replace into state values ('uses', hex(randomblob(8)))")
 

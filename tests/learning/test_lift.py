@@ -1,7 +1,6 @@
 """lift: what having a skill changes, apart from how easy its decisions were."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from random import Random
 
 import pytest
@@ -10,23 +9,19 @@ from hypothesis import strategies as st
 
 from skillvault.learning.exposure import Exposure, Offer, Sums, sums
 from skillvault.learning.lift import Lift, Prior, lifts
-from tests.given import START
 
 Decided = tuple[str, bool, Mapping[str, float]]  # group, success, skill -> weight
 
 
-def added(
-    decided: Sequence[Decided], begun: Mapping[str, Sequence[datetime]] | None = None
-) -> Sums:
-    """The sums of decisions that were made an hour apart."""
+def added(decided: Sequence[Decided], begun: Mapping[str, Sequence[int]] | None = None) -> Sums:
+    """The sums of decisions that were made one after the other."""
     totals: dict[str, tuple[int, int]] = {}
     exposures: list[Exposure] = []
     for i, (group, success, weights) in enumerate(decided):
         count, hits = totals.get(group, (0, 0))
         totals[group] = count + 1, hits + success
-        made = START + timedelta(hours=i)
         exposures += [
-            Exposure(f"o{i}", skill, group, success, made, True, weight)
+            Exposure(f"o{i}", skill, group, success, i, True, weight)
             for skill, weight in weights.items()
         ]
     return sums(exposures, totals, begun or {}, 5)
@@ -94,7 +89,7 @@ def test_a_skill_of_several_domains_has_one_lift() -> None:
 
 def test_a_rewritten_text_starts_again_and_the_old_evidence_is_its_prior() -> None:
     decided = [*tried(0.2, 60), *tried(0.7, 60, a=1.0)]
-    rewritten = {"a": [START + timedelta(hours=len(decided))]}
+    rewritten = {"a": [len(decided)]}
     found = lifts([added(decided, rewritten)], Prior())
     old, new = found["a", 0], found["a", 1]
     assert new.lift == pytest.approx(old.lift / 2, rel=0.01)
@@ -105,9 +100,7 @@ def offered(offer: Offer, rate: float, times: int, applies: float) -> list[Expos
     """Decisions that a skill was shown to, or held out from; those that succeed apply it."""
     hits, taken = round(rate * times), round(applies * times)
     return [
-        Exposure(
-            f"{offer}{i}", "a", "g", i < hits, START, applied := i < taken, float(applied), offer
-        )
+        Exposure(f"{offer}{i}", "a", "g", i < hits, 0, applied := i < taken, float(applied), offer)
         for i in range(times)
     ]
 

@@ -14,7 +14,7 @@ from skillvault.learning import effect, track, usage
 from skillvault.learning.effect import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref, Shelved
-from skillvault.vault.index import micros, moment
+from skillvault.vault.index import LEARNING, micros, moment
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
 from skillvault.vault.uses import Used
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
-# The steps by which the program changes a skill; any other commit on it is a person's.
-_LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
 
 
 class Uses:
@@ -92,7 +90,7 @@ class Uses:
         due = head.due("version")
         if not due:
             return
-        commits = {name: self._by_persons(head, name) for name in due}
+        commits = {name: self._by_persons(head, name) for name in head.touched_again(due)}
         places = [
             (commit, name)
             for name, found in commits.items()
@@ -100,19 +98,18 @@ class Uses:
             for commit in (f"{sha}^", sha)
         ]
         texts = self._store.skill_texts(places)
-        begun = (
-            (name, [at for sha, at in found if _begins(texts, name, sha)])
+        begun = {
+            name: [at for sha, at in found if _begins(texts, name, sha)]
             for name, found in commits.items()
-        )
-        head.uses.keep_begun(begun)
+        }
+        head.uses.keep_begun({name: begun.get(name, []) for name in due})
 
     @staticmethod
-    def _by_persons(head: Snapshot, name: str) -> list[tuple[str, Any]]:
+    def _by_persons(head: Snapshot, name: str) -> list[tuple[str, int]]:
         """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
         found = head.touching([Ref("skill", name)])[::-1]
-        return [
-            (c.sha, datetime.fromisoformat(c.date)) for c in found[1:] if c.step not in _LEARNING
-        ]
+        theirs = (commit for commit in found[1:] if commit.step not in LEARNING)
+        return [(one.sha, micros(datetime.fromisoformat(one.date))) for one in theirs]
 
     # ── what it changed ──────────────────────────────────────────────────────────────
 

@@ -111,7 +111,7 @@ create table due (step text, key text, primary key (step, key)) without rowid;
 """
 _TYPED = ("outcome", "recommendation", "fact", "skill", "link")
 # The steps by which the program changes a skill; by any other commit a person does.
-_LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
+LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
 _SERVED = "skills"  # the shelf whose skills are found
 
 # What a changed file makes due, `changed` being a table of its numbers.
@@ -764,7 +764,7 @@ def _enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
         database.executemany("insert into trailer values (?, ?, ?, ?)", rows)
         touched = [(ref, number) for ref in made.touched]
         database.executemany("insert or ignore into touch values (?, ?)", touched)
-        if one.step not in _LEARNING:
+        if one.step not in LEARNING:
             skills = [(ref[_SKILL - 1 :],) for ref in made.touched if ref.startswith("skill:")]
             database.executemany("insert or ignore into due values ('version', ?)", skills)
     # What came and went between two states stands in neither, so no file of it was put.

@@ -585,6 +585,12 @@ class Snapshot:
             {c for (c,) in self.ask_in("select c from touch where ref in {}", map(str, refs))}
         )
 
+    def touched_again(self, skills: Iterable[str]) -> list[str]:
+        """Those of these skills that more than one commit touches."""
+        query = "select ref from touch where ref in {} group by ref having count(*) > 1"
+        found = self.ask_in(query, (f"skill:{name}" for name in skills))
+        return [ref.partition(":")[2] for (ref,) in found]
+
     def making(self, ref: Ref) -> list[Commit]:
         """The program's commits that made or changed a record, newest first."""
         query = "select c from trailer where ref = ? and role = 'target'"

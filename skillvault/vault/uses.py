@@ -4,13 +4,12 @@ Rows in, rows out: what they mean is `skillvault.uses`' to say. Only trusted out
 Times are microseconds since 1970.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from skillvault.vault.index import Projection, micros
+from skillvault.vault.index import Projection
 
 _Kept = TypeVar("_Kept")
 
@@ -85,24 +84,24 @@ class Uses:
 
     # ── versions ─────────────────────────────────────────────────────────────────────
 
-    def keep_begun(self, begun: Iterable[tuple[str, Sequence[datetime]]]) -> None:
+    def keep_begun(self, begun: Mapping[str, Sequence[int]]) -> None:
         """Keep from when on skills have another text."""
-        found = list(begun)
+        known = self.begun()
         self._projection.begin()
-        for skill, times in found:
-            self._projection.rows("delete from begun where skill = ?", [skill])
-            for at in times:
-                values = [skill, micros(at)]
-                self._projection.rows("insert or ignore into begun values (?, ?)", values)
-        query = (
-            "insert or ignore into due select distinct 'lift', o.domain from used u "
-            "join outcome o on o.id = u.outcome where u.skill = ?"
-        )
-        for skill, _ in found:
-            self._projection.rows(query, [skill])
-            count = "insert or ignore into due select 'count', skill from used where skill = ?"
-            self._projection.rows(count, [skill])
-        self._projection.settle("version", [skill for skill, _ in found])
+        for skill, times in begun.items():
+            if list(times) != known.get(skill, []):
+                self._begin_anew(skill, times)
+        self._projection.settle("version", begun)
+
+    def _begin_anew(self, skill: str, times: Sequence[int]) -> None:
+        ask = self._projection.rows
+        ask("delete from begun where skill = ?", [skill])
+        for at in times:
+            ask("insert or ignore into begun values (?, ?)", [skill, at])
+        mark = "insert or ignore into due select distinct"
+        ask(f"{mark} 'count', skill from used where skill = ?", [skill])
+        users = "from used u join outcome o on o.id = u.outcome where u.skill = ?"
+        ask(f"{mark} 'lift', o.domain {users}", [skill])
 
     def begun(self) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""

@@ -173,13 +173,14 @@ class Vault:
         a batch, and is due again when that has ended. `between` is called where nothing is half
         done; it may raise.
         """
-        from skillvault.judges import batching
-
         given: dict[str, Any] = {"dry": dry, "now": now, "on_done": on_done, "track": track}
-        with guarded(), self._running(**given) as state, batching(state, sends=batch):
+        with guarded(), self._running(**given) as state:
+            from skillvault.judges import batching
+
             state.consolidates = consolidate
             state.between = between
-            return self._done(state, wanted, patience)
+            with batching(state, sends=batch):
+                return self._done(state, wanted, patience)
 
     def _done(self, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
         from skillvault import questions, steps
@@ -402,9 +403,9 @@ class Vault:
         nobody can be asked it may be carried out, with a warning. BadInputError for what is no
         decision.
         """
-        from skillvault.gate import asked
-
         with guarded():
+            from skillvault.gate import asked
+
             return asked(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────

@@ -141,14 +141,16 @@ class Uses:
         prior = Prior(scale=rules.scale, carry=rules.carry)
         lifted = lifts(head.uses.sums(Sums).values(), prior)
         known = self.evidence(head) | _counted(head, touched, begun, merged)
-        found = {
+        kept = {
             skill: effect.with_lifts(
                 one, [lifted.get((skill, i)) for i in range(len(one.earlier) + 1)]
             )
+            if one.of_any
+            else None
             for skill, one in known.items()
         }
-        changed = {s: one for s, one in found.items() if self.evidence(head).get(s) != one}
-        head.uses.keep_evidence((s, one if _says(one) else None) for s, one in changed.items())
+        before = self.evidence(head)
+        head.uses.keep_evidence((s, one) for s, one in kept.items() if before.get(s) != one)
 
 
 def _used(
@@ -229,7 +231,3 @@ def _counted(
         )
         for name, some in rows.items()
     }
-
-
-def _says(known: Evidence) -> bool:
-    return known != Evidence()

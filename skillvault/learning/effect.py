@@ -67,6 +67,11 @@ class Evidence(Struct, frozen=True):
     earlier: tuple["Evidence", ...] = ()
 
     @property
+    def of_any(self) -> bool:
+        """Whether any decision had to do with it, whatever its text was then."""
+        return any(e.times_applied or e.shown or e.held_out for e in (self, *self.earlier))
+
+    @property
     def latest(self) -> datetime | None:
         """When any version of it was applied last."""
         times = [one.last_applied for one in (self, *self.earlier)]

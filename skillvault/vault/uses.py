@@ -78,10 +78,6 @@ class Uses:
         )
         return self._projection.rows_in(query, skills)
 
-    def used(self) -> set[str]:
-        """The skills with any use."""
-        return {skill for (skill,) in self._projection.rows("select distinct skill from used")}
-
     # ── versions ─────────────────────────────────────────────────────────────────────
 
     def keep_begun(self, begun: Mapping[str, Sequence[int]]) -> None:

@@ -16,10 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.errors import UsageError
-from skillvault.learning import recommend, shelf, usage
+from skillvault.learning import effect, recommend, shelf, usage
 from skillvault.learning.effect import Evidence
 from skillvault.learning.recommend import Answer, Candidate, Query
 from skillvault.learning.shelf import Strategy
+from skillvault.policy import Policy
 from skillvault.records import (
     Evaluation,
     Fact,
@@ -177,12 +178,14 @@ class Shelf:
         for name, one in self._others.items():
             if name not in own:
                 skill, evidence = one.skill, known.get(name, recommend.NO_EVIDENCE)
+                earned = _earned(skill, evidence, head.policy)
                 yield Candidate(
                     name,
                     skill.kind,
                     tokens(skill.body),
                     skill.domain,
-                    skill.status,
+                    # One that hurts is left out with its numbers, not for its status.
+                    skill.status if earned == "retired" else earned,
                     skill.roles,
                     skill.stages,
                     one.blob,
@@ -266,7 +269,10 @@ class Shelf:
         for name in names:
             found = head.any_skill(name)
             if found is None and name in self._others:
-                found = self._others[name].skill
+                other = self._others[name].skill
+                evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
+                status = _earned(other, evidence, head.policy)
+                found = msgspec.structs.replace(other, status=status)
             if found is not None:
                 yield msgspec.structs.replace(found, name=name)
 
@@ -361,6 +367,13 @@ def _own(head: Snapshot) -> Iterator[Shelved]:
 def _place(name: str) -> str:
     """Where the vault's own skill of a name stands."""
     return f"skills/{name}/SKILL.md"
+
+
+def _earned(skill: Skill, evidence: Evidence, policy: Policy) -> str:
+    """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
+    if skill.status not in ("testing", "proven"):
+        return skill.status
+    return effect.standing(skill.status, evidence, policy).status
 
 
 def _said(record: object) -> str:

@@ -334,6 +334,26 @@ def _is_shown(vault: Vault, decision: str) -> bool:
     return "flaky-guide" in shown(vault.shelf.recommend(query))
 
 
+def test_what_a_skill_of_another_layer_earned_is_computed(vault: Vault) -> None:
+    """Its file is not ours to change, and no commit of ours tells it."""
+    seed = "writing-a-good-outcome"
+    ends = [(day, [seed] * (day % 2), ("failure", "success")[day % 2]) for day in range(40)]
+    files = [
+        outcome(
+            day,
+            applied=skills,
+            result={"status": end},
+            occurred_at=f"2026-10-{day % 28 + 1:02}T{day // 28 + 9:02}:00:00Z",
+            decision__made_at=None,
+        )
+        for day, skills, end in ends
+    ]
+    dropped(vault, *files)
+    assert badge(vault, seed) == "✅ Proven (100% success, 20 uses)"
+    assert vault.effects(seed)[0].decision == "proven: it helps as far as is known"
+    assert [commit.step for commit in vault.log() if commit.step == "assess"] == []
+
+
 def by_the_seed_rule(vault: Vault, commit: Commit) -> None:
     policy = (vault.root / "vault.yaml").read_text(encoding="utf-8")
     commit("vault.yaml", f"{policy}profile: seed\n")

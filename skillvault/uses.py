@@ -14,9 +14,10 @@ from skillvault.learning import effect, track, usage
 from skillvault.learning.effect import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref, Shelved
-from skillvault.vault.index import LEARNING, micros, moment
+from skillvault.vault.rows import micros, moment
 from skillvault.vault.snapshot import Snapshot
 from skillvault.vault.store import Store
+from skillvault.vault.tables import LEARNING
 from skillvault.vault.uses import Used
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from itertools import islice
 from skillvault.errors import BadInputError
 from skillvault.vault import layout
 from skillvault.vault.history import Git
-from skillvault.vault.index import File, Made, Projection
+from skillvault.vault.index import Projection
+from skillvault.vault.rows import File
+from skillvault.vault.tables import Made
 from skillvault.vault.trees import Entry
 from skillvault.vault.view import parsed, policy_of
 

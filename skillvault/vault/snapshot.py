@@ -4,7 +4,6 @@ Everything is read from the projection of HEAD, with what a run has laid and not
 A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
 """
 
-import re
 from collections.abc import (
     Callable,
     Collection,
@@ -33,8 +32,9 @@ from skillvault.records import (
     Trust,
 )
 from skillvault.vault import layout
-from skillvault.vault.index import File, Parsed, Projection, decoded, micros
+from skillvault.vault.index import Projection
 from skillvault.vault.ranking import Document, Filters, Near
+from skillvault.vault.rows import File, Parsed, decoded, micros, words
 from skillvault.vault.uses import Uses
 from skillvault.vault.view import Key, blob_id, parsed, policy_of
 
@@ -533,18 +533,15 @@ class Snapshot:
         found = parsed(f"skills/{name}/SKILL.md", data)
         return found.body if isinstance(found, Skill) else ""
 
-    def naming(self, names: Iterable[str]) -> list[str]:
+    def naming(self, names: Iterable[str]) -> set[str]:
         """The outcomes that may name any of these skills: all its words stand in them."""
-        wanted = [re.findall(rb"[^\W_]+", name.lower().encode()) for name in names]
-        query = (
-            "select ref, value from file where top = 'outcomes' and type = 'Outcome' and ref > ? "
-            f"order by ref limit {_PAGE}"
-        )
-        found: list[str] = []
-        last = ""
-        while rows := self.ask(query, [last]):
-            last = rows[-1][0]
-            found += (ref.partition(":")[2] for ref, value in rows if _says(value, wanted))
+        query = "select o.id from said join outcome o on o.n = said.rowid where said match ?"
+        found: set[str] = set()
+        for name in names:
+            # A word that is no ASCII may be cut otherwise there.
+            told = [f'"{word}"' for word in words(name) if word.isascii()]
+            rows = self.ask(query, [" AND ".join(told)]) if told else self.ask(_EVERY_OUTCOME)
+            found.update(outcome for (outcome,) in rows)
         return found
 
     def beside(self) -> dict[str, Skill]:
@@ -663,12 +660,7 @@ _FILES = "select f.path, f.blob, f.type, f.value from file f"
 _SAME = "domain = ? and action = ? and target is ? and trust = ?"
 _NEWEST = "order by depth desc, date desc, sha desc"
 _FEW = 20
-
-
-def _says(value: bytes | None, wanted: Iterable[Iterable[bytes]]) -> bool:
-    """Whether a record as it is kept holds all words of one of these; one not kept may."""
-    said = value.lower() if value is not None else None
-    return said is None or any(all(word in said for word in words) for words in wanted)
+_EVERY_OUTCOME = "select id from outcome"
 
 
 def _file(path: str, data: bytes | None) -> File | None:

@@ -21,8 +21,9 @@ from skillvault.records import Commit, Record, stamp
 from skillvault.vault import layout
 from skillvault.vault.following import follow, refs_of, rule
 from skillvault.vault.history import Git, utc
-from skillvault.vault.index import Made, Projection
+from skillvault.vault.index import Projection
 from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.tables import Made
 from skillvault.vault.view import View, blob_id
 
 if TYPE_CHECKING:

@@ -110,7 +110,7 @@ class Uses:
         """Skill in archive/ -> the one that stands for it since they were merged."""
         query = (
             "select substr(source, 7), substr(target, 7) from link where type = 'merged' "
-            "and exists (select 1 from skill s where 'skill:' || s.id = source "
+            "and exists (select 1 from skill s where s.id = substr(source, 7) "
             "and s.shelf = 'archive') order by id"
         )
         return dict(self._projection.rows(query))

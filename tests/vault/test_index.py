@@ -14,7 +14,8 @@ from skillvault.api import Vault
 from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Record, Ref, Skill, link_of
 from skillvault.vault import codec
 from skillvault.vault.following import follow
-from skillvault.vault.index import Projection, decoded
+from skillvault.vault.index import Projection
+from skillvault.vault.rows import decoded
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
 from tests.vault.given import DATA, HAND_MADE, anew, shown

@@ -1,7 +1,10 @@
 """snapshot: what the house asks of the committed vault."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from skillvault.api import Vault
-from skillvault.learning import evaluate, record
+from skillvault.learning import evaluate, record, track
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.run import Run
 from skillvault.vault import layout
@@ -118,3 +121,18 @@ def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
     run.perform(evaluate.change("coding", [evaluation(one)], vault.judge.info))
     run.flush()
     assert [done.change.step for done in run.report.done] == ["record"]
+
+
+NAMES = ("warning-late-exit", "a-b", "solo", "café-rule", "规则", "AND", "x_y z", "-")
+AROUND = st.text(st.sampled_from([*"aéx 1_-./,'规\u0301\n"]), max_size=6)
+
+
+@given(st.lists(st.tuples(AROUND, st.sampled_from(NAMES), st.sampled_from("-_ "), AROUND)))
+def test_what_names_a_skill_is_among_what_may_name_it(said: list[tuple[str, ...]]) -> None:
+    words = [f"{before}{name.replace('-', by)}{after}" for before, name, by, after in said]
+    one = outcome(raw(decision__reasoning=f"We follow {', '.join(words)}"))
+    listed = outcome(raw(1, applied=["warning_late_exit"]))
+    view = showing(one, listed)
+    found = track.used(one.decision.reasoning, None, track.by_first_word(NAMES), {})
+    assert all(one.id in view.naming([name]) for name in found)
+    assert listed.id in view.naming(["warning-late-exit"])

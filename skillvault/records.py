@@ -139,13 +139,15 @@ class Outcome(Struct, frozen=True, kw_only=True):
 class Placed(NamedTuple):
     """An outcome among those of its subject, unread; `failed` where it is an ungraded failure.
 
-    `at` is when it happened, in microseconds.
+    `at` is when it happened, in microseconds; `told` says that it supports a skill that another
+    one made.
     """
 
     at: int
     id: str
     failed: bool
     evaluated: bool
+    told: bool = False
 
 
 class JudgeInfo(Struct, frozen=True, kw_only=True):

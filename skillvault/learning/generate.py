@@ -148,7 +148,8 @@ def _graded(score: float, policy: Policy) -> Significance:
 def concerned(history: Sequence[Placed], changed: Collection[str]) -> tuple[set[str], set[str]]:
     """(the outcomes of one subject that changed ones concern, all that must be read for those).
 
-    A changed one concerns itself and the one evaluated next; a failure concerns every failure.
+    A changed one concerns itself and the one evaluated next; a failure concerns the first and
+    all of which nothing is told yet.
     """
     asked: set[str] = set()
     beside: set[str] = set()
@@ -161,9 +162,9 @@ def concerned(history: Sequence[Placed], changed: Collection[str]) -> tuple[set[
                 asked.add(one.id)
                 beside |= {before} if before else set()
             before, stale = one.id, one.id in changed
-    failures = {one.id for one in history if one.failed}
-    if not failures.isdisjoint(asked | {*changed}):
-        asked |= failures
+    failures = [one for one in history if one.failed]
+    if any(one.id in asked or one.id in changed for one in failures):
+        asked |= {one.id for i, one in enumerate(failures) if i == 0 or not one.told}
     return asked, asked | beside
 
 

@@ -1,6 +1,6 @@
 """generate: significant outcomes become warnings and patterns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import partial
 
 from skillvault.brief import Episode
@@ -14,21 +14,29 @@ from skillvault.steps import strategy
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit a skill, one for each that is reinforced."""
+    """One commit for each skill that is reinforced, one a new skill."""
     found = plan(run)
     run.report.rejected += found.rejected
+    yield from _reinforced(run, found)
     for due in found.due:
         outcome, _ = due.candidates[0]
         yield from run.written(partial(_written, run, due), f"{due.kind}-{outcome.domain}")
-    # A second look: what the new skills repeat is known only now.
-    for repeat in plan(run).reinforcements:
-        yield generate.reinforce_change(repeat, run.now, run.policy)
+    # A second look: what repeats a new warning is known only now.
+    new = {o.id for due in found.due if due.repeated for o, _ in due.candidates}
+    yield from _reinforced(run, plan(run, new))
     yield from strategy.due(run)
 
 
-def plan(run: Run) -> generate.Plan:
-    """What is due of the outcomes that changed, and settles those of which nothing is."""
-    changed = set(run.view.due(STEP))
+def _reinforced(run: Run, found: generate.Plan) -> Iterator[Change]:
+    return (generate.reinforce_change(one, run.now, run.policy) for one in found.reinforcements)
+
+
+def plan(run: Run, about: Container[str] | None = None) -> generate.Plan:
+    """What is due of the outcomes that changed, and settles those of which nothing is.
+
+    Where it is `about` some outcomes only, nothing is looked at of the others.
+    """
+    changed = {one for one in run.view.due(STEP) if about is None or one in about}
     settled: list[str] = []
     found: list[tuple[tuple[int, str], generate.Plan]] = []
     for history in subjects(run, sorted(changed), settled):

@@ -429,13 +429,17 @@ class Snapshot:
             "exists (select 1 from file e where e.ref = 'evaluation:' || o.id "
             "and e.type = 'Evaluation')"
         )
+        linked = (
+            "exists (select 1 from link l where l.source = 'evaluation:' || o.id "
+            "and l.type = '{}' and l.target like 'skill:%')"
+        )
+        told = f"{linked.format('reinforced')} and not {linked.format('generated')}"
         query = (
-            f"select o.at, o.id, o.failed, {judged} from outcome s join outcome o on {same} "
-            "where s.id = ? order by o.at, o.id"
+            f"select o.at, o.id, o.failed, {judged}, o.failed and {told} from outcome s "
+            f"join outcome o on {same} where s.id = ? order by o.at, o.id"
         )
         found = (
-            Placed(at, name, bool(failed), bool(evaluated))
-            for at, name, failed, evaluated in self.ask(query, [outcome_id])
+            Placed(at, name, *map(bool, said)) for at, name, *said in self.ask(query, [outcome_id])
         )
         return list({one.id: one for one in found}.values())
 

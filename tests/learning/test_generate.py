@@ -304,6 +304,10 @@ def _placed(history: Sequence[Outcome], evaluated: Container[str]) -> list[Place
     ]
 
 
+def _repeats(plan: generate.Plan) -> list[tuple[str, set[str]]]:
+    return [(one.skill, {e.id for e in one.evaluations}) for one in plan.reinforcements]
+
+
 def _said(plan: generate.Plan) -> list[tuple[str, list[str]]]:
     return [(due.kind, [one.id for one, _ in due.candidates]) for due in plan.due]
 
@@ -347,3 +351,32 @@ def test_what_an_outcome_changes_is_asked_for(
     ]
     differing = [each for each in itertools.chain(*plans) if not all(each in one for one in plans)]
     assert all(asked & {*ids} for _, ids in differing)
+
+
+@given(_KINDS, _FLAGS, _FLAGS, _FLAGS)
+def test_what_repeats_a_warning_is_found_without_what_is_told(
+    kinds: list[str], judged: list[bool], changes: list[bool], tells: list[bool]
+) -> None:
+    """Failures that are linked to the warning already are not read for it again."""
+    history = _history(kinds)
+    judged_ones = {o.id: evaluation(o) for o, is_so in zip(history, judged, strict=False) if is_so}
+    failed = [o.id for o in history if o.id in judged_ones and o.ungraded_failure]
+    told = {one for one, is_so in zip(failed[1:], tells, strict=False) if is_so}
+    skill = Ref("skill", "w")
+    made = [link_of("generated", Ref("evaluation", one), skill, NOW) for one in failed[:1]]
+    made += [link_of("reinforced", Ref("evaluation", one), skill, NOW) for one in sorted(told)]
+    links = {link.id: link for link in made}
+    changed = {o.id for o, is_so in zip(history, changes, strict=False) if is_so}
+    placed = [one._replace(told=one.id in told) for one in _placed(history, judged_ones)]
+    asked, read = generate.concerned(placed, changed)
+    some = {key: one for key, one in judged_ones.items() if key in read}
+    whole = _material(history, evaluations=judged_ones, links=links, live=frozenset({"w"}))
+    part = _material(
+        [o for o in history if o.id in read],
+        evaluations=some,
+        links={key: link for key, link in links.items() if link.source.id in read},
+        live=frozenset({"w"}),
+    )
+    if asked & {*failed}:
+        found = _repeats(generate.plan(part, Policy(), asked))
+        assert found == _repeats(generate.plan(whole, Policy()))

@@ -9,6 +9,7 @@ is measured before and after.
 
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -24,8 +25,8 @@ from skillvault.steps import STEPS
 
 def spent() -> float:
     """Processor seconds of this process and its finished children."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -73,6 +73,7 @@ class Peers:
         self._width = policy.evaluate.peers
         self._words: dict[tuple[str, Trust], tuple[Counter[str], int]] = {}
         self._counts: dict[tuple[str, str, Trust], int] = {}
+        self._ranks: dict[tuple[Trust, str], int] = {}  # of the outcomes of windows read
         # One comparison serves every outcome of a group within a window.
         self._windows: dict[tuple[str, str, Trust, int], list[Outcome]] = {}
         self._compared: dict[tuple[str, str, Trust, int, str], Case] = {}
@@ -83,11 +84,16 @@ class Peers:
         action = (outcome.domain, outcome.decision.action, outcome.trust)
         if action not in self._counts:
             self._counts[action] = self._pool.count(outcome)
-        start, end = window(self._pool.rank(outcome), self._counts[action], self._width)
+        rank = self._ranks.get((outcome.trust, outcome.id))
+        if rank is None:
+            rank = self._pool.rank(outcome)
+        start, end = window(rank, self._counts[action], self._width)
         place = (*action, end)
         if (*place, group) not in self._compared:
             if place not in self._windows:
                 self._windows[place] = self._pool.between(outcome, start, end)
+                ranked = enumerate(self._windows[place], start)
+                self._ranks |= {(outcome.trust, one.id): rank for rank, one in ranked}
             self._compared[*place, group] = self._compare(outcome, group, self._windows[place])
         after = self._pool.after(outcome)
         return msgspec.structs.replace(

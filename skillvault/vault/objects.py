@@ -47,7 +47,7 @@ class Objects:
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
         """folder ("" is the root) -> its entries; empty where there is no such folder."""
-        found: dict[str, Tree] = {"": self._tree(root) if root else {}}
+        found: dict[str, Tree] = {"": self._tree(root) if root else Tree()}
         for name in names:
             self._descend(found, name)
         return {name: found[name] for name in names}
@@ -58,7 +58,7 @@ class Objects:
             node = self._descend(found, parent).get(name)
             if node and node.mode != trees.FOLDER:
                 raise GitError(f"{folder}: a file stands where a folder is needed")
-            found[folder] = self._tree(node.id) if node else {}
+            found[folder] = self._tree(node.id) if node else Tree()
         return found[folder]
 
     def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
@@ -74,14 +74,14 @@ class Objects:
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
         """(path -> why no file can be there, the folders of the paths that are not there)."""
-        known: dict[str, Tree | None] = {"": self._tree(root) if root else {}}
+        known: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         found: dict[str, str] = {}
         bare: set[str] = set()
         for path in paths:
             parts = path.split("/")
             for depth in range(len(parts)):
                 above, folder = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-                node = (known[above] or {}).get(parts[depth])
+                node = (known[above] or Tree()).get(parts[depth])
                 if depth == len(parts) - 1:
                     if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
                         found[path] = "a folder is committed there"
@@ -100,7 +100,7 @@ class Objects:
         if found is None:
             found = trees.parsed(self._read(tree, _TREE))
         self._keep(tree, found)
-        return dict(found)
+        return found.copy()
 
     def _keep(self, tree: str, found: Tree) -> None:
         self._trees[tree] = found
@@ -138,7 +138,7 @@ class Objects:
         trees.put(found, entries)
         for level in levels:
             kept = [folder for folder in level if found[folder] or not folder]
-            ids = {folder: self._write(_TREE, trees.encoded(found[folder])) for folder in kept}
+            ids = {folder: self._write(_TREE, found[folder].encoded) for folder in kept}
             for folder in kept:  # the next commit begins with these
                 self._keep(ids[folder], found[folder])
             trees.hang(found, level, ids)

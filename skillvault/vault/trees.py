@@ -3,8 +3,8 @@
 A commit then costs what its own folders cost, not what the vault holds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
@@ -19,7 +19,51 @@ class Entry(NamedTuple):
     id: str
 
 
-Tree = dict[str, Entry]
+class Tree:
+    """The entries of one folder by name, held in git's order and as git encodes them.
+
+    Of a wide folder a commit changes an entry or two; the others are not touched.
+    """
+
+    __slots__ = ("_entries", "_lines", "_places")
+
+    def __init__(self, nodes: Iterable[tuple[str, Entry]] = ()) -> None:
+        self._entries = dict(nodes)
+        placed = sorted((_place(*node), _line(*node)) for node in self._entries.items())
+        self._places = [place for place, _ in placed]
+        self._lines = [line for _, line in placed]
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def get(self, name: str) -> Entry | None:
+        """The entry of this name, where there is one."""
+        return self._entries.get(name)
+
+    def put(self, name: str, entry: Entry | None) -> None:
+        """Set or (None) remove an entry."""
+        before = self._entries.pop(name, None)
+        if before is not None:
+            at = bisect_left(self._places, _place(name, before))
+            del self._places[at], self._lines[at]
+        if entry is not None:
+            self._entries[name] = entry
+            place = _place(name, entry)
+            at = bisect_left(self._places, place)
+            self._places.insert(at, place)
+            self._lines.insert(at, _line(name, entry))
+
+    def copy(self) -> "Tree":
+        """The same entries, to be changed apart."""
+        found = Tree()
+        found._entries = self._entries.copy()
+        found._places, found._lines = self._places.copy(), self._lines.copy()
+        return found
+
+    @property
+    def encoded(self) -> bytes:
+        """The tree object."""
+        return b"".join(self._lines)
 
 
 def levels(paths: Mapping[str, object]) -> list[list[str]]:
@@ -36,7 +80,7 @@ def levels(paths: Mapping[str, object]) -> list[list[str]]:
 
 def parsed(raw: bytes) -> Tree:
     """The entries of a tree object."""
-    return dict(_nodes(raw))
+    return Tree(_nodes(raw))
 
 
 def _nodes(raw: bytes) -> Iterator[tuple[str, Entry]]:
@@ -52,33 +96,23 @@ def put(found: dict[str, Tree], nodes: Mapping[str, Entry | None]) -> None:
     """Set or (None) remove the files of these paths in their folders."""
     for path, node in nodes.items():
         folder, _, name = path.rpartition("/")
-        if node is None:
-            found[folder].pop(name, None)
-        else:
-            found[folder][name] = node
+        found[folder].put(name, node)
 
 
 def hang(found: dict[str, Tree], level: Sequence[str], ids: Mapping[str, str]) -> None:
     """Enter the written folders of a level into their parents; an empty one leaves its own."""
     for folder in filter(None, level):
         parent, _, name = folder.rpartition("/")
-        if folder in ids:
-            found[parent][name] = Entry(FOLDER, ids[folder])
-        else:
-            found[parent].pop(name, None)
+        found[parent].put(name, Entry(FOLDER, ids[folder]) if folder in ids else None)
 
 
-def encoded(tree: Tree) -> bytes:
-    """A tree object; in git's order a folder counts as if its name ended with a slash."""
-    return b"".join([line for _, line in sorted(map(_line, tree, tree.values()))])
+def _place(name: str, entry: Entry) -> bytes:
+    """In git's order a folder counts as if its name ended with a slash."""
+    return _encoded(name) + (b"/" if entry.mode == FOLDER else b"")
 
 
-@lru_cache(maxsize=1 << 13)  # of a wide folder all lines but one are those of the last commit
-def _line(name: str, entry: Entry) -> tuple[bytes, bytes]:
-    """(the place in git's order, the bytes) of one entry."""
-    place = _encoded(name) + (b"/" if entry.mode == FOLDER else b"")
-    line = b"%s %s\0%s" % (entry.mode.encode(), _encoded(name), bytes.fromhex(entry.id))
-    return place, line
+def _line(name: str, entry: Entry) -> bytes:
+    return b"%s %s\0%s" % (entry.mode.encode(), _encoded(name), bytes.fromhex(entry.id))
 
 
 def _encoded(name: str) -> bytes:

@@ -5,6 +5,7 @@ failure on an action and target, a success right after a failure; a repeated fai
 reinforces the warning it repeats.
 """
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -80,11 +81,12 @@ class Material(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True):
-    """What is due, what repeats, and what a person rejected before."""
+    """What is due, what repeats, and what a person rejected before; `about` which outcomes."""
 
     due: tuple[Due, ...]
     reinforcements: tuple[Reinforcement, ...]
     rejected: tuple[Rejection, ...]
+    about: frozenset[str] = frozenset()
 
 
 Subject = tuple[str, str, str | None, str]
@@ -184,6 +186,7 @@ def plan(material: Material, policy: Policy, about: Collection[str] | None = Non
     due: list[Due] = []
     repeats: list[Reinforcement] = []
     rejected: list[Rejection] = []
+    told: set[str] = set()
     for history in by_subject(material.outcomes.values()).values():
         for one in _wanted(history, material, policy):
             if about is not None and all(o.id not in about for o, _ in one.candidates):
@@ -195,15 +198,31 @@ def plan(material: Material, policy: Policy, about: Collection[str] | None = Non
                 refused += warning_taken_away(history, material)
             if refused:
                 rejected += refused
+                told |= asked.keys()
             elif not names:
                 due.append(one)
+                told |= asked.keys()
             elif one.repeated:
                 line = _line(names[0], merged)
                 known = made.keys() | {source for name in line for source in linked[name]}
                 fresh = [e for _, e in one.candidates if e.id not in known]
                 repeats += _repeat(line, fresh, material, rejected)
+                told |= {e.id for e in fresh}
     due.sort(key=lambda one: one.candidates[0][0].order)
-    return Plan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))))
+    return Plan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))), frozenset(told))
+
+
+def waiting(history: Sequence[Placed], changed: Collection[str], plan: Plan) -> set[str]:
+    """The changed outcomes of one subject by which it is known what its plan is about.
+
+    Each by itself or by the one before it, a failure that did not change by any.
+    """
+    ordered = [one for one in history if one.evaluated or one.id in changed]
+    if any(one.failed and one.id in plan.about and one.id not in changed for one in ordered):
+        return {one.id for one in ordered if one.id in changed}
+    after = itertools.zip_longest(ordered, ordered[1:])
+    found = {one.id for one, then in after if plan.about & {one.id, then and then.id}}
+    return found.intersection(changed)
 
 
 def makes_skill(link: Link) -> bool:

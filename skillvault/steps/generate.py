@@ -42,10 +42,11 @@ def plan(run: Run, about: Container[str] | None = None) -> generate.Plan:
     for history in subjects(run, sorted(changed), settled):
         asked, read = generate.concerned(history, changed)
         one = generate.plan(material(run, read), run.policy, asked)
+        kept: set[str] = set()
         if one.rejected or one.reinforcements or any(map(supported, one.due)):
             found.append(((history[0].at, history[0].id), one))
-        else:
-            settled += [outcome.id for outcome in history if outcome.id in changed]
+            kept = generate.waiting(history, changed, one)
+        settled += [o.id for o in history if o.id in changed and o.id not in kept]
     run.settle(STEP, settled)
     plans = [one for _, one in sorted(found, key=lambda pair: pair[0])]
     due = (one for each in plans for one in each.due)

@@ -80,14 +80,15 @@ _MARKS = (
 )
 COUNTS = f"{_MARK}'count', skill from used where outcome = ?"
 # A skill that comes, goes or changes its folder: the outcomes that it and those merged into it
-# were made of.
+# were made of; with them their subjects are looked at, and so what repeats them.
 _LINES = """
 with recursive line (ref) as (
     select 'skill:' || id from skill where n in (select n from moved)
     union select l.source from link l where l.n in (select n from changed) and l.type = 'merged'
     union select l.source from line join link l on l.target = line.ref and l.type = 'merged')
 insert or ignore into due select 'generate', substr(l.source, 12)
-from line join link l on l.target = line.ref where l.source like 'evaluation:%'
+from line join link l on l.target = line.ref and l.type = 'generated'
+where l.source like 'evaluation:%'
 """
 # What a strategy was made of, when it comes, goes or changes its folder.
 _STRATEGIES = """

@@ -380,3 +380,25 @@ def test_what_repeats_a_warning_is_found_without_what_is_told(
     if asked & {*failed}:
         found = _repeats(generate.plan(part, Policy(), asked))
         assert found == _repeats(generate.plan(whole, Policy()))
+
+
+@given(_KINDS, _FLAGS, _FLAGS, _FLAGS)
+def test_what_waits_is_found_again_by_what_stays_due(
+    kinds: list[str], judged: list[bool], changes: list[bool], tells: list[bool]
+) -> None:
+    """Asked again of no more than what stays due, a subject's plan is the same."""
+    history = _history(kinds)
+    judged_ones = {o.id: evaluation(o) for o, is_so in zip(history, judged, strict=False) if is_so}
+    failed = [o.id for o in history if o.id in judged_ones and o.ungraded_failure]
+    links: dict[str, Link] = {}
+    for one, is_so in zip(failed, tells, strict=False):
+        link = link_of("generated", Ref("evaluation", one), Ref("skill", "w"), NOW)
+        links |= {link.id: link} if is_so else {}
+    material = _material(history, evaluations=judged_ones, links=links, live=frozenset({"w"}))
+    placed = _placed(history, judged_ones)
+    changed = {o.id for o, is_so in zip(history, changes, strict=False) if is_so}
+    plan = generate.plan(material, Policy(), generate.concerned(placed, changed)[0])
+    left = generate.waiting(placed, changed, plan)
+    again = generate.plan(material, Policy(), generate.concerned(placed, left)[0])
+    assert left <= changed
+    assert (_said(again), _repeats(again)) == (_said(plan), _repeats(plan))

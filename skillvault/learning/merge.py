@@ -29,7 +29,8 @@ class Material:
     `skills` are those in skills/ by folder, `known` those and the archived ones. `merged` says
     of a skill which evolved one stood or stands for it and `sources` of an evolved one for which,
     whatever became of the links. `from_memory` tells whether facts made a skill, `outcomes_of`
-    gives the outcomes behind it, oldest first.
+    gives the outcomes behind some, oldest first, `created` when they were made, of those in
+    `known`.
     """
 
     def __init__(
@@ -40,7 +41,8 @@ class Material:
         merged: Mapping[str, str],
         sources: Mapping[str, Sequence[str]],
         from_memory: Callable[[str], bool],
-        outcomes_of: Callable[[str], tuple[Outcome, ...]],
+        outcomes_of: Callable[[Iterable[str]], Mapping[str, tuple[Outcome, ...]]],
+        created: Callable[[Iterable[str]], Mapping[str, str]],
         rejections: Rejections,
     ) -> None:
         self.skills = {folder: under(folder, skill) for folder, skill in skills.items()}
@@ -53,6 +55,7 @@ class Material:
         }
         self._from_memory = from_memory
         self.outcomes_of = outcomes_of
+        self.created = created
 
     def unlinked(self, source: str, evolved: str) -> Rejection | None:
         """The rejection of an evolved skill's taking one in."""
@@ -72,10 +75,9 @@ class Material:
             return next(filter(None, sides), None)
         return skill.kind if skill is not None else None
 
-    def about(self, name: str) -> frozenset[str]:
-        """The slugs of what the outcomes behind a skill are about."""
-        found = {o.subject for o in self.outcomes_of(name)}
-        return frozenset(slug(part or "") for subject in found for part in subject) - {""}
+    def about(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Skill -> the slugs of what the outcomes behind it are about."""
+        return {name: _about(of) for name, of in self.outcomes_of(names).items()}
 
 
 class Merge(Struct, frozen=True, kw_only=True):
@@ -137,10 +139,15 @@ def brief_of(
     return Agreement(
         domain=merge.domain,
         skills=tuple(sorted(skills, key=_order)),
-        outcomes={name: material.outcomes_of(name) for name in every},
+        outcomes=material.outcomes_of(every),
         evolved=evolved,
         spoken_for=(*merge.earlier, *merge.missing) if speaks else (),
     )
+
+
+def _about(outcomes: Iterable[Outcome]) -> frozenset[str]:
+    parts = {part or "" for outcome in outcomes for part in outcome.subject}
+    return frozenset(map(slug, parts)) - {""}
 
 
 def under(folder: str, skill: Skill) -> Skill:
@@ -222,7 +229,8 @@ class _Table:
             self._of.update(dict.fromkeys(self._speakers(group), group))
         names = [*self._of, *plain]
         self._sayings = {
-            name: saying(material.known[name].body, material.about(name)) for name in names
+            name: saying(material.known[name].body, about)
+            for name, about in material.about(names).items()
         }
         self._index = Likenesses(rules.similarity, self._sayings.values())
         self._names = list(self._of)
@@ -252,9 +260,9 @@ class _Table:
 
         An evolved one speaks itself where not enough of its sources are left to do so.
         """
-        there = [name for name in group.earlier if name in self._material.known]
-        newest = sorted(there, key=lambda name: _order(self._material.known[name]))
-        yield from newest[-self._rules.reread :]
+        made = self._material.created(group.earlier)
+        there = sorted(made, key=lambda name: (made[name], name))
+        yield from there[-self._rules.reread :]
         if group.evolved and (
             len(there) < self._rules.min_similar or len(there) < len(group.earlier)
         ):

@@ -1,13 +1,13 @@
 """merge: skills that say the same become one, or are taken up by one there is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TypeVar
 
 from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError
 from skillvault.learning import evolved, fates, merge
-from skillvault.records import Ref, Skill
+from skillvault.records import Outcome, Ref, Skill
 from skillvault.run import WRITERS, Run, Waiting
 from skillvault.vault import layout
 from skillvault.vault.snapshot import Snapshot
@@ -58,7 +58,8 @@ def material(run: Run, domains: Iterable[str]) -> merge.Material:
         merged=run.made(merge.STEP, "skill", refs) | view.merged(refs),
         sources={name: _sources(run, name) for name in evolved},
         from_memory=view.from_memory,
-        outcomes_of=cache(view.outcomes_behind),
+        outcomes_of=_Behind(view),
+        created=view.created,
         rejections=run.rejections,
     )
 
@@ -73,6 +74,19 @@ def _sources(run: Run, evolved: str) -> list[str]:
             *(ref.partition(":")[2] for ref in said),
         }
     )
+
+
+class _Behind:
+    """The outcomes behind skills, those of many read together, and once."""
+
+    def __init__(self, view: Snapshot) -> None:
+        self._view = view
+        self._found: dict[str, tuple[Outcome, ...]] = {}
+
+    def __call__(self, names: Iterable[str]) -> Mapping[str, tuple[Outcome, ...]]:
+        wanted = list(names)
+        self._found |= self._view.outcomes_behind(n for n in wanted if n not in self._found)
+        return {name: self._found[name] for name in wanted}
 
 
 class _Known(Mapping[str, Skill]):

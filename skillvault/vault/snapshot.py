@@ -358,15 +358,36 @@ class Snapshot:
         query = "select exists (select 1 from link where target = ? and type = 'derived')"
         return bool(self.ask(query, [f"skill:{name}"])[0][0])
 
-    def outcomes_behind(self, name: str) -> tuple[Outcome, ...]:
-        """The outcomes that a skill rests on, through whatever links, oldest first."""
+    def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
+        """The outcomes that each of these skills rests on, through whatever links, oldest first."""
+        roots = [f"skill:{name}" for name in names]
+        sources: dict[str, list[str]] = {}
+        level = dict.fromkeys(roots)
+        while level:
+            sources |= {ref: [] for ref in level}
+            query = "select target, source from link where target in {}"
+            for target, source in self.ask_in(query, level):
+                sources[target].append(source)
+            below = dict.fromkeys(ref for target in level for ref in sources[target])
+            level = {ref: None for ref in below if ref not in sources}
+        behind = {root: _reached(root, sources) for root in roots}
+        ids = dict.fromkeys(ref for refs in behind.values() for ref in refs)
+        found = self.outcomes.of(ref[_EVALUATION:] for ref in ids if ref.startswith("evaluation:"))
+        by_ref = {f"evaluation:{name}": outcome for name, outcome in found.items()}
+        return {
+            root[_SKILL:]: tuple(
+                sorted((by_ref[ref] for ref in refs if ref in by_ref), key=lambda o: o.order)
+            )
+            for root, refs in behind.items()
+        }
+
+    def created(self, names: Iterable[str]) -> dict[str, str]:
+        """When each of these skills was made, as it says, of those in skills/ or archive/."""
         query = (
-            "with recursive behind (ref) as (select ? union select l.source from behind b "
-            "join link l on l.target = b.ref) "
-            f"{_found('')} join behind b on b.ref like 'evaluation:%' "
-            "and o.id = substr(b.ref, 12) order by o.at, o.id"
+            "select id, coalesce(created, '') from skill "
+            "where shelf in ('archive', 'skills') and id in {} order by shelf"
         )
-        return tuple(self._outcomes(self.ask(query, [f"skill:{name}"])))
+        return dict(self.ask_in(query, names))
 
     def skill_names(self, shelf: str, domain: str | None = None) -> list[str]:
         """The names on a shelf, of one domain where given, sorted."""
@@ -664,7 +685,19 @@ _FILES = "select f.path, f.blob, f.type, f.value from file f"
 _SAME = "domain = ? and action = ? and target is ? and trust = ?"
 _NEWEST = "order by depth desc, date desc, sha desc"
 _FEW = 20
+_EVALUATION, _SKILL = len("evaluation:"), len("skill:")
 _EVERY_OUTCOME = "select id from outcome"
+
+
+def _reached(start: str, sources: Mapping[str, Sequence[str]]) -> set[str]:
+    """What a record comes of, step by step."""
+    found: set[str] = set()
+    left = [start]
+    while left:
+        new = set(sources[left.pop()]) - found
+        found |= new
+        left += new
+    return found
 
 
 def _file(path: str, data: bytes | None) -> File | None:

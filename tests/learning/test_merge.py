@@ -49,7 +49,8 @@ def material(
         merged=into,
         sources={e: sorted(s for s in into if into[s] == e) for e in into.values()},
         from_memory=derived.__contains__,
-        outcomes_of=lambda _: (),
+        outcomes_of=lambda names: dict.fromkeys(names, ()),
+        created=lambda names: {n: (old | live)[n].created or "" for n in names if n in old | live},
         rejections=Rejections(commits, there),
     )
 
@@ -235,10 +236,11 @@ def about(*outcomes: Outcome) -> frozenset[str]:
         merged={},
         sources={},
         from_memory=lambda _: False,
-        outcomes_of=lambda _: outcomes,
+        outcomes_of=lambda names: dict.fromkeys(names, outcomes),
+        created=lambda _: {},
         rejections=Rejections([], ()),
     )
-    return found.about("a")
+    return found.about(["a"])["a"]
 
 
 def test_a_skill_is_about_what_its_outcomes_are_about() -> None:

@@ -30,8 +30,7 @@ def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
         linked("a", "e", "skill"),
         linked("b", "e", "skill"),
     )
-    assert view.outcomes_behind("e") == (first, second)
-    assert view.outcomes_behind("a") == (first,)
+    assert view.outcomes_behind(["e", "a"]) == {"e": (first, second), "a": (first,)}
     assert view.from_memory("b")
     assert not view.from_memory("a")
 

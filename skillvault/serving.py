@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.errors import UsageError
-from skillvault.learning import effect, recommend, shelf, usage
+from skillvault.learning import effect, recommend, shelf
 from skillvault.learning.effect import Evidence
 from skillvault.learning.recommend import Answer, Candidate, Query
 from skillvault.learning.shelf import Strategy
@@ -66,7 +66,7 @@ class Shelf:
         self._store = store
         self.uses = Uses(store, lambda: self._others)
         self._added: list[Path] = []
-        self._known: tuple[object, list[Candidate]] | None = None
+        self._known: tuple[object, dict[str, list[Candidate]]] | None = None
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
         """Put a folder of skills above the other domain layers; what of it cannot be read."""
@@ -146,7 +146,7 @@ class Shelf:
             domains = (query.domain, None)
             near = _near() if asked and query.strategy == "semantic" else None
             scores = self._scores(head, task, domains, near) if asked else None
-            candidates = self._candidates(head)
+            candidates = self._candidates(head, query)
             return recommend.recommend(candidates, query, head.policy, self._text(head), scores)
 
     def _scores(
@@ -159,22 +159,28 @@ class Shelf:
         found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
         return {ref.partition(":")[2]: score for ref, score in found}
 
-    def _candidates(self, head: Snapshot) -> list[Candidate]:
-        """What is asked of the skills in force, by name; kept while nothing changes."""
+    def _candidates(self, head: Snapshot, query: Query) -> list[Candidate]:
+        """What is asked of the skills in force of a domain and of none, by name, then the pins.
+
+        Kept while nothing changes.
+        """
         key = (head.commit, head.uses.state)
         if self._known is None or self._known[0] != key:
-            known = self.uses.evidence(head)
-            self._known = key, sorted(self._all(head, known), key=lambda one: one.name)
-        return self._known[1]
+            self._known = key, {}
+        by_domain = self._known[1]
+        known = self.uses.evidence(head)
+        if query.domain not in by_domain:
+            rows = [*_rows(head.shelved(query.domain), known), *self._of_others(head, known)]
+            by_domain[query.domain] = sorted(rows, key=lambda one: one.name)
+        found = by_domain[query.domain]
+        if not query.pins:
+            return found
+        there = {one.name for one in found}
+        pinned = _rows(head.shelved_as(recommend.pins(query)), known)
+        return [*found, *(one for one in pinned if one.name not in there)]
 
-    def _all(self, head: Snapshot, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
-        own: set[str] = set()
-        for name, kind, size, domain, status, roles, stages, blob in head.shelved():
-            if name not in own:
-                own.add(name)
-                whom = (tuple(roles.split()), tuple(stages.split()))
-                evidence = known.get(name, recommend.NO_EVIDENCE)
-                yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
+    def _of_others(self, head: Snapshot, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+        own = head.on_shelf("skills", self._others)
         for name, one in self._others.items():
             if name not in own:
                 skill, evidence = one.skill, known.get(name, recommend.NO_EVIDENCE)
@@ -278,6 +284,8 @@ class Shelf:
 
     def stats(self, decision: str) -> dict[str, Any]:
         """What was shown for a decision and what it applied; see `learning.usage.decision`."""
+        from skillvault.learning import usage  # noqa: PLC0415 (only who asks for it pays for it)
+
         with self._store.reading() as head:
             shown, outcomes = head.decisions(decision)
             if not shown and not outcomes:
@@ -355,6 +363,17 @@ def _near() -> Near | None:
     from skillvault.vault import meaning  # noqa: PLC0415 (loaded by who asks for it)
 
     return meaning.near
+
+
+def _rows(rows: Iterable[tuple[Any, ...]], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+    """What stands on the vault's own shelf as candidates; of two of one name the first."""
+    seen: set[str] = set()
+    for name, kind, size, domain, status, roles, stages, blob in rows:
+        if name not in seen:
+            seen.add(name)
+            whom = (tuple(roles.split()) if roles else (), tuple(stages.split()) if stages else ())
+            evidence = known.get(name, recommend.NO_EVIDENCE)
+            yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
 
 
 def _own(head: Snapshot) -> Iterator[Shelved]:

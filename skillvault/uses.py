@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from skillvault.learning import effect, track, usage
+from skillvault.learning import effect
 from skillvault.learning.effect import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref, Shelved
@@ -21,6 +21,7 @@ from skillvault.vault.tables import LEARNING
 from skillvault.vault.uses import Used
 
 if TYPE_CHECKING:
+    from skillvault.learning import usage
     from skillvault.learning.exposure import Offer
 
 _PAGE = 500  # outcomes that are read at once
@@ -53,6 +54,8 @@ class Uses:
 
     def names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
         """Every skill that a decision may name, by its first word."""
+        from skillvault.learning import track  # noqa: PLC0415 (only what detects pays for it)
+
         stored = [
             name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
         ]
@@ -61,7 +64,7 @@ class Uses:
             self._names = names, track.by_first_word(names)
         return self._names[1]
 
-    def read(self, head: Snapshot) -> usage.Read:
+    def read(self, head: Snapshot) -> "usage.Read":
         """Reads a skill's text at a version: what git has, or another layer as it is now."""
 
         def read(name: str, blob: str) -> str:
@@ -155,8 +158,10 @@ class Uses:
 
 
 def _used(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: usage.Read
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "usage.Read"
 ) -> Iterator[Used]:
+    from skillvault.learning import usage  # noqa: PLC0415
+
     decision = outcome.decision.id
     shown = head.decisions(decision)[0] if decision else []
     for one in usage.exposed(outcome, shown, known, read):

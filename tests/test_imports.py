@@ -31,7 +31,7 @@ SERVED = "cli cli.commands cli.serving cli.shared click"
 SERVING = """
     learning learning.effect learning.exposure learning.frame learning.lift learning.recommend
     learning.relevance learning.shelf
-    learning.track learning.usage serving uses vault.shelves
+    serving uses vault.shelves
 """
 ASKING = """
     brief judge judge.offline learning learning.account learning.antecedents learning.assess

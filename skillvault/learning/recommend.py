@@ -29,7 +29,7 @@ _UNASKED = "a skill of the package, and neither task, role nor stage speaks for 
 _NOT_LIVE = ("proposed", "retired")
 
 
-class Candidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True, gc=False):
     """What is asked of a live skill of the shelf before its text is read.
 
     `tokens` are those of its text; `blob` is its version, git's id of its bytes. `seed`: it comes
@@ -143,20 +143,22 @@ def recommend(
     """
     asked = None if query.strategy == "tag" else scores
     asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, asked))
-    pins = _pins(query)
-    among = _candidates(candidates, query, pins)
-    weak = [c for c in among if c.name not in pins and not _is_qualified(c, policy)]
+    pinned = pins(query)
+    among = _candidates(candidates, query, pinned)
+    weak = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
     gone = {c.name for c in weak}
-    weighed = [_weighed(c, asking, pins) for c in among if c.name not in gone]
+    weighed = [_weighed(c, asking, pinned) for c in among if c.name not in gone]
     least = policy.recommend.min_relevance
     unasked = {c.name for c in among if c.seed and not _is_asked(c, query, asking.weighing)}
     low: list[_Weighed] = []
     high: list[_Weighed] = []
     for one in weighed:
-        fits = one[2] in pins or (one[3] >= least and one[2] not in unasked)
+        fits = one[2] in pinned or (one[3] >= least and one[2] not in unasked)
         (high if fits else low).append(one)
-    shown, rest, over = _chosen(high, pins, asking)
-    left_out = chain(_unknown(pins, among), rest, _irrelevant(low, least), map(_ineffective, weak))
+    shown, rest, over = _chosen(high, pinned, asking)
+    left_out = chain(
+        _unknown(pinned, among), rest, _irrelevant(low, least), map(_ineffective, weak)
+    )
     return Answer(
         domain=query.domain,
         decision=query.decision,
@@ -181,7 +183,7 @@ def plain(answer: Answer) -> dict[str, Any]:
 # ── who is asked, who is left ────────────────────────────────────────────────────────
 
 
-def _pins(query: Query) -> dict[str, int]:
+def pins(query: Query) -> dict[str, int]:
     """Pin -> its place."""
     names = dict.fromkeys(pin.replace("_", "-") for pin in query.pins)
     return {name: place for place, name in enumerate(names)}
@@ -242,8 +244,10 @@ def _is_proven(candidate: Candidate, policy: Policy) -> bool:
 
 def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> _Weighed:
     name = candidate.name
-    relevance = asking.weighing.relevance(name, candidate.kind)
-    score = relevance + sum(_gains(candidate, asking.query, asking.policy).values())
+    score = relevance = asking.weighing.relevance(name, candidate.kind)
+    # Of a large library hardly any was used; the others gain nothing.
+    if candidate.evidence is not NO_EVIDENCE or candidate.status == "proven":
+        score += sum(_gains(candidate, asking.query, asking.policy).values())
     return pins.get(name, len(pins)), -score, name, relevance, candidate
 
 

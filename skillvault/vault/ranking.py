@@ -65,7 +65,6 @@ VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH}"
 Terms = Mapping[str, float]  # stem -> weight
 # (what is asked, as word -> weight; the words of each text) -> how near each text is, 0..1.
 Near = Callable[[Terms, Sequence[Sequence[str]]], Sequence[float]]
-_Row = tuple[float, float]  # what a word of a document's description and of its body counts
 _Found = list[tuple[int, str, float]]  # number, id, score of documents, best first
 
 
@@ -293,6 +292,14 @@ def _nearest(index: "_Index", asked: Terms, found: _Found, near: Near) -> _Found
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
+class _Row(NamedTuple):
+    """What a word of a document's description and one of its body count, and its id."""
+
+    description: float
+    body: float
+    id: str
+
+
 class _Kept(NamedTuple):
     """What searches with the same filters share until the index changes."""
 
@@ -316,9 +323,9 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
         if chosen is not None:
             conditions.append(f"({' or '.join(f'{column} is ?' for _ in chosen) or 'false'})")
             values += chosen
-    asked = "select number, description, body from ranked where "
+    asked = "select number, description, body, id from ranked where "
     found = database.execute(asked + " and ".join(conditions), values)
-    rows = {number: (description, body) for number, description, body in found}
+    rows = {number: _Row(*told) for number, *told in found}
     (total,) = database.execute("select count(*) from ranked").fetchone()
     return _Kept(total, rows, {}, {})
 
@@ -380,9 +387,7 @@ class _Index:
     def best(self, scores: Mapping[int, float], limit: int) -> _Found:
         """The highest scores, ties by id."""
         least = min(nlargest(limit, scores.values()), default=math.inf)
-        high = [(number, score) for number, score in scores.items() if score >= least]
-        asked = "select id from ranked where number = ?"
-        found = [(n, self._database.execute(asked, (n,)).fetchone()[0], score) for n, score in high]
+        found = [(n, self._rows[n].id, score) for n, score in scores.items() if score >= least]
         return sorted(found, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -417,5 +422,6 @@ class _Index:
         for (number, field), count in places.items():
             row = self._rows.get(number)
             if row is not None:
-                counts[number] += count * (_NAME if field == "name" else row[field == "body"])
+                worth = {"name": _NAME, "description": row.description, "body": row.body}
+                counts[number] += count * worth[field]
         return {number: _saturated(count) for number, count in counts.items()}

@@ -398,7 +398,8 @@ class Snapshot:
 
     def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Those of these names that are on a shelf."""
-        query = "select id from skill where shelf = ? and id in {}"
+        # By the names, which are fewer than what stands on a shelf.
+        query = "select id from skill where +shelf = ? and id in {}"
         return {name for (name,) in self.ask_in(query, names, before=[shelf])}
 
     def taken(self, name: str) -> bool:
@@ -534,13 +535,17 @@ class Snapshot:
 
     # ── what is served ───────────────────────────────────────────────────────────────
 
-    def shelved(self) -> list[tuple[Any, ...]]:
-        """(name, kind, tokens, domain, status, roles, stages, blob) of every skill in skills/."""
-        query = (
-            "select id, kind, tokens, domain, status, roles, stages, blob from skill "
-            "where shelf = 'skills' order by id"
-        )
-        return self.ask(query)
+    def shelved(self, domain: str | None = None) -> list[tuple[Any, ...]]:
+        """(name, kind, tokens, domain, status, roles, stages, blob) of the skills in skills/.
+
+        Of a domain and of none where one is given, by name.
+        """
+        also, values = ("", []) if domain is None else (f"and {_IN_DOMAIN}", [domain])
+        return self.ask(f"{_SHELVED} where shelf = 'skills' {also} order by id", values)
+
+    def shelved_as(self, names: Iterable[str]) -> list[tuple[Any, ...]]:
+        """The same of the skills of these names."""
+        return list(self.ask_in(f"{_SHELVED} where +shelf = 'skills' and id in {{}}", names))
 
     def decisions(self, name: str) -> tuple[list[Recommendation], list[Outcome]]:
         """What was recommended for a decision, and the outcomes that name it."""
@@ -685,6 +690,8 @@ _FILES = "select f.path, f.blob, f.type, f.value from file f"
 _SAME = "domain = ? and action = ? and target is ? and trust = ?"
 _NEWEST = "order by depth desc, date desc, sha desc"
 _FEW = 20
+_SHELVED = "select id, kind, tokens, domain, status, roles, stages, blob from skill"
+_IN_DOMAIN = "(domain is null or domain = ?)"
 _EVALUATION, _SKILL = len("evaluation:"), len("skill:")
 _EVERY_OUTCOME = "select id from outcome"
 

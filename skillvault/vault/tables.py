@@ -3,15 +3,14 @@
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from skillvault.policy import Policy
+from skillvault import policy, records
 from skillvault.records import Commit, Outcome
 from skillvault.vault import due, layout, ranking
 from skillvault.vault.rows import (
-    KINDS,
     TYPED,
     File,
     Row,
@@ -118,14 +117,18 @@ class Made(Struct, frozen=True):
 
 def _shape() -> int:
     """A number that changes with the tables and the fields of the records."""
-    said = "".join(
-        f"{name}{msgspec.inspect.type_info(kind)!r}"
-        for name, kind in {**KINDS, "Policy": Policy}.items()
-    )
-    return (
-        int.from_bytes(hashlib.sha256((SCHEMA + ranking.VERSION + said).encode()).digest()[:4])
-        & 0x7FFFFFFF
-    )
+    kinds = (kind for room in (records, policy) for kind in vars(room).values())
+    said = [SCHEMA, ranking.VERSION, *map(_told, filter(_is_struct, kinds))]
+    return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
+
+
+def _is_struct(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _told(kind: Any) -> str:
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    return f"{kind.__name__}{names}{defaults}{kind.__annotations__}"
 
 
 SHAPE = _shape()

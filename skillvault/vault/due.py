@@ -102,7 +102,12 @@ insert or ignore into due select 'generate', b.id from outcome a join outcome b
 on b.domain = a.domain and b.action = a.action and b.target is a.target and b.trust = a.trust
 and b.n != a.n where a.n in (select n from changed)
 """
+_UNEVALUATED = """
+insert or ignore into due select 'evaluate', id from outcome o
+where not exists (select 1 from file e where e.ref = 'evaluation:' || o.id)
+"""
 EVERYTHING = (
+    _UNEVALUATED,
     *(
         f"insert or ignore into due select '{step}', id from outcome"
         for step in (*_SUBJECTS, "use")
@@ -128,3 +133,10 @@ def mark(
         database.executemany(f"insert into {table} values (?)", [(n,) for n in numbers])
     for query in (*_MARKS, _LINES, _STRATEGIES, *([_NEIGHBOURS] if going else [])):
         database.execute(query)
+
+
+def mark_unevaluated(database: sqlite3.Connection, outcomes: Iterable[str]) -> None:
+    """Let those of these outcomes wait for a judge that have no evaluation, and no others."""
+    keys = [(name,) for name in outcomes]
+    database.executemany("delete from due where step = 'evaluate' and key = ?", keys)
+    database.executemany(f"{_UNEVALUATED} and id = ?", keys)

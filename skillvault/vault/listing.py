@@ -1,6 +1,5 @@
 """The entries of git's index at one moment, as git lists them; read once and asked many times."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -12,20 +11,31 @@ _MERGED = ord("0")
 
 
 class Listing:
-    """An index, of the output of `ls-files --stage -z`, which stands in the order of the paths."""
+    """An index, of the output of `ls-files --stage -z`, which stands in the order of the paths.
+
+    Of a hundred thousand lines a few are asked for, so that they are not taken apart.
+    """
 
     def __init__(self, said: bytes) -> None:
-        self._lines = said.split(b"\0")[:-1]
+        self._said = said
 
     @cached_property
     def unmerged(self) -> bool:
         """Whether files wait to be merged."""
-        return any(line[_STAGE] != _MERGED for line in self._lines)
+        said = self._said
+        lines = said.count(b"\0")
+        # Where no path holds a tab, as hardly any does, a line has one stage.
+        if said.count(b"\t") == lines == said.count(b" 0\t"):
+            return False
+        return any(line[_STAGE] != _MERGED for line in self._lines())
 
     def entries(self, paths: Iterable[str] | None = None) -> dict[str, Entry]:
         """path -> entry of these files and of those below them, of all files without paths."""
-        lines = self._lines if paths is None else self._of(paths)
+        lines = self._lines() if paths is None else self._of(paths)
         return dict(map(_entry, (line for line in lines if line[_STAGE] == _MERGED)))
+
+    def _lines(self) -> list[bytes]:
+        return self._said.split(b"\0")[:-1]
 
     def _of(self, paths: Iterable[str]) -> Iterator[bytes]:
         for path in paths:
@@ -35,10 +45,29 @@ class Listing:
 
     def _span(self, start: bytes, end: bytes) -> Iterator[bytes]:
         """The lines whose paths stand from `start` to before `end`."""
-        at = bisect_left(self._lines, start, key=_path)
-        while at < len(self._lines) and _path(self._lines[at]) < end:
-            yield self._lines[at]
-            at += 1
+        at = self._place(start)
+        while at < len(self._said):
+            line = self._line(at)
+            if _path(line) >= end:
+                return
+            yield line
+            at += len(line) + 1
+
+    def _place(self, name: bytes) -> int:
+        """Where the first line begins whose path does not stand before a name."""
+        low, high = 0, len(self._said)
+        while low < high:
+            # The line in the middle begins behind the end of the one before it.
+            middle = max(low, self._said.rfind(b"\0", low, (low + high) // 2) + 1)
+            line = self._line(middle)
+            if _path(line) < name:
+                low = middle + len(line) + 1
+            else:
+                high = middle
+        return low
+
+    def _line(self, at: int) -> bytes:
+        return self._said[at : self._said.index(b"\0", at)]
 
 
 def _path(line: bytes) -> bytes:

@@ -303,11 +303,7 @@ class Snapshot:
 
     def unevaluated(self) -> list[str]:
         """The outcomes without an evaluation, read or not, by id."""
-        query = (
-            "select id from outcome o where not exists "
-            "(select 1 from file e where e.ref = 'evaluation:' || o.id) order by id"
-        )
-        return [name for (name,) in self.ask(query)]
+        return self.due("evaluate")
 
     def judged(self, step: str) -> dict[str, list[str]]:
         """Domain -> its trusted and evaluated outcomes that are due for a step, by id."""
@@ -471,10 +467,10 @@ class Snapshot:
         return int(self.ask(query, _group_values(outcome))[0][0])
 
     def rank(self, outcome: Outcome) -> int:
-        """How many of those were before it."""
-        query = f"select count(*) from outcome where {_group(outcome)} and (at, id) < (?, ?)"
+        """How many of those were before it; counted from the end, where most of those asked are."""
+        query = f"select count(*) from outcome where {_group(outcome)} and (at, id) >= (?, ?)"
         values = [*_group_values(outcome), micros(outcome.occurred_at), outcome.id]
-        return int(self.ask(query, values)[0][0])
+        return self.count(outcome) - int(self.ask(query, values)[0][0])
 
     def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
         """Those of the ranks from `start` to before `end`, oldest first."""

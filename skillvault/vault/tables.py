@@ -81,7 +81,7 @@ create table gone (ref text primary key) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
 GONE = """
-insert or ignore into gone select distinct t.ref from trailer t
+insert or ignore into gone select distinct +t.ref from trailer t
 where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref)
 """
 _ALL = (
@@ -168,6 +168,8 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None:
     _unuse(database, [(ref.partition(":")[2],) for ref in outcomes])
     new = insert(database, {path: found for path, found in files.items() if found})
     due.mark(database, new.values(), [n for path, n in new.items() if path not in same])
+    judged = (ref for ref in refs.values() if ref.startswith(("outcome:", "evaluation:")))
+    due.mark_unevaluated(database, {ref.partition(":")[2] for ref in judged})
     for name in set(refs.values()):
         database.execute("delete from gone where ref = ?", [name])
         database.execute(f"{GONE} and t.ref = ?", [name])

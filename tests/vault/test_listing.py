@@ -56,3 +56,9 @@ def test_an_entry_that_waits_to_be_merged_is_no_entry(stage: int) -> None:
     found = Listing(_said(plain) + _said(torn, stage))
     assert (found.unmerged, Listing(_said(plain)).unmerged) == (True, False)
     assert found.entries() == plain
+
+
+def test_a_path_that_looks_like_a_stage_hides_no_other() -> None:
+    odd = _said({"a 0\tb": Entry("100644", BLOB)})
+    torn = _said({"c": Entry("100644", BLOB)}, 2)
+    assert (Listing(odd).unmerged, Listing(odd + torn).unmerged) == (False, True)

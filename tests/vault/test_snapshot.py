@@ -7,7 +7,7 @@ from skillvault.api import Vault
 from skillvault.learning import evaluate, record, track
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.run import Run
-from skillvault.vault import layout
+from skillvault.vault import codec, layout
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
 from tests.vault.given import showing
 
@@ -79,6 +79,17 @@ def test_what_changed_is_due_and_nothing_else(vault: Vault) -> None:
     assert head.unevaluated() == head.due("generate") == head.due("merge") == []
     vault.record([("c.json", as_file(raw(1)))], now=NOW)
     assert head.due("generate") == head.unevaluated() == [outcome(raw(1)).id]
+
+
+def test_an_outcome_waits_for_a_judge_as_long_as_no_evaluation_stands() -> None:
+    one, other = outcome(raw(0)), outcome(raw(1))
+    said = evaluation(one)
+    view = showing(one, other)
+    assert view.unevaluated() == [one.id, other.id]
+    view.lay({layout.path_of(said): codec.encode(said)})
+    assert view.unevaluated() == [other.id]
+    view.lay({layout.path_of(said): None, layout.path_of(other): None})
+    assert view.unevaluated() == [one.id]
 
 
 def test_a_skill_that_comes_or_goes_makes_what_it_rests_on_due() -> None:

@@ -21,10 +21,10 @@ WORDS = """
     change errors intake models policy records text
 """
 READING = """
-    skillvault api vault vault.disk vault.due vault.failpoint vault.following vault.history
-    vault.inbox vault.index vault.launch vault.layout vault.listing vault.objects vault.ranking
-    vault.rows vault.settings vault.setup vault.snapshot vault.standing vault.stems vault.store
-    vault.tables vault.trees vault.uses vault.view vault.words
+    skillvault api vault vault.disk vault.due vault.failpoint vault.folders vault.following
+    vault.history vault.inbox vault.index vault.launch vault.layout vault.listing vault.objects
+    vault.ranking vault.rows vault.settings vault.setup vault.snapshot vault.standing vault.stems
+    vault.store vault.tables vault.trees vault.uses vault.view vault.words
 """
 COMMAND = "cli cli.commands cli.reading cli.shared click"
 SERVED = "cli cli.commands cli.serving cli.shared click"

@@ -85,21 +85,8 @@ insert or ignore into gone select distinct +t.ref from trailer t
 where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref)
 """
 _ALL = (
-    *(
-        "file",
-        *TYPED,
-        "used",
-        "begun",
-        "sums",
-        "evidence",
-        "commits",
-        "trailer",
-        "touch",
-        "gone",
-        "due",
-        "state",
-    ),
-    *("ranked", "ranked_text"),
+    *("file", *TYPED, "used", "begun", "sums", "evidence", "commits", "trailer", "touch"),
+    *("gone", "due", "state", "ranked", "ranked_text"),
 )
 
 

@@ -40,16 +40,20 @@ class Listing:
     def _of(self, paths: Iterable[str]) -> Iterator[bytes]:
         for path in paths:
             name = path.encode(errors="surrogateescape")
-            yield from self._span(name, name + b"\0")
-            yield from self._span(name + b"/", name + b"0")  # "0" is next to "/"
+            at = self._place(name)
+            line = self._line(at)
+            if _path(line) == name:
+                yield line
+                at += len(line) + 1
+                line = self._line(at)
+            # "0" is next to "/"; what stands between a name and what is below it is not read.
+            if line and _path(line) < name + b"0":
+                yield from self._span(name + b"/", name + b"0")
 
     def _span(self, start: bytes, end: bytes) -> Iterator[bytes]:
         """The lines whose paths stand from `start` to before `end`."""
         at = self._place(start)
-        while at < len(self._said):
-            line = self._line(at)
-            if _path(line) >= end:
-                return
+        while (line := self._line(at)) and _path(line) < end:
             yield line
             at += len(line) + 1
 
@@ -67,7 +71,8 @@ class Listing:
         return low
 
     def _line(self, at: int) -> bytes:
-        return self._said[at : self._said.index(b"\0", at)]
+        """The line that begins there; nothing behind the last one."""
+        return self._said[at : self._said.find(b"\0", at)]
 
 
 def _path(line: bytes) -> bytes:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -244,6 +245,28 @@ def _index(visit: Visit) -> Iterator[Row]:
         yield Row("index", "ok", "nothing is unmerged")
 
 
+def _judge(visit: Visit) -> Iterator[Row]:
+    try:
+        rules = visit.head().policy.judge
+    except BadInputError:  # told by the policy's own check
+        yield Row("judge", "note", "not known: vault.yaml cannot be read")
+        return
+    if rules.provider == "offline":
+        yield Row("judge", "ok", "offline: no model is asked")
+        return
+    from skillvault.judge.claude import KEY, key_given  # noqa: PLC0415 (where it is asked)
+
+    if find_spec("anthropic") is None:
+        said = f"{rules.model}, and its SDK is not installed: what it is asked waits"
+        yield Row("judge", "note", said, "pip install 'skillvault[claude]'")
+    elif key_given() is None:
+        # The daemon's environment may be another.
+        said = f"{rules.model}, and {KEY} is not set here: what it is asked waits"
+        yield Row("judge", "note", said, f"export {KEY}=...")
+    else:
+        yield Row("judge", "ok", f"{rules.model}, and {KEY} is set")
+
+
 def _paused(visit: Visit) -> Iterator[Row]:
     head = visit.head()
     try:
@@ -423,6 +446,7 @@ CHECKS: dict[str, Check] = {
     "libraries": _libraries,
     "vault": _vault,
     "policy": _policy,
+    "judge": _judge,
     "repository": _repository,
     "head": _head,
     "index": _index,

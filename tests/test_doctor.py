@@ -123,6 +123,19 @@ def test_a_mark_that_was_deleted_is_brought_back_by_its_fix(vault: Vault, person
     assert problems(vault.root) == {}
 
 
+def test_a_model_without_a_key_is_told(
+    vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person.write("vault.yaml", "format: 1\njudge: {provider: claude}\n")
+    person.git("commit", "-qam", "Ask Claude")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    assert "ANTHROPIC_API_KEY is not set" in states(vault.root, "note")["judge"]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "made-up")
+    (row,) = rows(vault.root)["judge"]
+    assert row.state == "ok"
+    assert "made-up" not in row.detail
+
+
 def test_a_detached_head_and_a_foreign_branch_are_what_pauses(vault: Vault, person: Person) -> None:
     person.git("checkout", "-q", "--detach")
     assert problems(vault.root) == {"paused": "HEAD is detached"}

@@ -198,10 +198,16 @@ class Api:
         return _awaited(_ended(_connected(), batch))
 
 
+def key_given() -> str | None:
+    """The key that the environment names now; None where it names none that can be sent."""
+    key = os.environ.get(KEY, "").strip()
+    return key if key.isascii() and key.isprintable() and key else None
+
+
 def _connected() -> "anthropic.AsyncAnthropic":
     """The SDK's client for the key and address that the environment names now."""
-    key = os.environ.get(KEY, "").strip()
-    if not (key.isascii() and key.isprintable() and key):
+    key = key_given()
+    if key is None:
         raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
     return _client(key, os.environ.get("ANTHROPIC_BASE_URL"))
 

@@ -80,11 +80,10 @@ NONE = Detection(applied=False)
 
 def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Skills' names by their first word, so that a text is asked only for what it may name."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for name in sorted(set(names)):
-        first = _parts(name.lower())[0]
-        found[first] = (*found.get(first, ()), name)
-    return found
+        found.setdefault(_parts(name.lower())[0], []).append(name)
+    return {first: tuple(some) for first, some in found.items()}
 
 
 def used(

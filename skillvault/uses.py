@@ -160,7 +160,7 @@ class Uses:
 def _used(
     head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "usage.Read"
 ) -> Iterator[Used]:
-    from skillvault.learning import usage  # noqa: PLC0415
+    from skillvault.learning import usage  # noqa: PLC0415 (only what detects pays for it)
 
     decision = outcome.decision.id
     shown = head.decisions(decision)[0] if decision else []

@@ -110,8 +110,8 @@ class Pool:
     def count(self, outcome: Outcome) -> int:
         return len(self._group(outcome))
 
-    def rank(self, outcome: Outcome) -> int:
-        return sum(one.order < outcome.order for one in self._group(outcome))
+    def since(self, outcome: Outcome) -> int:
+        return sum(one.order >= outcome.order for one in self._group(outcome))
 
     def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
         return self._group(outcome)[start:end]

@@ -134,6 +134,8 @@ def test_a_model_without_a_key_is_told(
     (row,) = rows(vault.root)["judge"]
     assert row.state == "ok"
     assert "made-up" not in row.detail
+    monkeypatch.setattr("skillvault.doctor.find_spec", lambda _: None)
+    assert "SDK is not installed" in states(vault.root, "note")["judge"]
 
 
 def test_a_detached_head_and_a_foreign_branch_are_what_pauses(vault: Vault, person: Person) -> None:

@@ -23,7 +23,6 @@ HOMES = {
         "vault/ranking",
         "vault/stems",
         "vault/tables",
-        "vault/rows",
     },
     "yaml": {"vault/strict_yaml"},
     "frontmatter": {"vault/codec"},

@@ -37,8 +37,8 @@ class Pool(Protocol):
     def count(self, outcome: Outcome) -> int:
         """How many there are, itself among them."""
 
-    def rank(self, outcome: Outcome) -> int:
-        """How many of them were before it."""
+    def since(self, outcome: Outcome) -> int:
+        """How many of them are not before it; hardly any of what has just arrived."""
 
     def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
         """Those of the ranks from `start` to before `end`, oldest first."""
@@ -86,7 +86,7 @@ class Peers:
             self._counts[action] = self._pool.count(outcome)
         rank = self._ranks.get((outcome.trust, outcome.id))
         if rank is None:
-            rank = self._pool.rank(outcome)
+            rank = self._counts[action] - self._pool.since(outcome)
         start, end = window(rank, self._counts[action], self._width)
         place = (*action, end)
         if (*place, group) not in self._compared:

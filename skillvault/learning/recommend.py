@@ -29,7 +29,7 @@ _UNASKED = "a skill of the package, and neither task, role nor stage speaks for 
 _NOT_LIVE = ("proposed", "retired")
 
 
-class Candidate(Struct, frozen=True, gc=False):
+class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are thousands
     """What is asked of a live skill of the shelf before its text is read.
 
     `tokens` are those of its text; `blob` is its version, git's id of its bytes. `seed`: it comes

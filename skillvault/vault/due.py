@@ -6,7 +6,7 @@ A key stands in a step's queue until the step finds nothing to do for it.
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-# What a changed file makes due, `changed` being a table of its numbers.
+# `changed` is a table of the numbers of the files, `moved` of those that came, went or moved.
 _SUBJECTS = ("promote", "generate", "strategy")
 _MARK = "insert or ignore into due select "
 _EVALUATION, _FACT, SKILL = 12, 6, 7  # where an id begins after `evaluation:`, `fact:`, `skill:`

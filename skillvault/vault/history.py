@@ -17,7 +17,7 @@ from skillvault.change import SOURCE, STEP, TARGET
 from skillvault.errors import GitError, NotAVaultError, PausedError, VaultBusyError
 from skillvault.records import Commit, stamp
 from skillvault.vault import launch, standing
-from skillvault.vault.launch import as_environment, launched, listed, said
+from skillvault.vault.launch import as_environment, launched, said
 from skillvault.vault.listing import Listing
 from skillvault.vault.objects import Objects
 from skillvault.vault.settings import Believed, Settings, believed, settings_of
@@ -178,10 +178,7 @@ class Git:
         before = None if self._index else self.index_sum()
         if self._listed and self._listed[0] == before:
             return self._listed[1]
-        code, out, err = listed(self.root, ("ls-files", "--stage", "-z"), self._index)
-        if code:
-            raise GitError(said("ls-files", err))
-        found = Listing(out)
+        found = Listing(self.run("ls-files", "--stage", "-z"))
         same = before if before == self.index_sum() else None
         self._listed = (same, found) if same else None
         return found

@@ -317,7 +317,6 @@ def _connected(name: str) -> sqlite3.Connection:
     database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
     database.execute("pragma synchronous = off")  # what is lost is read again
     database.execute("pragma temp_store = memory")
-    database.execute("pragma cache_size = -32000")
     return database
 
 

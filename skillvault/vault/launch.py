@@ -10,7 +10,6 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from skillvault.errors import GitError
 
@@ -76,41 +75,16 @@ def launched(
     After `patience` seconds it is killed and TimeoutError raised. It inherits the descriptor
     `lock`.
     """
-    return _launched(root, ["git", *_settings(), *args], data, env, patience, lock)
-
-
-def listed(root: Path, args: Sequence[str], env: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """The same of a call that has much to say.
-
-    Through a file: a pipe takes 4 KB at a time, which costs several times what git does.
-    """
-    with NamedTemporaryFile(prefix="skillvault-") as file:
-        command = ["sh", "-c", 'exec "$@" >"$0"', file.name, "git", *_settings(), *args]
-        code, _, err = _launched(root, command, b"", env)
-        return code, file.read(), err
-
-
-def _settings() -> list[str]:
-    return [part for setting in _OFF for part in ("-c", setting)]
-
-
-def _launched(
-    root: Path,
-    command: Sequence[str],
-    data: bytes,
-    env: Mapping[str, str],
-    patience: float | None = None,
-    lock: int | None = None,
-) -> tuple[int, bytes, bytes]:
     import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
 
     ours = {**_ENVIRONMENT, **env}
     unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
     prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
+    config = [part for setting in _OFF for part in ("-c", setting)]
     # Where a person sits at a terminal, it is there that a signing program asks for the key.
     alone = patience is not None and not os.isatty(0)
     process = git.Git(str(root)).execute(
-        [*prefix, *command],
+        [*prefix, "git", *config, *args],
         as_process=True,
         istream=subprocess.PIPE,
         env=ours,
@@ -119,7 +93,7 @@ def _launched(
     )
     child = process.proc
     if child is None:
-        raise GitError("git could not be started")
+        raise GitError(f"git {args[0]}: could not be started")
     try:
         out, err = child.communicate(data, timeout=patience)
     except subprocess.TimeoutExpired:
@@ -127,7 +101,7 @@ def _launched(
             os.killpg(child.pid, signal.SIGKILL)  # and whatever it waits for
         child.kill()
         child.wait()
-        raise TimeoutError("git did not end") from None
+        raise TimeoutError(f"git {args[0]} did not end") from None
     except BaseException:
         child.wait()  # what it does is done before anybody looks at what it did
         raise

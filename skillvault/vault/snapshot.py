@@ -379,11 +379,11 @@ class Snapshot:
         query = f"select count(*) from outcome where {_group(outcome)}"
         return int(self.ask(query, _group_values(outcome))[0][0])
 
-    def rank(self, outcome: Outcome) -> int:
-        """How many of those were before it; counted from the end, where most of those asked are."""
+    def since(self, outcome: Outcome) -> int:
+        """How many of those are not before it."""
         query = f"select count(*) from outcome where {_group(outcome)} and (at, id) >= (?, ?)"
         values = [*_group_values(outcome), micros(outcome.occurred_at), outcome.id]
-        return self.count(outcome) - int(self.ask(query, values)[0][0])
+        return int(self.ask(query, values)[0][0])
 
     def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
         """Those of the ranks from `start` to before `end`, oldest first."""

@@ -402,3 +402,11 @@ def test_what_waits_is_found_again_by_what_stays_due(
     again = generate.plan(material, Policy(), generate.concerned(placed, left)[0])
     assert left <= changed
     assert (_said(again), _repeats(again)) == (_said(plan), _repeats(plan))
+
+
+def test_no_more_stays_due_than_what_waits_needs() -> None:
+    """What a plan is about, and what stands right before it; not the rest of the subject."""
+    placed = _placed(history := _history(list("-++s-+")), {o.id for o in history})
+    plan = generate.Plan((), (), (), frozenset({history[2].id}))
+    everyone = {o.id for o in history}
+    assert generate.waiting(placed, everyone, plan) == {history[1].id, history[2].id}

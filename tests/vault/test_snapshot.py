@@ -45,8 +45,8 @@ def test_a_subject_is_one_trusts_outcomes_of_one_action_and_target() -> None:
 def test_trusted_outcomes_are_ranked_among_trusted_ones() -> None:
     mine, theirs = outcome(raw(1)), outcome(raw(0), "untrusted")
     view = showing(mine, theirs, outcome(raw(2)))
-    assert (view.rank(mine), view.count(mine)) == (0, 2)
-    assert (view.rank(theirs), view.count(theirs)) == (0, 3)
+    assert (view.since(mine), view.count(mine)) == (2, 2)
+    assert (view.since(theirs), view.count(theirs)) == (3, 3)
     assert view.domains_of("local") == {"coding"}
 
 

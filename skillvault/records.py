@@ -40,6 +40,7 @@ Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Extra = dict[str, Any]
+Subject = tuple[str, str, str | None]  # what a decision is about: domain, action, target
 
 
 class Ref(Struct, frozen=True, order=True):
@@ -126,8 +127,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return (self.occurred_at, self.id)
 
     @property
-    def subject(self) -> tuple[str, str, str | None]:
-        """What it is about: domain, action, target."""
+    def subject(self) -> Subject:
+        """What it is about."""
         return (self.domain, self.decision.action, self.decision.target)
 
     @property

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ _NAME = 40  # characters of a name
 _ENDINGS = 20  # so many sources have their end told, the newest
 
 
-class Sources(Struct, frozen=True):
+class Sources(Struct, frozen=True, dict=True):
     """The sources, oldest first.
 
     `skills` are those whose text is read; `every` names them and those for whom an evolved
@@ -34,7 +35,7 @@ class Sources(Struct, frozen=True):
     names: Mapping[str, str]
     count: int
 
-    @property
+    @cached_property
     def all_outcomes(self) -> list[Outcome]:
         """Every outcome once, oldest first."""
         found = {o.id: o for each in self.outcomes.values() for o in each}

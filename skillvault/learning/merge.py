@@ -6,7 +6,8 @@ warnings, patterns with patterns, what memory made with its like. What is writte
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +16,7 @@ from skillvault.brief import Agreement
 from skillvault.learning.likeness import Likenesses, saying
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import MergePolicy, Policy
-from skillvault.records import Outcome, Ref, Skill, link_id
+from skillvault.records import Outcome, Ref, Skill, Subject, link_id
 from skillvault.text import slug
 
 STEP = "merge"
@@ -23,14 +24,28 @@ _PLAIN = ("warning", "pattern")
 _SIDES = (*_PLAIN, "memory")
 
 
+class Origins(Protocol):
+    """Where skills come from, as a vault's links and files tell."""
+
+    def from_memory(self, name: str) -> bool:
+        """Whether facts made a skill."""
+
+    def outcomes_behind(self, names: Iterable[str]) -> Mapping[str, tuple[Outcome, ...]]:
+        """The outcomes that each of these skills rests on, oldest first."""
+
+    def subjects_behind(self, names: Iterable[str]) -> Mapping[str, Collection[Subject]]:
+        """What those are about."""
+
+    def created(self, names: Iterable[str]) -> Mapping[str, str]:
+        """When each of these skills was made, of those that are there."""
+
+
 class Material:
     """What the rule reads of a vault, and what it asks of it more than once.
 
     `skills` are those in skills/ by folder, `known` those and the archived ones. `merged` says
     of a skill which evolved one stood or stands for it and `sources` of an evolved one for which,
-    whatever became of the links. `from_memory` tells whether facts made a skill, `outcomes_of`
-    gives the outcomes behind some, oldest first, `created` when they were made, of those in
-    `known`.
+    whatever became of the links.
     """
 
     def __init__(
@@ -40,9 +55,7 @@ class Material:
         known: Mapping[str, Skill],
         merged: Mapping[str, str],
         sources: Mapping[str, Sequence[str]],
-        from_memory: Callable[[str], bool],
-        outcomes_of: Callable[[Iterable[str]], Mapping[str, tuple[Outcome, ...]]],
-        created: Callable[[Iterable[str]], Mapping[str, str]],
+        origins: Origins,
         rejections: Rejections,
     ) -> None:
         self.skills = {folder: under(folder, skill) for folder, skill in skills.items()}
@@ -53,9 +66,7 @@ class Material:
             evolved: [name for name in names if self.unlinked(name, evolved) is None]
             for evolved, names in sources.items()
         }
-        self._from_memory = from_memory
-        self.outcomes_of = outcomes_of
-        self.created = created
+        self.origins = origins
 
     def unlinked(self, source: str, evolved: str) -> Rejection | None:
         """The rejection of an evolved skill's taking one in."""
@@ -67,7 +78,7 @@ class Material:
 
         None for one of which that is not known any more.
         """
-        if self._from_memory(name):
+        if self.origins.from_memory(name):
             return "memory"
         skill = self.known.get(name)
         if skill is not None and skill.kind == "evolved":
@@ -77,7 +88,7 @@ class Material:
 
     def about(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """Skill -> the slugs of what the outcomes behind it are about."""
-        return {name: _about(of) for name, of in self.outcomes_of(names).items()}
+        return {name: _about(of) for name, of in self.origins.subjects_behind(names).items()}
 
 
 class Merge(Struct, frozen=True, kw_only=True):
@@ -139,14 +150,14 @@ def brief_of(
     return Agreement(
         domain=merge.domain,
         skills=tuple(sorted(skills, key=_order)),
-        outcomes=material.outcomes_of(every),
+        outcomes=material.origins.outcomes_behind(every),
         evolved=evolved,
         spoken_for=(*merge.earlier, *merge.missing) if speaks else (),
     )
 
 
-def _about(outcomes: Iterable[Outcome]) -> frozenset[str]:
-    parts = {part or "" for outcome in outcomes for part in outcome.subject}
+def _about(subjects: Iterable[Subject]) -> frozenset[str]:
+    parts = {part or "" for subject in subjects for part in subject}
     return frozenset(map(slug, parts)) - {""}
 
 
@@ -260,7 +271,7 @@ class _Table:
 
         An evolved one speaks itself where not enough of its sources are left to do so.
         """
-        made = self._material.created(group.earlier)
+        made = self._material.origins.created(group.earlier)
         there = sorted(made, key=lambda name: (made[name], name))
         yield from there[-self._rules.reread :]
         if group.evolved and (

@@ -50,6 +50,7 @@ _FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
 
 _WORD = re.compile(r"[^\W_]+")
 
+_PART = re.compile(r"[^-_\s]+")
 _BOLD = re.compile(r"\*\*([^*\n]{5,50})\*\*")
 _BULLET = re.compile(r"^\s*[-*+]\s+(.+)$", re.MULTILINE)
 _HEADER = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
@@ -82,7 +83,7 @@ def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Skills' names by their first word, so that a text is asked only for what it may name."""
     found: dict[str, list[str]] = {}
     for name in sorted(set(names)):
-        found.setdefault(_parts(name.lower())[0], []).append(name)
+        found.setdefault(_first(name), []).append(name)
     return {first: tuple(some) for first, some in found.items()}
 
 
@@ -116,7 +117,7 @@ def _listed(
 ) -> set[str]:
     """The skills of the outcome's own list; a foreign name's `_` stands for `-`."""
     wanted = {name.replace("_", "-") for name in applied}
-    firsts = {_parts(name.lower())[0] for name in wanted}
+    firsts = set(map(_first, wanted))
     return wanted & {*shown, *(name for first in firsts for name in known.get(first, ()))}
 
 
@@ -175,7 +176,12 @@ def _name(name: str) -> re.Pattern[str]:
 
 
 def _parts(name: str) -> list[str]:
-    return [part for part in re.split(r"[-_\s]+", name) if part] or [name]
+    return _PART.findall(name) or [name]
+
+
+def _first(name: str) -> str:
+    first = _PART.search(name.lower())
+    return first[0] if first else name.lower()
 
 
 def _is_name(name: str, said: str) -> bool:

@@ -7,9 +7,8 @@ from typing import TypeVar
 from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError
 from skillvault.learning import evolved, fates, merge
-from skillvault.records import Outcome, Ref, Skill
+from skillvault.records import Ref, Skill
 from skillvault.run import WRITERS, Run, Waiting
-from skillvault.vault import layout
 from skillvault.vault.snapshot import Snapshot
 
 _Value = TypeVar("_Value")
@@ -57,36 +56,16 @@ def material(run: Run, domains: Iterable[str]) -> merge.Material:
         known=_Known(view),
         merged=run.made(merge.STEP, "skill", refs) | view.merged(refs),
         sources={name: _sources(run, name) for name in evolved},
-        from_memory=view.from_memory,
-        outcomes_of=_Behind(view),
-        created=view.created,
+        origins=view,
         rejections=run.rejections,
     )
 
 
 def _sources(run: Run, evolved: str) -> list[str]:
     """The skills that an evolved one stands for, as its links and its commits say."""
-    made = run.view.making(Ref("skill", evolved))
-    said = (s for commit in made if commit.step == merge.STEP for s in commit.sources)
-    return sorted(
-        {
-            *run.view.linked_to(Ref("skill", evolved), "merged"),
-            *(ref.partition(":")[2] for ref in said),
-        }
-    )
-
-
-class _Behind:
-    """The outcomes behind skills, those of many read together, and once."""
-
-    def __init__(self, view: Snapshot) -> None:
-        self._view = view
-        self._found: dict[str, tuple[Outcome, ...]] = {}
-
-    def __call__(self, names: Iterable[str]) -> Mapping[str, tuple[Outcome, ...]]:
-        wanted = list(names)
-        self._found |= self._view.outcomes_behind(n for n in wanted if n not in self._found)
-        return {name: self._found[name] for name in wanted}
+    ref = Ref("skill", evolved)
+    said = (source.partition(":")[2] for source in run.view.taken_in(merge.STEP, ref))
+    return sorted({*run.view.linked_to(ref, "merged"), *said})
 
 
 class _Known(Mapping[str, Skill]):
@@ -156,24 +135,14 @@ def _present(run: Run, skill: Skill) -> evolved.Present:
 def _written_of(
     run: Run, name: str, paths: Sequence[str]
 ) -> dict[str, list[tuple[bytes | None, bytes | None]]]:
-    """path -> (before, after) of each commit of the program on a skill, oldest first.
-
-    In whatever folder it stood then.
-    """
+    """path -> (before, after) of each commit of the program on a skill, oldest first."""
     commits = [commit.sha for commit in run.commits_on(Ref("skill", name), WRITERS)]
-    places = {
-        (f"{sha}{parent}", path): [
-            f"{sha}{parent}:{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES
-        ]
-        for sha in commits
-        for parent in ("", "^")
+    places = [(at, path) for sha in commits for at in (f"{sha}^", sha) for path in paths]
+    there = {place: data for place, (_, data) in run.store.skill_files(places).items()}
+    return {
+        path: [(there.get((f"{sha}^", path)), there.get((sha, path))) for sha in commits]
         for path in paths
     }
-    there = run.store.git.files_at([place for each in places.values() for place in each])
-    found = {
-        key: next((there[p] for p in each if p in there), None) for key, each in places.items()
-    }
-    return {path: [(found[f"{sha}^", path], found[sha, path]) for sha in commits] for path in paths}
 
 
 def _last(pairs: Sequence[tuple[_Value, _Value]]) -> _Value | None:

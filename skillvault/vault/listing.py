@@ -22,10 +22,8 @@ class Listing:
     @cached_property
     def unmerged(self) -> bool:
         """Whether files wait to be merged."""
-        said = self._said
-        lines = said.count(b"\0")
-        # Where no path holds a tab, as hardly any does, a line has one stage.
-        if said.count(b"\t") == lines == said.count(b" 0\t"):
+        # Hardly any path holds a tab, so that each is one behind a stage.
+        if self._said.count(b"\t") == self._said.count(b" 0\t"):
             return False
         return any(line[_STAGE] != _MERGED for line in self._lines())
 

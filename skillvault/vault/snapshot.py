@@ -13,6 +13,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from functools import cache
 from typing import Any, cast
 
 from skillvault.errors import GitError
@@ -28,6 +29,7 @@ from skillvault.records import (
     RecordKind,
     Ref,
     Skill,
+    Subject,
     Trust,
 )
 from skillvault.vault import layout
@@ -269,6 +271,23 @@ class Snapshot:
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """The outcomes that each of these skills rests on, through whatever links, oldest first."""
+        behind = self._behind(names)
+        found = self.outcomes.of(dict.fromkeys(id_ for ids in behind.values() for id_ in ids))
+        return {
+            name: tuple(sorted((found[id_] for id_ in ids if id_ in found), key=lambda o: o.order))
+            for name, ids in behind.items()
+        }
+
+    def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
+        """What the outcomes are about that each of these skills rests on."""
+        behind = self._behind(names)
+        query = "select id, domain, action, target from outcome where id in {}"
+        rows = self.ask_in(query, dict.fromkeys(id_ for ids in behind.values() for id_ in ids))
+        found = {id_: (domain, action, target) for id_, domain, action, target in rows}
+        return {name: {found[id_] for id_ in ids if id_ in found} for name, ids in behind.items()}
+
+    def _behind(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """The ids of the outcomes that each of these skills rests on."""
         roots = [f"skill:{name}" for name in names]
         sources: dict[str, list[str]] = {}
         level = dict.fromkeys(roots)
@@ -279,15 +298,13 @@ class Snapshot:
                 sources[target].append(source)
             below = dict.fromkeys(ref for target in level for ref in sources[target])
             level = {ref: None for ref in below if ref not in sources}
-        behind = {root: _reached(root, sources) for root in roots}
-        ids = dict.fromkeys(ref for refs in behind.values() for ref in refs)
-        found = self.outcomes.of(ref[_EVALUATION:] for ref in ids if ref.startswith("evaluation:"))
-        by_ref = {f"evaluation:{name}": outcome for name, outcome in found.items()}
         return {
-            root[_SKILL:]: tuple(
-                sorted((by_ref[ref] for ref in refs if ref in by_ref), key=lambda o: o.order)
-            )
-            for root, refs in behind.items()
+            root[_SKILL:]: [
+                ref[_EVALUATION:]
+                for ref in _reached(root, sources)
+                if ref.startswith("evaluation:")
+            ]
+            for root in roots
         }
 
     def created(self, names: Iterable[str]) -> dict[str, str]:
@@ -475,13 +492,18 @@ class Snapshot:
     def naming(self, names: Iterable[str]) -> set[str]:
         """The outcomes that may name any of these skills: all its words stand in them."""
         query = "select o.id from said join outcome o on o.n = said.rowid where said match ?"
+        is_said = cache(self._is_said)  # many names share a word that no outcome holds
         found: set[str] = set()
         for name in names:
             # A word that is no ASCII may be cut otherwise there.
             told = [f'"{word}"' for word in words(name) if word.isascii()]
-            rows = self.ask(query, [" AND ".join(told)]) if told else self.ask(_EVERY_OUTCOME)
-            found.update(outcome for (outcome,) in rows)
+            if all(map(is_said, told)):
+                rows = self.ask(query, [" AND ".join(told)]) if told else self.ask(_EVERY_OUTCOME)
+                found.update(outcome for (outcome,) in rows)
         return found
+
+    def _is_said(self, word: str) -> bool:
+        return bool(self.ask("select 1 from said where said match ? limit 1", [word]))
 
     def beside(self) -> dict[str, Skill]:
         """The skills beside the vault as they were read before; see `index_beside`."""
@@ -531,6 +553,15 @@ class Snapshot:
         """The program's commits that made or changed a record, newest first."""
         query = "select c from trailer where ref = ? and role = 'target'"
         return self._commits({c for (c,) in self.ask(query, [str(ref)])})
+
+    def taken_in(self, step: str, ref: Ref) -> set[str]:
+        """The sources of a step's commits that made or changed a record."""
+        query = (
+            "select distinct s.ref from trailer t join commits c on c.c = t.c and c.step = ? "
+            "join trailer s on s.c = t.c and s.role = 'source' "
+            "where t.ref = ? and t.role = 'target'"
+        )
+        return {source for (source,) in self.ask(query, [step, str(ref)])}
 
     def last_making(self, ref: Ref, steps: Collection[str]) -> tuple[str, str] | None:
         """(sha, step) of the latest commit by which one of these steps made or changed a record."""

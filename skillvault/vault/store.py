@@ -133,20 +133,30 @@ class Store:
         """(commit, name) -> a skill's text there, in whatever folder it stood."""
         from skillvault.vault import codec
 
-        paths = {
-            f"{commit}:{layout.skill_path(name, shelf)}": (commit, name, shelf)
-            for commit, name in places
-            for shelf in layout.SHELVES
-        }
+        wanted = {(commit, layout.skill_path(name)): name for commit, name in places}
         found: dict[tuple[str, str], Text] = {}
-        for path, data in self.git.files_at(list(paths)).items():
-            commit, name, shelf = paths[path]
+        for (commit, path), (shelf, data) in self.skill_files(wanted).items():
+            name = wanted[commit, path]
             try:
                 meta, body = codec.front_matter(codec.text_of(data))
                 found[commit, name] = Text(shelf, str(meta.get("description", "")), body)
             except BadInputError:
                 # What a person broke then counts as theirs, whatever it said.
                 found[commit, name] = Text(shelf, "", "")
+        return found
+
+    def skill_files(
+        self, places: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], tuple[str, bytes]]:
+        """(commit, path in skills/) -> (shelf, bytes) of a skill's file, wherever it stood then."""
+        left = list(places)
+        found: dict[tuple[str, str], tuple[str, bytes]] = {}
+        for shelf in layout.SHELVES:  # the most stand on the first
+            names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in left]
+            there = self.git.files_at(names)
+            at = zip(left, names, strict=True)
+            found |= {place: (shelf, there[name]) for place, name in at if name in there}
+            left = [place for place in left if place not in found]
         return found
 
     def _at(self, commit: str | None) -> Snapshot:

@@ -36,14 +36,15 @@ create table state (name text primary key, value text) without rowid;
 create table file (
     n integer primary key, path text not null unique, blob text not null,
     top text not null, ref text, type text, value blob);
-create index file_ref on file (ref, path) where ref is not null;
+create index file_ref on file (ref, path, type) where ref is not null;
 create index file_top on file (top, ref, path) where ref is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text, failed integer);
 create index outcome_id on outcome (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
-create index outcome_subject on outcome (domain, action, target, trust, at, id);
+create index outcome_subject on outcome
+    (domain, action, target, trust, at, id, status, decision);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
 create index outcome_decision on outcome (decision, at, id) where decision is not null;

@@ -62,9 +62,10 @@ class Uses:
     def totals(self, domain: str) -> dict[str, tuple[int, int]]:
         """Group -> (closed decisions, those that succeeded) of a domain."""
         query = (
-            f"select grp, count(*), sum(status = 'success') from (select distinct o.id, "
-            f"{_GROUP} as grp, o.status from outcome o where o.domain = ? "
-            f"and o.status != 'neutral' and {_CLOSED}) group by grp"
+            f"select {_GROUP}, count(distinct o.id), "
+            "count(distinct case o.status when 'success' then o.id end) from outcome o "
+            f"where o.domain = ? and o.status != 'neutral' and {_CLOSED} "
+            "group by o.action, o.target"
         )
         return {
             group: (count, hits) for group, count, hits in self._projection.rows(query, [domain])

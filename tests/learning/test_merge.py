@@ -1,6 +1,6 @@
 """merge: which skills become one, which grow, which a person keeps apart."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skillvault.learning import merge
 from skillvault.learning.rejection import Rejections
 from skillvault.policy import MergePolicy, Policy
-from skillvault.records import Commit, Link, Outcome, Ref, Skill, link_of
+from skillvault.records import Commit, Link, Outcome, Ref, Skill, Subject, link_of
 from tests.given import NOW, outcome, trade
 
 POLICY = Policy()
@@ -27,6 +27,27 @@ def skill(name: str, body: str = LESSON, **changes: Any) -> Skill:
 def linked(source: str, target: str, kind: str = "skill", link: Any = "merged") -> Link:
     """A link between two records."""
     return link_of(link, Ref(kind, source), Ref("skill", target), NOW)  # type: ignore[arg-type]
+
+
+class Origins:
+    """Where skills come from: all of the same outcomes, some from memory."""
+
+    def __init__(
+        self, derived: Collection[str], outcomes: tuple[Outcome, ...], created: Mapping[str, str]
+    ) -> None:
+        self._derived, self._outcomes, self._created = derived, outcomes, created
+
+    def from_memory(self, name: str) -> bool:
+        return name in self._derived
+
+    def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
+        return dict.fromkeys(names, self._outcomes)
+
+    def subjects_behind(self, names: Iterable[str]) -> dict[str, list[Subject]]:
+        return {name: [outcome.subject for outcome in self._outcomes] for name in names}
+
+    def created(self, names: Iterable[str]) -> dict[str, str]:
+        return {name: self._created[name] for name in names if name in self._created}
 
 
 def material(
@@ -48,9 +69,7 @@ def material(
         known=old | live,
         merged=into,
         sources={e: sorted(s for s in into if into[s] == e) for e in into.values()},
-        from_memory=derived.__contains__,
-        outcomes_of=lambda names: dict.fromkeys(names, ()),
-        created=lambda names: {n: (old | live)[n].created or "" for n in names if n in old | live},
+        origins=Origins(derived, (), {n: one.created or "" for n, one in (old | live).items()}),
         rejections=Rejections(commits, there),
     )
 
@@ -235,9 +254,7 @@ def about(*outcomes: Outcome) -> frozenset[str]:
         known={},
         merged={},
         sources={},
-        from_memory=lambda _: False,
-        outcomes_of=lambda names: dict.fromkeys(names, outcomes),
-        created=lambda _: {},
+        origins=Origins((), outcomes, {}),
         rejections=Rejections([], ()),
     )
     return found.about(["a"])["a"]

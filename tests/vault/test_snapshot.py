@@ -20,7 +20,7 @@ def linked(source: str, target: str, kind: str, link: str = "merged") -> Link:
 
 
 def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
-    first, second = outcome(trade(0)), outcome(trade(1))
+    first, second = outcome(trade(0)), outcome(trade(1, decision__target="ETH-PERP"))
     view = showing(
         first,
         second,
@@ -31,6 +31,8 @@ def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
         linked("b", "e", "skill"),
     )
     assert view.outcomes_behind(["e", "a"]) == {"e": (first, second), "a": (first,)}
+    behind = {"e": {first.subject, second.subject}, "a": {first.subject}}
+    assert view.subjects_behind(["e", "a"]) == behind
     assert view.from_memory("b")
     assert not view.from_memory("a")
 

@@ -242,12 +242,12 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Meta(
             ge=0, le=1, description="Share of decisions in which the last place is for a new skill."
         ),
-    ] = 0.8
-    explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 5
+    ] = 0.9
+    explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 6
     sampling: Annotated[
         float,
         Meta(ge=0, le=1, description="Share of a lift's uncertainty by which the order is drawn."),
-    ] = 0.1
+    ] = 0.3
     bonus: Annotated[
         float, Meta(ge=0, description="What a lift of 1 adds to the order of a skill.")
     ] = 1.0
@@ -275,7 +275,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = 0.75
     hurts_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is not recommended.")
-    ] = 0.3
+    ] = 0.26
     retired_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
     ] = 0.05

@@ -228,10 +228,8 @@ def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     if candidate.status == "pinned" or known is NO_EVIDENCE:
         return True
     if policy.profile == "lift":
-        if standing(candidate.status, known, policy).status == "retired":
-            return False
-        chance = known.times_applied < policy.effect.explore_until
-        return chance or verdict(known, policy) != "hurts"
+        retired = standing(candidate.status, known, policy).status == "retired"
+        return not retired and verdict(known, policy) != "hurts"
     return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
 
 
@@ -299,15 +297,17 @@ def _chosen(
 def _explored(
     weighed: list[_Weighed], limit: int, pins: Mapping[str, int], asking: _Asking
 ) -> Iterator[_Weighed]:
-    """The order; in a share of the decisions its last place that is shown goes to a new skill."""
+    """The order; in a share of the decisions its last place that is shown goes to a new skill.
+
+    To the one that may be the best: of two that promise the same, to the less known.
+    """
     order = _ordered(weighed)
     if limit < 2 or not _explores(asking):
         return order
     first = list(islice(order, limit - 1))
     before = {one[2] for one in first}
-    new = min(
-        (w for w in weighed if w[2] not in before and _is_new(w[-1], pins, asking)), default=None
-    )
+    some = (w for w in weighed if w[2] not in before and _is_new(w[-1], pins, asking))
+    new = min(some, key=lambda one: (one[1] - _doubt(one[-1], asking.policy), one[2]), default=None)
     if new is None:
         return chain(first, order)
     return chain(first, [new], (one for one in order if one is not new))
@@ -324,6 +324,12 @@ def _explores(asking: _Asking) -> bool:
 def _is_new(candidate: Candidate, pins: Mapping[str, int], asking: _Asking) -> bool:
     few = candidate.evidence.times_applied < asking.policy.effect.explore_until
     return few and candidate.name not in pins
+
+
+def _doubt(candidate: Candidate, policy: Policy) -> float:
+    """What the order of a skill would gain if its lift were a standard error more."""
+    lift = candidate.evidence.lift
+    return policy.effect.bonus * (lift.error if lift else policy.effect.scale)
 
 
 def _ordered(weighed: list[_Weighed]) -> Iterator[_Weighed]:

@@ -8,6 +8,7 @@ machine's own pace drifts by more than is looked for.
     python bench/growth.py [COUNT] [BATCH]
 """
 
+import gc
 import json
 import math
 import os
@@ -76,10 +77,10 @@ def main(count: int, batch: int) -> None:
     print(f"{'outcomes':>9}", *(f"{name:>9}" for name in STEPS), "   commits   wall", sep="")
     with tempfile.TemporaryDirectory() as folder:
         grown, copy = Path(folder) / "vault", Path(folder) / "copy"
-        vault, _ = Vault.init(grown, DOMAINS, now=START)
+        kept, _ = Vault.init(grown, DOMAINS, now=START)
         last = count - batch
         for first in range(0, last - batch, batch):
-            measured(vault, outcomes, first, batch)
+            measured(kept, outcomes, first, batch)
         shutil.copytree(grown, copy, symlinks=True)
         least = {0: dict.fromkeys(STEPS, math.inf), last: dict.fromkeys(STEPS, math.inf)}
         for turn in range(TURNS):
@@ -89,10 +90,10 @@ def main(count: int, batch: int) -> None:
             # The copies have times of their own, of which git's index knows nothing yet.
             subprocess.run(["git", "-C", old, "update-index", "-q", "--refresh"], check=True)
             kept = Vault.open(old)
-            measured(kept, outcomes, last - batch, batch)
-            for one, first in ((new, 0), (kept, last)):
+            for one, first in ((new, 0), (kept, last - batch), (kept, last)):
                 row = measured(one, outcomes, first, batch)
-                least[first] = {name: min(row[name], least[first][name]) for name in STEPS}
+                if first in least:
+                    least[first] = {name: min(row[name], least[first][name]) for name in STEPS}
     ratios = (least[last][name] / least[0][name] for name in STEPS)
     print(f"{'growth':>9}", *(f"{ratio:8.2f}x" for ratio in ratios), sep="")
 
@@ -101,6 +102,8 @@ def measured(
     vault: Vault, outcomes: list[dict[str, object]], first: int, batch: int
 ) -> dict[str, float]:
     """Feed one batch and print its row."""
+    os.sync()  # what was written before is not this batch's to wait for
+    gc.collect()
     started = time.monotonic()
     row, made = fed(vault, outcomes[first : first + batch], first)
     cells = (f"{row[name]:9.2f}" for name in STEPS)

@@ -305,9 +305,10 @@ def _explored(
     if limit < 2 or not _explores(asking):
         return order
     first = list(islice(order, limit - 1))
-    before = {one[2] for one in first}
-    some = (w for w in weighed if w[2] not in before and _is_new(w[-1], pins, asking))
-    new = min(some, key=lambda one: (one[1] - _doubt(one[-1], asking.policy), one[2]), default=None)
+    taken = {*pins, *(one[2] for one in first)}
+    until = asking.policy.effect.explore_until
+    some = [w for w in weighed if w[-1].evidence.times_applied < until and w[2] not in taken]
+    new = min(some, key=_hoped(asking.policy), default=None)
     if new is None:
         return chain(first, order)
     return chain(first, [new], (one for one in order if one is not new))
@@ -321,15 +322,15 @@ def _explores(asking: _Asking) -> bool:
     return _drawn(query.decision, "", "explore") < policy.effect.explore
 
 
-def _is_new(candidate: Candidate, pins: Mapping[str, int], asking: _Asking) -> bool:
-    few = candidate.evidence.times_applied < asking.policy.effect.explore_until
-    return few and candidate.name not in pins
+def _hoped(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
+    """Sorts by what a skill's order would be if its lift were a standard error more."""
+    bonus, scale = policy.effect.bonus, policy.effect.scale
 
+    def key(one: _Weighed) -> tuple[float, str]:
+        lift = one[-1].evidence.lift
+        return one[1] - bonus * (lift.error if lift else scale), one[2]
 
-def _doubt(candidate: Candidate, policy: Policy) -> float:
-    """What the order of a skill would gain if its lift were a standard error more."""
-    lift = candidate.evidence.lift
-    return policy.effect.bonus * (lift.error if lift else policy.effect.scale)
+    return key
 
 
 def _ordered(weighed: list[_Weighed]) -> Iterator[_Weighed]:

@@ -76,17 +76,16 @@ def main(count: int, batch: int) -> None:
     outcomes = list(stream(count))
     print(f"{'outcomes':>9}", *(f"{name:>9}" for name in STEPS), "   commits   wall", sep="")
     with tempfile.TemporaryDirectory() as folder:
-        grown, copy = Path(folder) / "vault", Path(folder) / "copy"
+        grown = Path(folder) / "vault"
         kept, _ = Vault.init(grown, DOMAINS, now=START)
         last = count - batch
         for first in range(0, last - batch, batch):
             measured(kept, outcomes, first, batch)
-        shutil.copytree(grown, copy, symlinks=True)
         least = {0: dict.fromkeys(STEPS, math.inf), last: dict.fromkeys(STEPS, math.inf)}
         for turn in range(TURNS):
             new, _ = Vault.init(Path(folder) / f"new-{turn}", DOMAINS, now=START)
             old = Path(folder) / f"old-{turn}"
-            shutil.copytree(copy, old, symlinks=True)
+            shutil.copytree(grown, old, symlinks=True)
             # The copies have times of their own, of which git's index knows nothing yet.
             subprocess.run(["git", "-C", old, "update-index", "-q", "--refresh"], check=True)
             kept = Vault.open(old)

@@ -180,8 +180,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _first(name: str) -> str:
-    first = _PART.search(name.lower())
-    return first[0] if first else name.lower()
+    return _parts(name.lower())[0]
 
 
 def _is_name(name: str, said: str) -> bool:

@@ -259,7 +259,7 @@ class Shelf:
             merged.setdefault(whole, []).append(source)
         found = [
             stats.stats(
-                stats.Subject(one.name, one.kind, one.domain, one.status, merged.get(one.name, ())),
+                stats.Asked(one.name, one.kind, one.domain, one.status, merged.get(one.name, ())),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,
             )

@@ -26,6 +26,7 @@ from skillvault.records import (
     Ref,
     Skill,
     SkillKind,
+    Subject,
     link_id,
     link_of,
     stamp,
@@ -89,19 +90,11 @@ class Plan(Struct, frozen=True):
     about: frozenset[str] = frozenset()
 
 
-Subject = tuple[str, str, str | None, str]
-
-
-def subject_of(outcome: Outcome) -> Subject:
-    """Domain, action, target and trust: repeats are counted within these alone."""
-    return (*outcome.subject, outcome.trust)
-
-
-def by_subject(outcomes: Iterable[Outcome]) -> dict[Subject, list[Outcome]]:
-    """The outcomes of each subject, oldest first."""
-    found: dict[Subject, list[Outcome]] = {}
+def by_subject(outcomes: Iterable[Outcome]) -> dict[tuple[Subject, str], list[Outcome]]:
+    """The outcomes of each subject and trust, oldest first; repeats count within these alone."""
+    found: dict[tuple[Subject, str], list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda o: o.order):
-        found.setdefault(subject_of(outcome), []).append(outcome)
+        found.setdefault((outcome.subject, outcome.trust), []).append(outcome)
     return found
 
 

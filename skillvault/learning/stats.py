@@ -57,7 +57,7 @@ class SkillStats(Version, frozen=True, kw_only=True):
     merged: list[str]
 
 
-class Subject(Struct, frozen=True):
+class Asked(Struct, frozen=True):
     """The skill that is asked about."""
 
     skill: str
@@ -67,18 +67,18 @@ class Subject(Struct, frozen=True):
     merged: Sequence[str] = ()
 
 
-def stats(subject: Subject, evidence: Evidence, policy: Policy) -> SkillStats:
+def stats(asked: Asked, evidence: Evidence, policy: Policy) -> SkillStats:
     """The numbers of one skill, and what follows."""
     return SkillStats(
         **_numbers(evidence),
-        skill=subject.skill,
-        kind=subject.kind,
-        domain=subject.domain,
-        status=subject.status,
+        skill=asked.skill,
+        kind=asked.kind,
+        domain=asked.domain,
+        status=asked.status,
         verdict=effect.verdict(evidence, policy),
-        decision=decision(subject.status, evidence, policy),
+        decision=decision(asked.status, evidence, policy),
         earlier=[Version(**_numbers(one)) for one in evidence.earlier],
-        merged=sorted(subject.merged),
+        merged=sorted(asked.merged),
     )
 
 

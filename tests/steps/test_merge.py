@@ -430,6 +430,16 @@ def test_what_a_deleted_source_said_is_not_lost(vault: Vault, person: Person) ->
     assert "Is the exchange open tonight?" in texts
 
 
+def test_what_it_stands_for_is_known_from_its_commits_too(vault: Vault, person: Person) -> None:
+    name = three(vault)
+    for path in (vault.root / "links").rglob("*.yaml"):
+        if b"type: merged" in path.read_bytes():
+            path.write_text("type: [merged\n")
+    person.git("commit", "-qam", "a bad search and replace", "--no-verify")
+    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
+    assert "Stands for 4 skills" in vault.skill(name)[0].body
+
+
 def test_a_repeated_failure_reinforces_what_stands_for_its_warning(vault: Vault) -> None:
     given = [
         raw(n, decision__target=target, decision__reasoning="I raise the timeout of the test.")

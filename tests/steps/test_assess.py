@@ -87,6 +87,17 @@ def test_the_same_evidence_counts_once_whatever_is_run_or_recorded_again(vault: 
     assert vault.store.head().commit == before
 
 
+def test_an_outcome_whose_file_a_person_copied_counts_once(vault: Vault, person: Person) -> None:
+    learned(vault, *HURTS[::3])
+    before = vault.effects()
+    for path in sorted((vault.root / "outcomes").rglob("*.yaml"))[:8]:
+        there = path.relative_to(vault.root).as_posix().replace("/coding/", "/perps/")
+        person.write(there, path.read_text())
+    person.git("add", "-A")
+    person.git("commit", "-qm", "copied by mistake", "--no-verify")
+    assert vault.effects() == before
+
+
 def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
     """The same decision from two exporters: the last one counts."""
     twice = [ended(n, True, "guide") for n in range(2)]

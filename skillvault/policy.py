@@ -243,11 +243,15 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             ge=0, le=1, description="Share of decisions in which the last place is for a new skill."
         ),
     ] = 0.9
-    explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 6
+    explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 7
+    explore_cost: Annotated[
+        float,
+        Meta(ge=0, description="What each use takes from the order in which new ones are tried."),
+    ] = 0.2
     sampling: Annotated[
         float,
         Meta(ge=0, le=1, description="Share of a lift's uncertainty by which the order is drawn."),
-    ] = 0.3
+    ] = 0.2
     bonus: Annotated[
         float, Meta(ge=0, description="What a lift of 1 adds to the order of a skill.")
     ] = 1.0
@@ -274,8 +278,9 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill is said to help.")
     ] = 0.75
     hurts_below: Annotated[
-        float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is not recommended.")
-    ] = 0.26
+        float,
+        Meta(ge=0, le=1, description="P(lift > 0) below which a skill is at most tried while new."),
+    ] = 0.27
     retired_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
     ] = 0.05
@@ -284,7 +289,11 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     )
     restored_above: Annotated[
         float,
-        Meta(ge=0, le=1, description="P(lift > 0) from which on a retired skill is tested again."),
+        Meta(
+            ge=0,
+            le=1,
+            description="P(lift > 0) that gives what seems to hurt, or was retired, a chance.",
+        ),
     ] = 0.2
     streak_chance: Annotated[
         float,

@@ -182,6 +182,17 @@ def verdict(evidence: Evidence, policy: Policy) -> Verdict:
     return "hurts" if evidence.lift.helps < rules.hurts_below else "open"
 
 
+def is_new(evidence: Evidence, policy: Policy) -> bool:
+    """Whether a skill was applied too seldom for a verdict to be the last word on it.
+
+    False where even so little says clearly that it hurts.
+    """
+    times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
+    if times >= rules.explore_until:
+        return False
+    return lift is None or times < rules.min_applied or lift.helps >= rules.restored_above
+
+
 def standing(status: str, evidence: Evidence, policy: Policy) -> Standing:
     """The status that follows for a skill that is testing, proven or retired."""
     said = told(evidence)

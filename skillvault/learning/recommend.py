@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from skillvault.learning import shelf
-from skillvault.learning.effect import Evidence, proven, standing, told, verdict
+from skillvault.learning.effect import Evidence, is_new, proven, standing, told, verdict
 from skillvault.learning.relevance import Weighing
 from skillvault.learning.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.policy import Policy
@@ -145,17 +145,22 @@ def recommend(
     asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, asked))
     pinned = pins(query)
     among = _candidates(candidates, query, pinned)
-    weak = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
-    gone = {c.name for c in weak}
-    weighed = [_weighed(c, asking, pinned) for c in among if c.name not in gone]
+    doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
+    gone = {c.name for c in doubted}
     least = policy.recommend.min_relevance
     unasked = {c.name for c in among if c.seed and not _is_asked(c, query, asking.weighing)}
+
+    def fits(one: _Weighed) -> bool:
+        return one[2] in pinned or (one[3] >= least and one[2] not in unasked)
+
     low: list[_Weighed] = []
     high: list[_Weighed] = []
-    for one in weighed:
-        fits = one[2] in pinned or (one[3] >= least and one[2] not in unasked)
-        (high if fits else low).append(one)
-    shown, rest, over = _chosen(high, pinned, asking)
+    for one in (_weighed(c, asking, pinned) for c in among if c.name not in gone):
+        (high if fits(one) else low).append(one)
+    again = (_weighed(c, asking, pinned) for c in doubted if _has_another_chance(c, policy))
+    order, tried = _explored(high, filter(fits, again), pinned, asking)
+    weak = [c for c in doubted if c is not tried]
+    shown, rest, over = _chosen(order, pinned, asking)
     left_out = chain(
         _unknown(pinned, among), rest, _irrelevant(low, least), map(_ineffective, weak)
     )
@@ -233,6 +238,12 @@ def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
 
 
+def _has_another_chance(candidate: Candidate, policy: Policy) -> bool:
+    """Whether one that is not qualified may be tried as a new one all the same."""
+    known = candidate.evidence
+    return is_new(known, policy) and standing(candidate.status, known, policy).status != "retired"
+
+
 def _is_proven(candidate: Candidate, policy: Policy) -> bool:
     """By its status, which its lift gave it; by the counts where those are the rule."""
     if policy.profile == "lift":
@@ -267,16 +278,15 @@ def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, floa
 
 
 def _chosen(
-    weighed: list[_Weighed], pins: Mapping[str, int], asking: _Asking
+    order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
 ) -> tuple[list[_Weighed], Iterator[Withheld], int]:
     """(what is shown; what is not, the best first; how many exceed the budget)."""
     query, policy = asking.query, asking.policy
-    limit = max(0, policy.recommend.limit if query.limit is None else query.limit)
+    limit = _limit(asking)
     left = policy.recommend.budget if query.budget is None else query.budget
     shown: list[_Weighed] = []
     withheld: list[Withheld] = []
     over = taken = 0
-    order = _explored(weighed, limit, pins, asking)
     while taken < limit and (one := next(order, None)) is not None:
         candidate = one[-1]
         if candidate.tokens > left and candidate.name not in pins:
@@ -294,24 +304,33 @@ def _chosen(
     return shown, chain(withheld, (_beyond(one, limit) for one in order)), over
 
 
-def _explored(
-    weighed: list[_Weighed], limit: int, pins: Mapping[str, int], asking: _Asking
-) -> Iterator[_Weighed]:
-    """The order; in a share of the decisions its last place that is shown goes to a new skill.
+def _limit(asking: _Asking) -> int:
+    limit = asking.query.limit
+    return max(0, asking.policy.recommend.limit if limit is None else limit)
 
-    To the one that may be the best: of two that promise the same, to the less known.
+
+def _explored(
+    weighed: list[_Weighed], again: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
+) -> tuple[Iterator[_Weighed], Candidate | None]:
+    """(the order, the new skill that is tried); there is one in a share of the decisions.
+
+    It has the last place that is shown: of all that are new, those that seem to hurt (`again`)
+    among them, one that promises much and was applied seldom.
     """
-    order = _ordered(weighed)
+    order, limit = _ordered(weighed), _limit(asking)
     if limit < 2 or not _explores(asking):
-        return order
+        return order, None
     first = list(islice(order, limit - 1))
     taken = {*pins, *(one[2] for one in first)}
-    until = asking.policy.effect.explore_until
-    some = [w for w in weighed if w[-1].evidence.times_applied < until and w[2] not in taken]
-    new = min(some, key=_hoped(asking.policy), default=None)
+    some = (
+        one
+        for one in chain(weighed, again)
+        if one[2] not in taken and is_new(one[-1].evidence, asking.policy)
+    )
+    new = min(some, key=_tried_first(asking.policy), default=None)
     if new is None:
-        return chain(first, order)
-    return chain(first, [new], (one for one in order if one is not new))
+        return chain(first, order), None
+    return chain(first, [new], (one for one in order if one is not new)), new[-1]
 
 
 def _explores(asking: _Asking) -> bool:
@@ -322,13 +341,14 @@ def _explores(asking: _Asking) -> bool:
     return _drawn(query.decision, "", "explore") < policy.effect.explore
 
 
-def _hoped(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
-    """Sorts by what a skill's order would be if its lift were a standard error more."""
-    bonus, scale = policy.effect.bonus, policy.effect.scale
+def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
+    """Sorts what promises most first, each use a step back; nothing of it is drawn."""
+    rules = policy.effect
 
     def key(one: _Weighed) -> tuple[float, str]:
-        lift = one[-1].evidence.lift
-        return one[1] - bonus * (lift.error if lift else scale), one[2]
+        known = one[-1].evidence
+        promise = one[3] + (rules.bonus * known.lift.lift if known.lift else 0.0)
+        return rules.explore_cost * known.times_applied - promise, one[2]
 
     return key
 

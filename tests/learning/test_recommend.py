@@ -246,13 +246,51 @@ def test_the_last_place_goes_to_a_new_skill_in_the_share_that_the_policy_names()
     assert not any("new" in shown(ask(*skills, policy=never, decision=f"d-{n}")) for n in range(99))
 
 
-def test_of_two_new_skills_that_promise_the_same_the_less_known_has_the_last_place() -> None:
-    known = Evidence(5, 3, 2, 0.6, lift=Lift(0.0, 0.1, 0.5))
-    skills = [one("a", evidence=known), one("b"), *(one(n, evidence=lifted(0.3)) for n in "vwxyz")]
-    policy = msgspec.structs.replace(ALL, effect=EffectPolicy(holdout=0, explore=1, sampling=0))
-    assert shown(ask(*skills, policy=policy, decision="d"))[-1] == "b"
-    surer = one("a", evidence=msgspec.structs.replace(known, lift=Lift(0.06, 0.1, 0.5)))
-    assert shown(ask(surer, *skills[1:], policy=policy, decision="d"))[-1] == "a"
+TRYING = Policy(effect=EffectPolicy(holdout=0, explore=1, sampling=0))
+KNOWN = [one(name, evidence=lifted(0.3)) for name in "vwxyz"]
+
+
+def test_of_two_new_skills_that_promise_the_same_the_less_applied_is_tried() -> None:
+    skills = [one("a", evidence=lifted(0.0, times=1)), one("b"), *KNOWN]
+    assert shown(ask(*skills, policy=TRYING, decision="d"))[-1] == "b"
+
+
+def test_a_promise_outweighs_what_the_uses_cost() -> None:
+    much = one("a", evidence=lifted(0.21, times=1))
+    assert shown(ask(much, one("b"), *KNOWN, policy=TRYING, decision="d"))[-1] == "a"
+    less = one("a", evidence=lifted(0.19, times=1))
+    assert shown(ask(less, one("b"), *KNOWN, policy=TRYING, decision="d"))[-1] == "b"
+
+
+def doubted(times: int, lift: float = -0.08) -> Candidate:
+    """A skill that seems to hurt, P(lift > 0) is 0.21."""
+    return one("doubted", evidence=lifted(lift, times=times))
+
+
+def test_a_new_skill_that_seems_to_hurt_is_tried_all_the_same() -> None:
+    answer = ask(doubted(6), *KNOWN, policy=TRYING, decision="d")
+    assert shown(answer)[-1] == "doubted"
+    assert (answer.excluded_low_effectiveness, withheld(answer)) == (0, [("z", "rank")])
+
+
+@pytest.mark.parametrize(
+    ("skill", "decision"),
+    [(doubted(7), "d"), (doubted(6, -0.09), "d"), (doubted(6), None)],
+    ids=["new no more", "it clearly hurts", "no decision"],
+)
+def test_else_what_seems_to_hurt_is_not_shown(skill: Candidate, decision: str | None) -> None:
+    answer = ask(skill, *KNOWN[:2], policy=TRYING, decision=decision)
+    assert shown(answer) == ["v", "w"]
+    assert withheld(answer) == [("doubted", "low-effectiveness")]
+
+
+def test_what_failed_too_often_in_a_row_is_not_tried() -> None:
+    failed = msgspec.structs.replace(
+        lifted(-0.05, times=5), consecutive_failures=5, lift=Lift(-0.05, 0.1, 0.7)
+    )
+    assert shown(ask(one("a", evidence=failed), *KNOWN, policy=TRYING, decision="d")) == list(
+        "vwxyz"
+    )
 
 
 def test_of_a_task_the_better_answer_stands_first() -> None:

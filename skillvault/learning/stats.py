@@ -101,11 +101,12 @@ def _open(status: str, evidence: Evidence, policy: Policy) -> str:
         return f"by the rule of the profile {policy.profile}"
     if evidence.times_applied < rules.min_applied:
         return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
-    hurts = f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
+    tried = rules.explore > 0 and effect.is_new(evidence, policy)
     return {
         "helps": "it helps as far as is known"
         + ("" if status == "proven" else f"; proven above {rules.proven_above:g}"),
-        "hurts": hurts + ("; still tried as a new one" if effect.is_new(evidence, policy) else ""),
+        "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
+        + ("; still tried as a new one" if tried else ""),
         "open": "whether it helps is open",
     }[effect.verdict(evidence, policy)]
 

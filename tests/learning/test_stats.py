@@ -5,7 +5,7 @@ import pytest
 from skillvault.learning.effect import Evidence
 from skillvault.learning.lift import Lift
 from skillvault.learning.stats import decision
-from skillvault.policy import Policy
+from skillvault.policy import EffectPolicy, Policy
 
 
 def known(lift: float, times: int) -> Evidence:
@@ -25,6 +25,11 @@ def known(lift: float, times: int) -> Evidence:
 )
 def test_what_is_known_of_a_testing_skill_is_said(evidence: Evidence, said: str) -> None:
     assert decision("testing", evidence, Policy()) == f"testing: {said}"
+
+
+def test_where_nothing_is_tried_nothing_is_said_of_it() -> None:
+    never = Policy(effect=EffectPolicy(explore=0))
+    assert decision("testing", known(-0.08, 6), never).endswith("is below 0.27")
 
 
 def test_what_the_next_run_changes_is_said_first() -> None:

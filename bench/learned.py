@@ -32,7 +32,7 @@ from skillvault.learning import (
 )
 from skillvault.learning.period import GRADED, UNGRADED
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind
+from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind, Subject
 from skillvault.steps.record import by_domain
 from skillvault.text import sentences, shorten, statements
 from skillvault.vault import layout
@@ -76,8 +76,8 @@ class Loop:
         self._names: set[str] = set()
         self._facts: dict[str, list[Fact]] = defaultdict(list)
         self._sessions: dict[str, set[str]] = defaultdict(set)  # of a fact, until it recurs
-        self._before: dict[generate.Subject, list[Outcome]] = {}
-        self._warnings: dict[generate.Subject, str] = {}
+        self._before: dict[Subject, list[Outcome]] = {}
+        self._warnings: dict[Subject, str] = {}
         self._since: dict[str, list[tuple[Outcome, Evaluation]]] = defaultdict(list)
         self._live: dict[Shelf, list[Skill]] = defaultdict(list)
         self._evolved: dict[Shelf, str] = {}
@@ -163,7 +163,7 @@ class Loop:
     def _generated(self, pairs: list[tuple[Outcome, Evaluation]], at: datetime) -> Iterator[Change]:
         repeats: dict[str, list[Evaluation]] = defaultdict(list)
         for outcome, evaluation in pairs:
-            subject = generate.subject_of(outcome)
+            subject = outcome.subject
             kind, reason = self._significance(subject, outcome)
             if kind is not None:
                 yield self._skill(generate.Due(kind, ((outcome, evaluation),), reason), at)
@@ -173,9 +173,7 @@ class Loop:
         for name, of in repeats.items():
             yield generate.reinforce_change(generate.Reinforcement(name, tuple(of)), at, POLICY)
 
-    def _significance(
-        self, subject: generate.Subject, outcome: Outcome
-    ) -> tuple[SkillKind | None, str]:
+    def _significance(self, subject: Subject, outcome: Outcome) -> tuple[SkillKind | None, str]:
         """As the program says; of what came before only the first failure and the last count."""
         history = [*self._before.get(subject, ()), outcome]
         found = generate.significances(history, POLICY)[outcome.id]
@@ -192,7 +190,7 @@ class Loop:
         change = generate.skill_change(due, pair, draft, taken=taken, now=at, policy=POLICY)
         skill = self._shelve(change, (outcome.domain, due.kind, outcome.decision.action))
         if outcome.ungraded_failure:
-            self._warnings[generate.subject_of(outcome)] = skill.name
+            self._warnings[outcome.subject] = skill.name
         return change
 
     def _shelve(self, change: Change, shelf: Shelf) -> Skill:

@@ -157,7 +157,7 @@ def recommend(
     high: list[_Weighed] = []
     for one in (_weighed(c, asking, pinned) for c in among if c.name not in gone):
         (high if fits(one) else low).append(one)
-    again = (_weighed(c, asking, pinned) for c in doubted if _has_another_chance(c, policy))
+    again = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, policy))
     order, tried = _explored(high, filter(fits, again), pinned, asking)
     weak = [c for c in doubted if c is not tried]
     shown, rest, over = _chosen(order, pinned, asking)
@@ -233,15 +233,13 @@ def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     if candidate.status == "pinned" or known is NO_EVIDENCE:
         return True
     if policy.profile == "lift":
-        retired = standing(candidate.status, known, policy).status == "retired"
-        return not retired and verdict(known, policy) != "hurts"
+        return not _is_retired(candidate, policy) and verdict(known, policy) != "hurts"
     return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
 
 
-def _has_another_chance(candidate: Candidate, policy: Policy) -> bool:
-    """Whether one that is not qualified may be tried as a new one all the same."""
-    known = candidate.evidence
-    return is_new(known, policy) and standing(candidate.status, known, policy).status != "retired"
+def _is_retired(candidate: Candidate, policy: Policy) -> bool:
+    """As its evidence says, whatever its file does."""
+    return standing(candidate.status, candidate.evidence, policy).status == "retired"
 
 
 def _is_proven(candidate: Candidate, policy: Policy) -> bool:

@@ -165,9 +165,9 @@ def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
         (0.76, 3, "helps"),
         (0.74, 3, "open"),
         (0.76, 2, "open"),
-        (0.25, 3, "hurts"),
-        (0.25, 2, "open"),
-        (0.27, 3, "open"),
+        (0.26, 3, "hurts"),
+        (0.26, 2, "open"),
+        (0.28, 3, "open"),
     ],
 )
 def test_the_verdict_waits_for_a_few_uses(helps: float, times: int, expected: str) -> None:

@@ -262,6 +262,15 @@ def test_a_promise_outweighs_what_the_uses_cost() -> None:
     assert shown(ask(less, one("b"), *KNOWN, policy=TRYING, decision="d"))[-1] == "b"
 
 
+def test_which_new_skill_is_tried_is_not_drawn() -> None:
+    """The order is, and so is whether one is tried; of two the better has the place each time."""
+    drawn = Policy(effect=EffectPolicy(holdout=0, explore=1, sampling=0.3))
+    skills = [one("a", evidence=lifted(0.0, 1)), one("b", evidence=lifted(0.02, 1)), *KNOWN]
+    answers = [shown(ask(*skills, policy=drawn, decision=f"d-{n}")) for n in range(30)]
+    assert {answer[-1] for answer in answers} == {"b"}
+    assert len({tuple(answer) for answer in answers}) > 1
+
+
 def doubted(times: int, lift: float = -0.08) -> Candidate:
     """A skill that seems to hurt, P(lift > 0) is 0.21."""
     return one("doubted", evidence=lifted(lift, times=times))

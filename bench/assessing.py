@@ -8,11 +8,11 @@ from typing import Any
 from ground import Ground
 from row import Figure, Row, at_most, spent
 
-from skillvault.learning.exposure import Sums
-from skillvault.uses import Uses
-from skillvault.vault.index import Projection
-from skillvault.vault.snapshot import Snapshot
-from skillvault.vault.store import Store
+from skillvault.learning.effect.exposure import Sums
+from skillvault.steps.effects import Uses
+from skillvault.vault.commit.store import Store
+from skillvault.vault.index.database import Projection
+from skillvault.vault.index.snapshot import Snapshot
 
 USES, DOMAINS, SKILLS, TOGETHER = 1_000_000, 20, 100, 4
 SECONDS, AGAIN = 60, 5  # what "in seconds" is taken for: all of them, one domain of them

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ground import Ground
 from row import Figure, Row, at_most, faster, spent
 
-from skillvault.learning.promote import clusters
+from skillvault.learning.promote.facts import clusters
 from skillvault.text import words
 
 CLAUDEFI = 32.6  # seconds that the scan of 10,000 facts takes in TypeScript, as given

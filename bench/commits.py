@@ -11,7 +11,7 @@ from ground import Ground, arriving, head
 from row import Figure, Row, Spent, at_least, faster, median, spent, within
 
 from skillvault import Vault
-from skillvault.vault import layout
+from skillvault.vault.files import layout
 
 REPEATS = 20
 MANY = 1_000

@@ -28,8 +28,8 @@ from stream import START, STEP, stream
 
 from skillvault import Vault
 from skillvault.change import Change
-from skillvault.run import Run
 from skillvault.steps import STEPS, Step
+from skillvault.steps.run import Run
 
 DOMAINS = ("perps", "coding")
 TURNS = 3

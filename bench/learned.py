@@ -19,23 +19,20 @@ from stream import START, shifted, stream
 from skillvault.brief import Draft, Fate, Insight, Period
 from skillvault.change import Change
 from skillvault.intake import outcome_from
-from skillvault.judge.offline import OfflineJudge
-from skillvault.learning import (
-    evaluate,
-    evolved,
-    generate,
-    merge,
-    promote,
-    record,
-    recurrence,
-    strategy,
-)
-from skillvault.learning.period import GRADED, UNGRADED
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning import evaluate, record
+from skillvault.learning.generate import strategy
+from skillvault.learning.generate import warning_pattern as generate
+from skillvault.learning.generate.period import GRADED, UNGRADED
+from skillvault.learning.merge import evolved
+from skillvault.learning.merge import groups as merge
+from skillvault.learning.promote import facts as promote
+from skillvault.learning.promote import skills as recurrence
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind, Subject
 from skillvault.steps.record import by_domain
 from skillvault.text import sentences, shorten, statements
-from skillvault.vault import layout
+from skillvault.vault.files import layout
 
 DOMAINS = ("perps", "coding")
 BATCH = 50  # outcomes that arrive together

@@ -17,7 +17,7 @@ from ground import Ground
 from row import Figure, Row, Spent, at_most, median, spent, within
 
 from skillvault import Vault
-from skillvault.vault import layout
+from skillvault.vault.files import layout
 
 REPEATS = 3
 RSS = {10_000: 150, 100_000: 400}  # MB

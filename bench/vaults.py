@@ -17,7 +17,7 @@ from stream import START
 
 from skillvault import Vault
 from skillvault.change import Change
-from skillvault.vault import codec, layout
+from skillvault.vault.files import codec, layout
 
 AUTHOR = "bench <bench@localhost>"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ground import Ground, arriving, head
 from row import Figure, Row, at_most, quantile
 
-from skillvault.vault import layout
+from skillvault.vault.files import layout
 
 RECORDS = 10_000
 QUIET = 0.5  # seconds for which a file must be still

@@ -3,9 +3,8 @@
 The floor plan; imports only go down:
 
     4  doors    cli/ · daemon/ · api (Vault)
-    3  steps    STEPS, run: record, evaluate, promote, generate, merge, expire ·
-                questions · serving · doctor
-    2  edges    vault/ (files, git) · judge/ (who evaluates and writes) · exchange/ (formats)
+    3  steps    record, evaluate, promote, generate, merge, assess, expire · run · shelf · doctor
+    2  edges    vault/ (commit, index, git, files, search) · judge/ (offline, claude) · exchange/
     1  rules    learning/: pure functions, records in, changes or values out
     0  words    records · brief · intake · strict_json · change · policy · text · errors · integrity
 

@@ -31,25 +31,26 @@ from skillvault.records import (
     Skill,
     kind_of,
 )
-from skillvault.vault import layout, setup
+from skillvault.vault import setup
+from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.inbox import WRITING, Held, Inbox, Received, Refused, shown
-from skillvault.vault.snapshot import Snapshot
-from skillvault.vault.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.files.inbox import WRITING, Held, Inbox, Received, Refused, shown
+from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from skillvault.change import Change
-    from skillvault.doctor import Row
     from skillvault.judge import Judge
-    from skillvault.learning import account
+    from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
-    from skillvault.learning.recommend import Answer
-    from skillvault.learning.shelf import Strategy
-    from skillvault.learning.stats import SkillStats
-    from skillvault.questions import Status
-    from skillvault.run import Done, Report, Run, Tracker
-    from skillvault.serving import Found, Shelf
-    from skillvault.vault.view import View
+    from skillvault.learning.effect.stats import SkillStats
+    from skillvault.learning.recommend.recommend import Answer
+    from skillvault.learning.recommend.shelf import Strategy
+    from skillvault.steps.doctor import Row
+    from skillvault.steps.run import Done, Report, Run, Tracker
+    from skillvault.steps.shelf import Found, Shelf
+    from skillvault.steps.status import Status
+    from skillvault.vault.files.work_tree import View
 
 
 class Listed(Struct, frozen=True):
@@ -104,7 +105,7 @@ class Vault:
         """Who evaluates and writes: the one that was given, else the policy's."""
         if self._judge is not None:
             return self._judge
-        from skillvault.judges import appointed
+        from skillvault.steps.judges import appointed
 
         return appointed(self.store)
 
@@ -147,7 +148,7 @@ class Vault:
     @staticmethod
     def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
         """What keeps the vault at or above `path` from working, also where it cannot be opened."""
-        from skillvault.doctor import examined
+        from skillvault.steps.doctor import examined
 
         return examined(Path(path), now or _clock())
 
@@ -175,7 +176,7 @@ class Vault:
         """
         given: dict[str, Any] = {"dry": dry, "now": now, "on_done": on_done, "track": track}
         with guarded(), self._running(**given) as state:
-            from skillvault.judges import batching
+            from skillvault.steps.judges import batching
 
             state.consolidates = consolidate
             state.between = between
@@ -183,7 +184,8 @@ class Vault:
                 return self._done(state, wanted, patience)
 
     def _done(self, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
-        from skillvault import questions, steps
+        from skillvault import steps
+        from skillvault.steps import status as questions
 
         if "record" in (wanted or steps.STEPS):
             if state.dry:
@@ -206,7 +208,7 @@ class Vault:
         self, *, dry: bool = False, now: datetime | None = None, **given: Any
     ) -> Iterator[Run]:
         """A run on the vault as it is, once what a killed one left half-made is undone."""
-        from skillvault.run import Run
+        from skillvault.steps.run import Run
 
         if not dry:
             self.store.settle()
@@ -256,7 +258,7 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Bring in other people's results; a bad file or record is refused, the rest goes on."""
-        from skillvault.run import Report
+        from skillvault.steps.run import Report
 
         setup.check_domains([domain] if domain is not None else [])
         refused: list[Refused] = []
@@ -316,7 +318,7 @@ class Vault:
     @cached_property
     def shelf(self) -> Shelf:
         """The skills that may be served, with all their layers."""
-        from skillvault.serving import Shelf
+        from skillvault.steps.shelf import Shelf
 
         return Shelf(self.store)
 
@@ -343,7 +345,7 @@ class Vault:
         the inbox, and only then skills are held out; otherwise nothing is written. UsageError for
         a domain that is no slug, a decision that is empty, and what cannot be recorded.
         """
-        from skillvault.learning.recommend import Query
+        from skillvault.learning.recommend.recommend import Query
 
         setup.check_domains([domain])
         if decision is not None:
@@ -362,7 +364,7 @@ class Vault:
         )
         answer = self.shelf.recommend(query, task)
         if decision is not None:
-            from skillvault.learning import pack
+            from skillvault.learning.recommend import render as pack
 
             said = json.dumps(pack.record(answer, query, now or _clock()), ensure_ascii=False)
             with guarded():
@@ -404,7 +406,7 @@ class Vault:
         decision.
         """
         with guarded():
-            from skillvault.gate import asked
+            from skillvault.steps.advise import asked
 
             return asked(self.store, self.shelf, (name, data), now or _clock())
 
@@ -412,7 +414,7 @@ class Vault:
 
     def status(self) -> Status:
         """The vault at a glance."""
-        from skillvault import questions
+        from skillvault.steps import status as questions
 
         self.shelf.ready()
         with self._asked() as run:
@@ -421,7 +423,7 @@ class Vault:
     @contextmanager
     def _asked(self) -> Iterator[Run]:
         """The vault as a question finds it."""
-        from skillvault.run import Run
+        from skillvault.steps.run import Run
 
         with self.store.reading():
             run = Run(self.store, judge=self.judge, now=_clock(), dry=True)
@@ -471,7 +473,7 @@ class Vault:
 
         ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
         """
-        from skillvault import questions
+        from skillvault.steps import status as questions
 
         with self._asked() as run:
             if text in run.view.domains:
@@ -487,7 +489,7 @@ class Vault:
         Of the index only what differs from HEAD is reported: a mistake that is committed
         already must not keep a person from committing something else.
         """
-        from skillvault.vault import checked
+        from skillvault.vault import check as checked
 
         head = self.store.head()
         view = Store(self.root, index).staged() if staged else self.store.work_tree()
@@ -569,7 +571,7 @@ class Vault:
         dry: bool = False,
     ) -> Report:
         """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
-        from skillvault.learning import promote
+        from skillvault.learning.promote import facts as promote
 
         now = now or _clock()
         setup.check_domains([domain])
@@ -622,7 +624,7 @@ class Vault:
         UsageError for what is no skill, EditedError where a person is editing it.
         """
         from skillvault.learning import curate
-        from skillvault.run import Report
+        from skillvault.steps.run import Report
 
         head = self.store.head()
         change = curate.put(skill, head.skills.get(skill.name))
@@ -668,7 +670,7 @@ class Vault:
 
     def _decide(self, change: Change, now: datetime, *, dry: bool) -> Report:
         """Make one change that a person asked for."""
-        from skillvault.run import Done, Report
+        from skillvault.steps.run import Done, Report
 
         store = Store(self.root, apart=True) if dry else self.store
         head = store.head()

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct, field
 
+from skillvault.claude_models import FAST, MODELS, THOROUGH, Price
 from skillvault.errors import BadInputError
 from skillvault.intake import stored
-from skillvault.models import FAST, MODELS, THOROUGH, Price
 from skillvault.records import SkillKind
 from skillvault.text import is_slug
 

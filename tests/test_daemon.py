@@ -20,10 +20,11 @@ from watchdog.observers.api import BaseObserver, EventEmitter
 from skillvault import daemon
 from skillvault.api import Vault
 from skillvault.cli.watch import _teller
-from skillvault.daemon import Pace, Watch, doors
+from skillvault.daemon import Pace, Watch
+from skillvault.daemon import inbox_events as doors
 from skillvault.intake import outcome_from
-from skillvault.run import Done, Report, Waiting
-from skillvault.vault import layout
+from skillvault.steps.run import Done, Report, Waiting
+from skillvault.vault.files import layout
 from tests.conftest import Person
 from tests.given import as_file, raw
 from tests.steps.test_promote import from_memory, loss

@@ -19,10 +19,10 @@ from skillvault.cli.commands import COMMANDS, cli
 from skillvault.cli.judging import NO
 from skillvault.errors import SkillvaultError
 from skillvault.policy import policy_from, table
-from skillvault.questions import Status
 from skillvault.records import Decision, Outcome, Result, Source
-from skillvault.vault import strict_yaml
-from skillvault.vault.redact import redacted_text
+from skillvault.steps.status import Status
+from skillvault.vault.files import strict_yaml
+from skillvault.vault.files.redact import redacted_text
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

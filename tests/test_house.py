@@ -2,51 +2,68 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
 WORDS = {
-    "records", "brief", "intake", "recommended", "strict_json", "change", "models", "policy",
-    "text", "errors", "integrity",
+    "records", "brief", "intake", "recommended", "strict_json", "change", "claude_models",
+    "policy", "text", "errors", "integrity",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
+# Between the rooms of a floor too, each imports only those that stand behind it here.
+ORDER = {
+    "learning": [
+        "why_not", "curate", "assess", "recommend", "merge", "promote", "generate", "evaluate",
+        "record", "advise", "effect", "expire", "contrast", "rejection", "sections", "naming",
+    ],
+    "vault": [
+        "check", "provenance", "setup", "commit", "index", "git", "files", "search", "spending",
+        "disk", "failpoint",
+    ],
+    "judge": ["claude", "offline"],
+}  # fmt: skip
 HOMES = {
-    "git": {"vault/launch"},
-    "pygit2": {"vault/objects"},
+    "git": {"vault/git"},
+    "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},
-    "sqlite3": {
-        "vault/due",
-        "vault/index",
-        "vault/ledger",
-        "vault/ranking",
-        "vault/stems",
-        "vault/tables",
-    },
-    "yaml": {"vault/strict_yaml"},
-    "frontmatter": {"vault/codec"},
-    "detect_secrets": {"vault/redact"},
+    "sqlite3": {"vault/index", "vault/search", "vault/spending"},
+    "yaml": {"vault/files"},
+    "frontmatter": {"vault/files"},
+    "detect_secrets": {"vault/files"},
     "defusedxml": {"exchange/junit"},
-    "fcntl": {"vault/held"},
+    "fcntl": {"vault/commit"},
     "click": {"cli"},
     "rich": {"cli"},
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
-    "wordllama": {"vault/meaning"},
-    "numpy": {"learning/lift", "vault/meaning"},
+    "wordllama": {"vault/search"},
+    "numpy": {"learning/effect", "vault/search"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}
+IMPURE_CALLS = {"now", "utcnow", "today", "open", "input", "print"}
 
 
 def _modules() -> list[str]:
     return sorted(str(p.relative_to(PACKAGE).with_suffix("")) for p in PACKAGE.rglob("*.py"))
 
 
+def _pure() -> list[str]:
+    """The modules of the words and the rules."""
+    return [module for module in _modules() if _floor(module) in WORDS | {"learning"}]
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+
+
 def _imports(module: str) -> Iterator[str]:
-    tree = ast.parse((PACKAGE / f"{module}.py").read_text())
-    for node in ast.walk(tree):
+    """The dotted names that a module imports, at its top, in functions, for types only."""
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -55,69 +72,153 @@ def _imports(module: str) -> Iterator[str]:
                 yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _room(module: str) -> str:
-    """The top-level room: `records`, `learning`, `vault`, …"""
+@cache
+def _imported(module: str) -> frozenset[str]:
+    """The modules of the package that a module imports."""
+    paths = {name.removeprefix("skillvault.").replace(".", "/") for name in _imports(module)}
+    return frozenset(name for name in _modules() if name in paths and name != module)
+
+
+def _floor(module: str) -> str:
+    """The top-level name: `records`, `learning`, `vault`, …"""
     return module.split("/", maxsplit=1)[0]
 
 
-def _seen(module: str) -> set[str]:
-    """The rooms of the house that a module imports."""
-    names = [name.split(".") for name in _imports(module) if name.startswith("skillvault.")]
-    rooms = {parts[1] for parts in names}
-    return {r for r in rooms if (PACKAGE / r).is_dir() or (PACKAGE / f"{r}.py").is_file()}
+def _room(module: str) -> str:
+    """The folder or module below a floor: `index` of `vault/index/schema`; "" of an __init__."""
+    return [*module.removesuffix("/__init__").split("/"), ""][1]
 
 
-def _allowed(module: str) -> set[str]:
-    room = _room(module)
-    everything = {_room(m) for m in _modules()}
-    if room in WORDS:
+def _below(module: str) -> set[str]:
+    """The floors that a module may import."""
+    floor = _floor(module)
+    if floor in WORDS:
         return WORDS
-    if room in {"learning", "vault", "judge", "exchange"}:
-        return WORDS | {room}
-    if room in {"steps", "run", "judges", "gate", "questions", "serving", "doctor"}:
-        return everything - DOORS
-    return everything
+    if floor in {"learning", "vault", "judge", "exchange"}:
+        return WORDS | {floor}
+    everything = {_floor(name) for name in _modules()}
+    return everything - DOORS if floor == "steps" else everything
 
 
-@pytest.mark.parametrize("module", _modules())
-def test_imports_only_go_down(module: str) -> None:
-    assert _seen(module) <= _allowed(module)
+def _behind(module: str) -> set[str]:
+    """The rooms of its own floor that a module may import."""
+    rooms = ORDER[_floor(module)]
+    room = _room(module)
+    return {"", room, *(rooms[rooms.index(room) :] if room in rooms else rooms)}
 
 
-@pytest.mark.parametrize("module", _modules())
-def test_each_library_has_one_home(module: str) -> None:
-    for name in _imports(module):
-        homes = HOMES.get(name.split(".")[0])
-        assert homes is None or module in homes or _room(module) in homes, name
+def _at_home(library: str, module: str) -> bool:
+    homes = HOMES.get(library.split(".", maxsplit=1)[0])
+    return homes is None or bool(homes & {module, _floor(module), module.rpartition("/")[0]})
 
 
-@pytest.mark.parametrize("module", [m for m in _modules() if _room(m) in WORDS | {"learning"}])
-def test_words_and_rules_are_pure(module: str) -> None:
-    assert not {name.split(".")[0] for name in _imports(module)} & IMPURE
+def _cycle(module: str) -> list[str]:
+    """The modules by which one imports itself; none if it does not."""
+    trails = [[name] for name in _imported(module)]
+    seen: set[str] = set()
+    while trails:
+        trail = trails.pop()
+        if trail[-1] == module:
+            return trail
+        if trail[-1] not in seen:
+            seen.add(trail[-1])
+            trails += [[*trail, name] for name in _imported(trail[-1])]
+    return []
 
 
-@pytest.mark.parametrize("module", [m for m in _modules() if _room(m) in WORDS | {"learning"}])
-def test_words_and_rules_ask_no_clock_and_open_no_file(module: str) -> None:
-    for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            assert name not in {"now", "utcnow", "today", "open", "input", "print"}, module
+def _calls(module: str) -> set[str]:
+    """The last names of the functions that a module calls."""
+    calls = (node.func for node in ast.walk(_tree(module)) if isinstance(node, ast.Call))
+    return {getattr(func, "attr", getattr(func, "id", "")) for func in calls}
 
 
-@pytest.mark.parametrize("module", _modules())
-def test_every_module_says_what_it_is_for(module: str) -> None:
-    tree = ast.parse((PACKAGE / f"{module}.py").read_text())
-    assert ast.get_docstring(tree), module
+def _handlers(module: str) -> list[ast.ExceptHandler]:
+    return [node for node in ast.walk(_tree(module)) if isinstance(node, ast.ExceptHandler)]
 
 
-@pytest.mark.parametrize("module", _modules())
-def test_no_exception_is_swallowed(module: str) -> None:
-    for node in ast.walk(ast.parse((PACKAGE / f"{module}.py").read_text())):
-        if not isinstance(node, ast.ExceptHandler):
-            continue
-        names = (
-            {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)} if node.type else {""}
-        )
-        if names & {"", "Exception", "BaseException"}:
-            assert any(isinstance(n, ast.Raise) and n.exc is None for n in node.body), module
-        assert not all(isinstance(n, ast.Pass) for n in node.body), module
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    """A handler that does nothing, or one of every exception that does not raise it again."""
+    nodes = ast.walk(handler.type) if handler.type else ()
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    broad = handler.type is None or bool(names & {"Exception", "BaseException"})
+    raises = any(isinstance(node, ast.Raise) and node.exc is None for node in handler.body)
+    return (broad and not raises) or all(isinstance(node, ast.Pass) for node in handler.body)
+
+
+def _offenders(findings: dict[str, set[str]]) -> list[str]:
+    """A line a module that breaks the rule, with what breaks it there."""
+    return [f"{module}: {', '.join(sorted(names))}" for module, names in findings.items() if names]
+
+
+def test_imports_only_go_down() -> None:
+    upward = _offenders(
+        {
+            module: {name for name in _imported(module) if _floor(name) not in _below(module)}
+            for module in _modules()
+        }
+    )
+    assert not upward, upward
+
+
+def test_rooms_of_a_floor_import_only_those_behind_them() -> None:
+    upward = _offenders(
+        {
+            module: {
+                name
+                for name in _imported(module)
+                if _floor(name) == _floor(module) and _room(name) not in _behind(module)
+            }
+            for module in _modules()
+            if _floor(module) in ORDER and module.count("/") and _room(module)
+        }
+    )
+    assert not upward, upward
+
+
+def test_the_order_names_every_room() -> None:
+    for floor in ("learning", "vault", "judge"):
+        rooms = {_room(module) for module in _modules() if _floor(module) == floor} - {""}
+        assert rooms == set(ORDER[floor])
+
+
+@pytest.mark.xfail(strict=True, reason="index/records and index/snapshot do, for their types")
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    cycles = {module: cycle for module in _modules() if (cycle := _cycle(module))}
+    assert not cycles, cycles
+
+
+def test_each_library_has_one_home() -> None:
+    strays = _offenders(
+        {
+            module: {name for name in _imports(module) if not _at_home(name, module)}
+            for module in _modules()
+        }
+    )
+    assert not strays, strays
+
+
+def test_words_and_rules_are_pure() -> None:
+    impure = _offenders(
+        {module: {name.split(".")[0] for name in _imports(module)} & IMPURE for module in _pure()}
+    )
+    assert not impure, impure
+
+
+def test_words_and_rules_ask_no_clock_and_open_no_file() -> None:
+    impure = _offenders({module: _calls(module) & IMPURE_CALLS for module in _pure()})
+    assert not impure, impure
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [module for module in _modules() if not ast.get_docstring(_tree(module))]
+    assert not silent, silent
+
+
+def test_no_exception_is_swallowed() -> None:
+    handlers = _offenders(
+        {
+            module: {f"line {node.lineno}" for node in _handlers(module) if _swallows(node)}
+            for module in _modules()
+        }
+    )
+    assert not handlers, handlers

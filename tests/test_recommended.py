@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from skillvault.errors import BadInputError
-from skillvault.learning import pack
-from skillvault.learning.recommend import Candidate, Query, recommend
+from skillvault.learning.recommend import render as pack
+from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.policy import Policy
 from skillvault.recommended import MAX_SHOWN, recommendation_from
 from skillvault.records import Recommendation, Ref
-from skillvault.vault import codec
-from skillvault.vault.redact import redacted_recommendation
+from skillvault.vault.files import codec
+from skillvault.vault.files.redact import redacted_recommendation
 from tests.given import NOW, recommendation, shown
 
 

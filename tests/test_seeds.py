@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
-from skillvault.learning import effect, shelf
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.recommend import shelf
 from skillvault.text import tokens
-from skillvault.vault import layout, shelves
+from skillvault.vault.files import layers as shelves
+from skillvault.vault.files import layout
 
 FOLDERS = sorted(layout.resource(shelves.SEEDS).iterdir())
 SKILLS = {one.skill.name: one.skill for one in shelves.seeds()[0]}

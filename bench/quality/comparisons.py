@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from skillvault.text import similarity
-from skillvault.vault import ranking
-from skillvault.vault.ranking import Document
+from skillvault.vault.search import ranking
+from skillvault.vault.search.ranking import Document
 
 Rank = Callable[[str], list[str]]
 
@@ -19,7 +19,7 @@ def ours(documents: Sequence[Document]) -> Rank:
 
 def semantic(documents: Sequence[Document]) -> Rank:
     """`skillvault search` with the extra `semantic`."""
-    from skillvault.vault.meaning import near  # noqa: PLC0415 (where the extra is installed)
+    from skillvault.vault.search.vectors import near  # noqa: PLC0415 (where the extra is installed)
 
     database = _indexed(documents)
     return lambda query: [name for name, _ in ranking.search(database, query, 10, near=near)]

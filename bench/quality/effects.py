@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from measures import interval, mean
 
-from skillvault.learning import effect
-from skillvault.learning.effect import Evidence
-from skillvault.learning.exposure import UNSEEN, Exposure, Sums, sums
-from skillvault.learning.lift import Lift, Prior, lifts
-from skillvault.learning.recommend import Candidate, Query, recommend
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.estimate import Lift, Prior, lifts
+from skillvault.learning.effect.exposure import UNSEEN, Exposure, Sums, sums
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.policy import EffectPolicy, Policy
 
 Rows = Iterator[str]

@@ -9,8 +9,8 @@ from typing import Any
 from comparisons import Rank, fts5, ours, semantic, shared_words
 from measures import interval, mean, ndcg
 
-from skillvault.serving import has_model
-from skillvault.vault.ranking import Document
+from skillvault.steps.shelf import has_model
+from skillvault.vault.search.ranking import Document
 
 Gains = dict[str, dict[str, float]]  # query -> document -> gain
 METHODS: dict[str, Callable[[Sequence[Document]], Rank]] = {

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from comparisons import Rank, fts5, ours
 
-from skillvault.vault.ranking import Document
+from skillvault.vault.search.ranking import Document
 
 VOCABULARY = 30_000
 QUERIES = 100

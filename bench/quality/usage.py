@@ -7,7 +7,7 @@ from pathlib import Path
 from measures import f1, interval
 from retrieval import lines
 
-from skillvault.learning import track
+from skillvault.learning.effect import detect as track
 
 Says = Callable[[str, str, str], bool]  # name, body, text
 

@@ -21,8 +21,8 @@ from skillvault.cli.shared import (
     vault_option,
 )
 from skillvault.errors import UnavailableError, UsageError
-from skillvault.run import Report
-from skillvault.vault import layout
+from skillvault.steps.run import Report
+from skillvault.vault.files import layout
 
 
 @click.command()

@@ -7,7 +7,7 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.shared import as_json, json_option, meant, vault_option
-from skillvault.doctor import Row
+from skillvault.steps.doctor import Row
 
 
 @click.command()

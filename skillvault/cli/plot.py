@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from skillvault.text import shorten
 
 if TYPE_CHECKING:
-    from skillvault.learning.stats import SkillStats
+    from skillvault.learning.effect.stats import SkillStats
 
 _NAME, _PLOT, _NUMBERS = 320, 480, 220  # widths, in pixels
 _COLUMNS = tuple(_NAME + _PLOT + right for right in (60, 140, 200))  # where the numbers end

@@ -7,7 +7,7 @@ import click
 
 from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
 from skillvault.errors import UsageError
-from skillvault.vault.inbox import Held
+from skillvault.vault.files.inbox import Held
 
 _LIST = "see `skillvault quarantine list`"
 

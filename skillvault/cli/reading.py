@@ -12,7 +12,7 @@ from skillvault.cli.shared import as_json, json_option, opened, vault_option
 from skillvault.records import Problem
 
 if TYPE_CHECKING:
-    from skillvault.questions import JudgeStatus
+    from skillvault.steps.status import JudgeStatus
 
 
 @click.command()

@@ -9,9 +9,9 @@ from skillvault.api import Vault
 from skillvault.change import Change
 from skillvault.cli.shared import as_json, say
 from skillvault.records import Skill
-from skillvault.run import Done, Report
 from skillvault.steps import counts
-from skillvault.vault import layout
+from skillvault.steps.run import Done, Report
+from skillvault.vault.files import layout
 
 _SHOWN = 10  # paths of a change that a dry run lists
 

@@ -15,8 +15,8 @@ from skillvault.cli.shared import as_json, json_option, now_option, opened, say,
 from skillvault.errors import UsageError
 
 if TYPE_CHECKING:  # an agent waits for these commands: what they load is loaded when they run
-    from skillvault.learning.recommend import Answer, Served
-    from skillvault.learning.shelf import Strategy
+    from skillvault.learning.recommend.recommend import Answer, Served
+    from skillvault.learning.recommend.shelf import Strategy
     from skillvault.records import Problem, Scalar
 
 FORMATS = ("prompt", "xml", "json")
@@ -70,7 +70,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     now: datetime | None,
 ) -> None:
     """The few skills that an agent should read before a task."""
-    from skillvault.serving import has_model  # noqa: PLC0415 (loaded when it is needed)
+    from skillvault.steps.shelf import has_model  # noqa: PLC0415 (loaded when it is needed)
 
     vault = opened(vault_path)
     answer = vault.recommend(
@@ -109,7 +109,7 @@ def _typed(task: str) -> str:
 
 def _context(pairs: Iterable[str]) -> "dict[str, Scalar]":
     """Key -> value of the pairs; of a key that comes twice the last."""
-    from skillvault.learning.relevance import value_of  # noqa: PLC0415 (loaded when it is needed)
+    from skillvault.learning.recommend.relevance import value_of  # noqa: PLC0415 (loaded when it is needed)
 
     found: dict[str, Scalar] = {}
     for pair in pairs:
@@ -121,8 +121,8 @@ def _context(pairs: Iterable[str]) -> "dict[str, Scalar]":
 
 
 def _print_answer(answer: "Answer", form: str) -> None:
-    from skillvault.learning import pack  # noqa: PLC0415 (loaded when it is needed)
-    from skillvault.learning.recommend import plain  # noqa: PLC0415
+    from skillvault.learning.recommend import render as pack  # noqa: PLC0415 (loaded when it is needed)
+    from skillvault.learning.recommend.recommend import plain  # noqa: PLC0415
 
     if form == "json":
         as_json(plain(answer))
@@ -193,7 +193,7 @@ def search(
 ) -> None:
     """The skills, facts and evaluations that answer TEXT best: score, kind, id, what it says."""
     from skillvault.text import shorten  # noqa: PLC0415 (loaded when it is needed)
-    from skillvault.vault.inbox import shown  # noqa: PLC0415
+    from skillvault.vault.files.inbox import shown  # noqa: PLC0415
 
     found = opened(vault_path).search(text, kind=kind, domain=domain, k=k, semantic=not words)
     if as_data:

@@ -21,7 +21,7 @@ from skillvault.cli.shared import (
 )
 from skillvault.errors import UsageError
 from skillvault.records import Shelved, Skill
-from skillvault.run import Report
+from skillvault.steps.run import Report
 
 
 @click.group()
@@ -82,7 +82,7 @@ def _list_layers(
     vault: Vault, asked: Callable[[Skill], bool], *, as_data: bool, every: bool
 ) -> None:
     """The skills of all layers; `every`: also the files that a later layer overrides."""
-    from skillvault.learning.shelf import stacked  # noqa: PLC0415 (loaded when it is needed)
+    from skillvault.learning.recommend.shelf import stacked  # noqa: PLC0415 (loaded when it is needed)
 
     files = stacked(vault.shelf.layers())
     found = [_layered(one, wins) for one, wins in files if (wins or every) and asked(one.skill)]

@@ -8,10 +8,10 @@ import click
 from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.text import shorten
-from skillvault.vault.inbox import shown
+from skillvault.vault.files.inbox import shown
 
 if TYPE_CHECKING:
-    from skillvault.learning.stats import SkillStats, Version
+    from skillvault.learning.effect.stats import SkillStats, Version
 
 _NAME = 44  # letters of a skill in a list
 

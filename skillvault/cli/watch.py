@@ -13,7 +13,7 @@ from skillvault.cli.report import print_done, print_run
 from skillvault.cli.shared import now_option, opened, say, track, vault_option
 from skillvault.errors import UsageError
 from skillvault.learning.rejection import Rejection
-from skillvault.run import Report, Waiting
+from skillvault.steps.run import Report, Waiting
 
 
 @click.command()

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.api import Vault
-from skillvault.daemon.doors import Doors, MakeObserver, native, opened
+from skillvault.daemon.inbox_events import Doors, MakeObserver, native, opened
 from skillvault.errors import NotAVaultError, SkillvaultError
-from skillvault.run import Done, Report, Tracker
-from skillvault.vault import layout
-from skillvault.vault.inbox import WRITING
+from skillvault.steps.run import Done, Report, Tracker
+from skillvault.vault.files import layout
+from skillvault.vault.files.inbox import WRITING
 
 _TICK = 0.25  # seconds in which a wish to stop and a replaced folder are noticed
 _EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog tells of some renames 0.5 s late

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skillvault.errors import UsageError
 from skillvault.exchange import ctrf, freqtrade, harbor, jsonl, junit
-from skillvault.exchange.reading import Parsed, Reader
+from skillvault.exchange.source_file import Parsed, Reader
 from skillvault.text import listed
 
 __all__ = ["FORMATS", "Parsed", "Reader", "read"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skillvault.exchange.reading import (
+from skillvault.exchange.source_file import (
     Parsed,
     Section,
     bytes_of,
@@ -19,7 +19,7 @@ from skillvault.exchange.reading import (
     label,
     name_of,
 )
-from skillvault.exchange.report import STATUSES, Failing, Report, common, outcome_of
+from skillvault.exchange.suite_report import STATUSES, Failing, Report, common, outcome_of
 from skillvault.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from skillvault.errors import BadInputError
-from skillvault.exchange.reading import (
+from skillvault.exchange.source_file import (
     Parsed,
     Section,
     bytes_of,

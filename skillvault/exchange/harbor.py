@@ -11,7 +11,7 @@ from typing import Any
 
 from skillvault.errors import BadInputError
 from skillvault.exchange import ctrf
-from skillvault.exchange.reading import (
+from skillvault.exchange.source_file import (
     Parsed,
     Section,
     bytes_of,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.errors import BadInputError
-from skillvault.exchange.reading import Parsed, json_of, label, name_of, parsed, unreadable
+from skillvault.exchange.source_file import Parsed, json_of, label, name_of, parsed, unreadable
 
 
 def read(path: Path, domain: str | None) -> Iterator[Parsed]:

@@ -13,8 +13,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from skillvault.errors import BadInputError
-from skillvault.exchange.reading import Parsed, bytes_of, given, label, name_of, time_of
-from skillvault.exchange.report import Failing, Report, common, outcome_of
+from skillvault.exchange.source_file import Parsed, bytes_of, given, label, name_of, time_of
+from skillvault.exchange.suite_report import Failing, Report, common, outcome_of
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

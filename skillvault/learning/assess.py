@@ -6,8 +6,8 @@ Pinned and proposed skills, and those that a person took out of service, are not
 from msgspec import Struct
 
 from skillvault.change import Change, Edit, Move
-from skillvault.learning import effect
-from skillvault.learning.effect import Evidence
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.verdict import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Ref
 

@@ -13,8 +13,8 @@ import msgspec
 
 from skillvault.brief import Case, Insight, Spent, Verdict, billed
 from skillvault.change import Change
-from skillvault.learning.antecedents import unrecorded, varying
-from skillvault.learning.contrast import both_ways, leads
+from skillvault.learning.contrast.conditions import unrecorded, varying
+from skillvault.learning.contrast.contrast import both_ways, leads
 from skillvault.policy import Policy
 from skillvault.records import (
     Evaluation,

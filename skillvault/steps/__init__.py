@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.records import Link
-from skillvault.run import Report, Run
 from skillvault.steps import assess, evaluate, expire, generate, merge, promote, record
+from skillvault.steps.run import Report, Run
 
 Step = Callable[[Run], Iterator[Change]]
 

@@ -6,7 +6,7 @@ from skillvault.change import Change
 from skillvault.learning import assess
 from skillvault.learning.assess import STEP, Assessed
 from skillvault.records import Ref
-from skillvault.run import Run
+from skillvault.steps.run import Run
 
 # What puts a skill into archive/ or takes it out again.
 _MOVES = ("assess", "retire", "restore", "expire", "merge")

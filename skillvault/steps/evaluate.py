@@ -14,10 +14,10 @@ from skillvault.judge import Judge
 from skillvault.learning import evaluate
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome, Ref
-from skillvault.run import Run, Waiting
 from skillvault.steps.record import by_domain
-from skillvault.vault import layout
-from skillvault.vault.ledger import Letter
+from skillvault.steps.run import Run, Waiting
+from skillvault.vault.files import layout
+from skillvault.vault.spending import Letter
 
 STEP = "evaluate"
 _PAGE = 4  # outcomes a place at the judge that are handed over together

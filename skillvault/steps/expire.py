@@ -6,9 +6,9 @@ from functools import partial
 
 from skillvault.change import Change
 from skillvault.learning import expire
-from skillvault.learning.merge import under
+from skillvault.learning.merge.groups import under
 from skillvault.records import SKILL_KINDS, Ref, stamp
-from skillvault.run import Run
+from skillvault.steps.run import Run
 
 _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
 

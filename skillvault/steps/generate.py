@@ -5,12 +5,12 @@ from functools import partial
 
 from skillvault.brief import Episode
 from skillvault.change import Change
-from skillvault.learning import generate
 from skillvault.learning.expire import STEP as EXPIRE
-from skillvault.learning.generate import STEP
+from skillvault.learning.generate import warning_pattern as generate
+from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.records import Placed, Ref, Skill
-from skillvault.run import WRITERS, Run
 from skillvault.steps import strategy
+from skillvault.steps.run import WRITERS, Run
 
 
 def step(run: Run) -> Iterator[Change]:

@@ -6,10 +6,12 @@ from typing import TypeVar
 
 from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError
-from skillvault.learning import evolved, fates, merge
+from skillvault.learning.merge import accounting as fates
+from skillvault.learning.merge import evolved
+from skillvault.learning.merge import groups as merge
 from skillvault.records import Ref, Skill
-from skillvault.run import WRITERS, Run, Waiting
-from skillvault.vault.snapshot import Snapshot
+from skillvault.steps.run import WRITERS, Run, Waiting
+from skillvault.vault.index.snapshot import Snapshot
 
 _Value = TypeVar("_Value")
 _KNOWN = ("skills", "archive")
@@ -155,7 +157,7 @@ def _key(skill: Skill | None, key: str) -> object:
 
 
 def _parsed(name: str, data: bytes | None) -> Skill | None:
-    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
+    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
 
     try:
         found = codec.decode(Ref("skill", name), data) if data else None

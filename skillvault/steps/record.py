@@ -8,9 +8,9 @@ from skillvault.intake import outcome_from
 from skillvault.learning import record
 from skillvault.recommended import recommendation_from
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
-from skillvault.run import Run
-from skillvault.vault import layout
-from skillvault.vault.inbox import Received
+from skillvault.steps.run import Run
+from skillvault.vault.files import layout
+from skillvault.vault.files.inbox import Received
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -95,8 +95,8 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
     """The record in a file, without its secrets; BadInputError where it is none."""
     if isinstance(item, BadInputError):
         raise item
-    from skillvault.vault import codec  # noqa: PLC0415 (only who parses pays for yaml)
-    from skillvault.vault.redact import redacted, redacted_recommendation  # noqa: PLC0415 (the same)
+    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
+    from skillvault.vault.files.redact import redacted, redacted_recommendation  # noqa: PLC0415 (the same)
 
     raw = codec.incoming(item.name, item.data)
     kind = raw.get("type", "outcome")

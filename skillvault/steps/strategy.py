@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from skillvault.change import Change
-from skillvault.learning import strategy
 from skillvault.learning.expire import STEP as EXPIRE
-from skillvault.learning.generate import STEP
+from skillvault.learning.generate import strategy
+from skillvault.learning.generate.period import period
+from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
-from skillvault.learning.period import period
 from skillvault.learning.sections import Written
 from skillvault.records import Ref
-from skillvault.run import Run
-from skillvault.vault import layout
+from skillvault.steps.run import Run
+from skillvault.vault.files import layout
 
 DUE = "strategy"  # this part of what is due: outcomes that no strategy has looked at
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from skillvault.errors import UsageError
 from skillvault.records import RecordKind, Ref
-from skillvault.vault import layout
-from skillvault.vault.snapshot import Snapshot
+from skillvault.vault.files import layout
+from skillvault.vault.index.snapshot import Snapshot
 
 Trail = tuple[Ref, ...]
 

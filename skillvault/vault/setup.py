@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.text import is_slug
-from skillvault.vault import layout
-from skillvault.vault.history import Git
-from skillvault.vault.inbox import Inbox
+from skillvault.vault.files import layout
+from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.git.repository import Git
 
 BRANCH = "main"
 _MARK = "# Installed by `skillvault init"
@@ -49,7 +49,7 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
-        from skillvault.vault import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
+        from skillvault.vault.files import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
 
         listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         named = f"branch: {strict_yaml.scalar(branch)}"

@@ -10,7 +10,7 @@ from recommending import chosen, loaded
 from shelf import shelved
 from vaults import made
 
-from skillvault.learning.promote import clusters
+from skillvault.learning.promote.facts import clusters
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import get_args
 import pytest
 from click.testing import CliRunner
 
-from skillvault import serving
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.serving import KINDS, STRATEGIES
 from skillvault.errors import UsageError
-from skillvault.learning.shelf import Strategy
-from skillvault.serving import has_model
+from skillvault.learning.recommend.shelf import Strategy
+from skillvault.steps import shelf as serving
+from skillvault.steps.shelf import has_model
 from tests.conftest import Person
 from tests.given import as_file, raw
 

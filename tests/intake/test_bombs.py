@@ -18,8 +18,8 @@ import pytest
 from skillvault.api import Vault
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
-from skillvault.vault.codec import MAX_FRONT_MATTER, incoming
-from skillvault.vault.inbox import MAX_OUTCOME, Inbox
+from skillvault.vault.files.codec import MAX_FRONT_MATTER, incoming
+from skillvault.vault.files.inbox import MAX_OUTCOME, Inbox
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw
 from tests.intake.timed import seconds, taken

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
-from skillvault.vault import codec
-from skillvault.vault.redact import redacted
+from skillvault.vault.files import codec
+from skillvault.vault.files.redact import redacted
 from tests.given import NOW
 
 

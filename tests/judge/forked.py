@@ -10,7 +10,9 @@ from pathlib import Path
 from skillvault.cli import main
 
 _FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(["anthropic", "tests.judge.forked", "skillvault.judge.claude"])
+_FORKING.set_forkserver_preload(
+    ["anthropic", "tests.judge.forked", "skillvault.judge.claude.judge"]
+)
 
 
 def started(root: Path, failpoint: str = "") -> BaseProcess:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.brief import Verdict
-from skillvault.judge.asking import Prompts
-from skillvault.judge.calling import Caller
-from skillvault.judge.claude import Api, ClaudeJudge
-from skillvault.learning.fates import unfit
+from skillvault.judge.claude.judge import Api, ClaudeJudge
+from skillvault.judge.claude.prompts import Prompts
+from skillvault.judge.claude.retries import Caller
+from skillvault.learning.merge.accounting import unfit
 from skillvault.policy import JudgePolicy
 from skillvault.records import Decision
-from skillvault.vault.ledger import Ledger
-from skillvault.vault.redact import cleaned
+from skillvault.vault.files.redact import cleaned
+from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
 
 HOUR = 3600.0

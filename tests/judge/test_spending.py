@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 
 from skillvault.api import Vault
+from skillvault.claude_models import MODELS, THOROUGH, Usage, cost
 from skillvault.cli.commands import cli
 from skillvault.errors import UnansweredError, UnavailableError
-from skillvault.judge.asking import Prompts
-from skillvault.judge.calling import Caller
-from skillvault.judge.claude import Api, ClaudeJudge
-from skillvault.learning.fates import unfit
-from skillvault.models import MODELS, THOROUGH, Usage, cost
+from skillvault.judge.claude.judge import Api, ClaudeJudge
+from skillvault.judge.claude.prompts import Prompts
+from skillvault.judge.claude.retries import Caller
+from skillvault.learning.merge.accounting import unfit
 from skillvault.policy import JudgePolicy
-from skillvault.vault.ledger import Ledger
-from skillvault.vault.redact import cleaned
+from skillvault.vault.files.redact import cleaned
+from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from skillvault.api import Vault
-from skillvault.vault import lock, writer
+from skillvault.vault.commit import locks as lock
+from skillvault.vault.commit import publish as writer
 
 
 def main(root: str, point: str, file: str) -> None:

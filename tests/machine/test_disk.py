@@ -13,7 +13,8 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.errors import BadInputError, PausedError, SkillvaultError
-from skillvault.vault import failpoint, writer
+from skillvault.vault import failpoint
+from skillvault.vault.commit import publish as writer
 from tests.conftest import NOW
 from tests.crash import scenario
 from tests.crash.scenario import DROPPED, RECORDED

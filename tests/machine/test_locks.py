@@ -16,9 +16,13 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.learning import record
-from skillvault.vault import disk, held, journal, worktree, writer
-from skillvault.vault.lock import WAIT_SECONDS
-from skillvault.vault.store import Store
+from skillvault.vault import disk
+from skillvault.vault.commit import files as worktree
+from skillvault.vault.commit import journal
+from skillvault.vault.commit import lock_files as held
+from skillvault.vault.commit import publish as writer
+from skillvault.vault.commit.locks import WAIT_SECONDS
+from skillvault.vault.commit.store import Store
 from tests.conftest import NOW, Person
 from tests.given import as_file, outcome, raw
 from tests.machine.given import command, until
@@ -221,7 +225,7 @@ def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             os.close(descriptor)
 
-    monkeypatch.setattr("skillvault.vault.lock.writer_lock", lying)
+    monkeypatch.setattr("skillvault.vault.commit.locks.writer_lock", lying)
 
 
 def apply(root: Path, number: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.api import Vault
-from skillvault.vault import layout
+from skillvault.vault.files import layout
 from tests.given import NOW, as_file, outcome, raw, trade
 
 _POLICY = """record:

@@ -19,8 +19,8 @@ from skillvault.errors import (
     SkillvaultError,
     VaultBusyError,
 )
-from skillvault.run import Report
 from skillvault.steps import STEPS
+from skillvault.steps.run import Report
 from tests.given import NOW, as_file
 from tests.person.given import (
     AHEAD,

@@ -12,9 +12,9 @@ import pytest
 from skillvault.api import Vault
 from skillvault.brief import Agreement, Brief, Case, Draft, Insight, Verdict
 from skillvault.judge import Judge
-from skillvault.judge.offline import OfflineJudge
+from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.records import Decision, JudgeInfo, Link, Scalar
-from skillvault.run import Report
+from skillvault.steps.run import Report
 from skillvault.text import tokens
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade

@@ -9,7 +9,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.brief import Case, Insight, Verdict
 from skillvault.errors import UsageError
-from skillvault.judge.offline import OfflineJudge
+from skillvault.judge.offline.judge import OfflineJudge
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 

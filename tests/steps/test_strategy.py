@@ -10,10 +10,10 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.brief import Brief, Draft, Period
-from skillvault.judge.offline import OfflineJudge
+from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.records import Skill
-from skillvault.run import Run
 from skillvault.steps import strategy
+from skillvault.steps.run import Run
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw, trade
 

@@ -12,11 +12,11 @@ from skillvault.change import Change
 from skillvault.errors import EditedError
 from skillvault.policy import Policy
 from skillvault.records import Record
-from skillvault.vault import layout
-from skillvault.vault.codec import encode
-from skillvault.vault.index import Projection
-from skillvault.vault.snapshot import Snapshot
-from skillvault.vault.store import Store
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.files.codec import encode
+from skillvault.vault.index.database import Projection
+from skillvault.vault.index.snapshot import Snapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HAND_MADE = "---\nname: {name}\ndescription: What it does, and when.\n---\n\nDo it.\n"

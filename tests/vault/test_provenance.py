@@ -8,8 +8,9 @@ import pytest
 from skillvault.api import Vault
 from skillvault.errors import UsageError
 from skillvault.records import Link, Record, Ref, link_of
-from skillvault.vault import layout, provenance
-from skillvault.vault.snapshot import Snapshot
+from skillvault.vault import provenance
+from skillvault.vault.files import layout
+from skillvault.vault.index.snapshot import Snapshot
 from tests.given import evaluation, outcome
 from tests.vault.given import HAND_MADE, NOW, showing
 

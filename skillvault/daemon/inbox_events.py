@@ -1,0 +1,180 @@
+"""What watches the doors, inbox/ and inbox/untrusted/: the system's events, or polling.
+
+It only says "look again". An event may be lost, late or our own; none is believed.
+"""
+
+import errno
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from watchdog.events import (
+    DirDeletedEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+
+from skillvault.vault.files import layout
+from skillvault.vault.files.inbox import Inbox
+
+_POLL = 1.0  # seconds between two readings of the doors
+_PROBE = 1.0  # seconds that an event of our own may take
+
+# Never opened: our own reading would wake us. Never modified: what is still being written
+# is looked at again anyway. A link, and a file from another folder, is only "created".
+_HEARD: list[type[FileSystemEvent]] = [
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileMovedEvent,
+    DirDeletedEvent,
+]
+_EXHAUSTED = (errno.ENOSPC, errno.EMFILE)  # how watchdog says that inotify has no more
+# File systems where others write too: events tell only of what this machine does.
+_SHARED = tuple("9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split())
+_MOUNTS = Path("/proc/self/mountinfo")
+
+MakeObserver = Callable[[], BaseObserver]
+
+logging.getLogger("watchdog").addHandler(logging.NullHandler())  # else it writes to stderr
+
+
+class _Bell(FileSystemEventHandler):
+    """Rings at every event; never raises."""
+
+    def __init__(self) -> None:
+        self.rung = threading.Event()
+
+    def dispatch(self, _event: FileSystemEvent) -> None:
+        """Ring; what happened, a look finds out."""
+        self.rung.set()
+
+
+class Events:
+    """The doors, watched by the system; OSError where it cannot.
+
+    `arrive`: whether an event of our own did, of a name that the inbox ignores.
+    """
+
+    def __init__(self, doors: Sequence[Path], observer: BaseObserver) -> None:
+        self._bell = _Bell()
+        self._observer = observer
+        self._held: dict[Path, int] = {}
+        try:
+            for door in doors:
+                # Held open, its inode number cannot pass to the folder that replaces it.
+                self._held[door] = os.open(door, os.O_RDONLY | os.O_DIRECTORY)
+                observer.schedule(self._bell, str(door.resolve()), event_filter=_HEARD)
+            observer.start()
+            self.arrive = self._probed(doors[0] / f".skillvault-probe-{os.getpid()}.tmp")
+        except OSError:
+            self.close()
+            raise
+
+    def _probed(self, probe: Path) -> bool:
+        try:
+            probe.touch()
+            return self._bell.rung.wait(_PROBE)
+        finally:
+            probe.unlink(missing_ok=True)
+
+    def heard(self, seconds: float) -> bool:
+        """Wait so long; whether something happened at a door."""
+        heard = self._bell.rung.wait(seconds)
+        if heard:
+            self._bell.rung.clear()
+        return heard
+
+    def stale(self) -> bool:
+        """Whether a door is not the folder that is watched."""
+        return not all(_is_still(door, held) for door, held in self._held.items())
+
+    def close(self) -> None:
+        """End the watching."""
+        for held in self._held.values():
+            os.close(held)
+        self._observer.stop()
+        if self._observer.is_alive():
+            self._observer.join()
+
+
+class Polling:
+    """The doors, read again and again."""
+
+    def __init__(self, doors: Sequence[Path], inbox: Inbox) -> None:
+        self._doors = doors
+        self._inbox = inbox
+        self._names = inbox.names()
+        self._next = time.monotonic() + _POLL
+
+    def heard(self, seconds: float) -> bool:
+        """Wait so long; whether other names stand there than before."""
+        time.sleep(seconds)
+        if time.monotonic() < self._next:
+            return False
+        before, self._names = self._names, self._inbox.names()
+        self._next = time.monotonic() + _POLL
+        return self._names != before
+
+    def stale(self) -> bool:
+        """Whether a door is gone."""
+        return not all(door.is_dir() for door in self._doors)
+
+    def close(self) -> None:
+        """Hold nothing, as ever."""
+
+
+Doors = Events | Polling
+
+
+def native() -> BaseObserver:
+    """What watches folders on this system."""
+    return Observer()
+
+
+def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[Doors, str]:
+    """(what watches the doors, a sentence that says so); makes the folders that are missing."""
+    inbox.create()
+    doors = [inbox.root / layout.INBOX, inbox.root / layout.UNTRUSTED]
+    reason = "this file system gives no events"
+    if not is_shared(doors[0]):
+        try:
+            events = Events(doors, make())
+        except OSError as error:
+            if error.errno not in _EXHAUSTED or error.filename:
+                raise
+            reason = str(error.strerror)
+        else:
+            if events.arrive:
+                return events, "watching inbox/"
+            events.close()
+    return Polling(doors, inbox), f"watching inbox/ by polling ({reason})"
+
+
+def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
+    """Whether other machines may write to this folder's file system; False where unknown."""
+    if not mounts.exists():
+        return False
+    device = folder.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for line in mounts.read_text(errors="replace").splitlines():
+        mount, _, kind = line.partition(" - ")
+        if mount.split(" ")[2] == number:
+            return kind.startswith(_SHARED)
+    return False
+
+
+def _is_still(door: Path, held: int) -> bool:
+    try:
+        return os.path.samestat(door.stat(), os.fstat(held))
+    except OSError:  # gone, or the handle of a network folder that was mounted anew
+        return False

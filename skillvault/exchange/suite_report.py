@@ -1,0 +1,153 @@
+"""One test report, of whatever format, as one outcome: counts, failing tests, telling lines.
+
+Pure: the readers of `ctrf` and `junit` fill in a Report; nothing is read or written here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from skillvault.exchange.source_file import given
+from skillvault.records import Scalar, stamp
+from skillvault.text import shorten
+
+DOMAIN = "coding"
+MAX_EVIDENCE = 16 * 1024
+STATUSES = ("failed", "passed", "skipped", "pending", "other")
+
+_LINES_A_TEST = 20
+_LINE = 400
+_MESSAGE = 600
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# pytest marks the failing statement with `>` and its explanation with `E`.
+_MARKED = re.compile(r"^(?:>|E)\s|^\S+:\d+: \w")
+_TELLING = re.compile(r"error|exception|assert|expect|fail|panic|received|actual", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A test that failed, in its framework's words."""
+
+    name: str
+    message: str = ""
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a report says of one run; `counts` holds the statuses that occur."""
+
+    tool: str
+    counts: Mapping[str, int]
+    stop: datetime
+    start: datetime | None = None
+    failing: Sequence[Failing] = ()
+    target: str | None = None
+    session: str | None = None
+    context: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+def outcome_of(report: Report, path: Path, domain: str | None) -> dict[str, Any]:
+    """The report as one outcome; in a trial folder the action is the trial's task."""
+    task = task_of(path)
+    tool = {"tool": report.tool} if task else {}
+    return given(
+        domain=domain or DOMAIN,
+        occurred_at=stamp(report.stop),
+        decision=given(
+            action=task or report.tool,
+            # What the tests lie in says nothing beside the task that they grade.
+            target=None if task else report.target,
+            made_at=stamp(report.start) if report.start else None,
+        ),
+        result=_result(report),
+        context={**tool, **report.context} or None,
+        source=given(session=report.session) or None,
+    )
+
+
+def task_of(path: Path) -> str | None:
+    """The task of the trial folder `<task>__<id>` whose verifier wrote this file."""
+    verifier = path.absolute().parent
+    task, mark, _ = verifier.parent.name.partition("__")
+    return task if verifier.name == "verifier" and mark and task else None
+
+
+def common(values: Iterable[str | None]) -> str | None:
+    """The one value that all share, None where there is none."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def summary(counts: Mapping[str, int]) -> str:
+    """The counts as a reader says them: `1 failed, 3 skipped of 4`."""
+    told = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
+    return f"{', '.join(told)} of {sum(counts.values())}" if told else "no tests"
+
+
+def evidence(failing: Sequence[Failing]) -> str:
+    """The failing tests' names, messages and telling lines, at most 16 KiB."""
+    told: list[str] = []
+    room = MAX_EVIDENCE - 80  # for the line that says how many were left out
+    for test in failing:
+        block = _cut(_block(test), MAX_EVIDENCE // 2)
+        room -= len(block.encode()) + 2
+        if room < 0:
+            break
+        told.append(block)
+    left = len(failing) - len(told)
+    more = [f"({left} more failing tests are left out)"] if left else []
+    return "\n\n".join(told + more)
+
+
+def _result(report: Report) -> dict[str, Any]:
+    duration = (report.stop - report.start).total_seconds() if report.start else None
+    return given(
+        status=_status(report.counts),
+        summary=summary(report.counts),
+        evidence=evidence(report.failing),
+        **{status: report.counts.get(status) or None for status in STATUSES},
+        duration_seconds=None if duration is None else round(duration, 3),
+    )
+
+
+def _status(counts: Mapping[str, int]) -> str:
+    if counts.get("failed"):
+        return "failure"
+    return "success" if counts.get("passed") else "neutral"
+
+
+# pytest-json-ctrf's own words, which name no fact
+_PHASE = re.compile(r"The test failed in the \w+ phase")
+
+
+def _block(test: Failing) -> str:
+    """One failing test; its message is left out where the trace says the same or more."""
+    lines = _telling_lines(_clean(test.trace))
+    message = shorten(_clean(test.message), _MESSAGE)
+    same = message in " ".join(" ".join(lines).split())
+    if lines and (same or _PHASE.match(message)):
+        message = ""
+    return "\n".join([f"FAILED {_clean(test.name)}", *filter(None, [message]), *lines])
+
+
+def _telling_lines(trace: str) -> list[str]:
+    """The lines that say what was expected and what was found, in their order."""
+    lines = [line[:_LINE].rstrip() for line in trace.splitlines() if line.strip()]
+    for pattern in (_MARKED, _TELLING):
+        if found := [line for line in lines if pattern.search(line)]:
+            return found[-_LINES_A_TEST:]
+    return lines[-_LINES_A_TEST:]
+
+
+def _clean(text: str) -> str:
+    """The text without colours and control characters, which no file of ours can hold."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n")).strip("\n")
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most `limit` bytes of the text, cut between characters."""
+    return text.encode()[:limit].decode(errors="ignore")

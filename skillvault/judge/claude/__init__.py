@@ -1,0 +1,1 @@
+"""Claude as the judge; the only place that names its SDK."""

@@ -1,0 +1,1 @@
+"""The default judge: free, offline, deterministic."""

@@ -1,0 +1,88 @@
+"""The default judge: free, offline, and the same words for the same outcome every time.
+
+Each method imports what it needs: a vault that is only asked needs none of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from skillvault.brief import (
+    Agreement,
+    Brief,
+    Case,
+    Draft,
+    Episode,
+    Insight,
+    Opinion,
+    Period,
+    Recurrence,
+    Verdict,
+)
+from skillvault.records import (
+    Decision,
+    JudgeInfo,
+    Outcome,
+    Scalar,
+    Skill,
+)
+
+_INFO = JudgeInfo(name="offline", version="1")
+
+
+@dataclass(frozen=True)
+class OfflineJudge:
+    """Reads what was recorded, counts, and quotes; it invents nothing."""
+
+    info: JudgeInfo = _INFO
+    at_once: int = 1  # it waits for nothing
+
+    def verdict(
+        self,
+        domain: str,  # noqa: ARG002 - the protocol's; this judge has no knowledge of domains
+        decision: Decision,
+        context: Mapping[str, Scalar],
+        applied: Sequence[str] | None,
+        entry_value: float | None,
+    ) -> Verdict:
+        """How good the decision was: a sum of its features, 0.4 when there is nothing to judge."""
+        from skillvault.judge.offline.verdict import judged
+
+        return judged(decision, context, applied, entry_value)
+
+    def insight(self, case: Case, verdict: Verdict) -> Insight | None:
+        """The most telling statement that the outcome among its peers supports."""
+        from skillvault.judge.offline.telling import told
+
+        return told(case, verdict)
+
+    def write(self, brief: Brief) -> Draft | None:
+        """The text that the brief supports; None where it supports none."""
+        match brief:
+            case Episode():
+                from skillvault.judge.offline.drafting import drafted
+
+                return drafted(brief)
+            case Recurrence():
+                from skillvault.judge.offline.consolidating import consolidated
+
+                return consolidated(brief)
+            case Period():
+                from skillvault.judge.offline.planning import planned
+
+                return planned(brief)
+            case Agreement():
+                from skillvault.judge.offline.fusing import fused
+
+                return fused(brief)
+
+    def advise(
+        self,
+        outcome: Outcome,
+        skills: Sequence[Skill],
+        *,
+        thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
+    ) -> tuple[Opinion, JudgeInfo]:
+        """The verdict before the fact, and the warnings that fit."""
+        from skillvault.judge.offline.advising import opined
+
+        return opined(outcome, skills), self.info

@@ -1,0 +1,1 @@
+"""What separates a group of outcomes from the others."""

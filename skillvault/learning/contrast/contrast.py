@@ -1,0 +1,318 @@
+"""What separates a group of outcomes from the others: conditions known before the result.
+
+Only antecedents are conditions; what a result says (exit reason, duration, evidence) tells
+what happened, never why. A value of the set of outcomes alone: arrival order is nothing.
+"""
+
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, reduce
+from itertools import accumulate, chain, takewhile
+from operator import or_
+from typing import NamedTuple
+
+from skillvault.brief import Contrast
+from skillvault.learning.contrast.conditions import Condition, Rank, bits, conditions, distinct
+from skillvault.learning.contrast.exact_test import Table, fisher, tail, tails
+from skillvault.policy import EvaluatePolicy
+from skillvault.records import (
+    Outcome,
+)
+from skillvault.text import terms
+
+RULES = EvaluatePolicy()
+UNLIKELY = 0.05  # what chance does more often than this is never named, whatever else is
+FALSE_ALARM = 0.05  # how often a group that nothing separates may get any condition at all
+ADDS = 2.33  # standard errors by which a condition must add to one already told
+FEW, MANY = 3, 10  # a lead needs so many on each side, and at most so many in all
+LEADS = 3
+ROUNDING = 1e-9
+
+
+# The allowance for error is shared out before anything is seen: half to the four windows
+# of the day, which are few and fixed beforehand, the least to terms, which are thousands
+# and would otherwise drown the rest. A family without a chance leaves its share to the others.
+_FAMILIES: tuple[tuple[int, frozenset[Rank]], ...] = (
+    (4, frozenset({Rank.WINDOW})),
+    (3, frozenset({Rank.CONTEXT, Rank.NAME, Rank.SKILL, Rank.NUMBER})),
+    (1, frozenset({Rank.DAY, Rank.TERM, Rank.NO_TERM})),
+)
+
+
+class _Split(NamedTuple):
+    """How many outcomes there are, how many are the group, and which, as a bit set.
+
+    `support` of the group must meet a condition; fewer are an anecdote. `strata` are the bit
+    sets of the outcomes that are compared with one another, all of them where there is one.
+    """
+
+    total: int
+    group: int
+    members: int
+    support: int
+    strata: tuple[int, ...]
+
+    def counts(self, holds: int) -> tuple[int, int]:
+        """How many of the group meet a condition, and how many of all."""
+        return (holds & self.members).bit_count(), holds.bit_count()
+
+    def within(self, holds: int) -> tuple[int, ...]:
+        """The strata in which a condition can be compared.
+
+        One that is met by whole strata (it is their action) is compared across them.
+        """
+        if all(holds & stratum in (0, stratum) for stratum in self.strata):
+            return (reduce(or_, self.strata),)
+        return self.strata
+
+    def tables(self, holds: int) -> tuple[Table, ...]:
+        """The sizes of a comparison, stratum by stratum."""
+        sizes = (
+            Table(
+                (stratum & self.members).bit_count(),
+                (stratum & holds).bit_count(),
+                stratum.bit_count(),
+            )
+            for stratum in self.within(holds)
+        )
+        return tuple(sorted(sizes))
+
+
+class _Field:
+    """The outcomes that are compared, of two with one id the later, and what any of them meets."""
+
+    def __init__(
+        self, outcomes: Iterable[Outcome], stratum: Callable[[Outcome], str | None]
+    ) -> None:
+        found = {outcome.id: outcome for outcome in outcomes}
+        self.everyone = [found[key] for key in sorted(found)]
+        self.strata = tuple(_strata(self.everyone, stratum))
+
+    @cached_property
+    def tried(self) -> list[Condition]:
+        """The conditions, those that hold for the same outcomes as one."""
+        return distinct(conditions(self.everyone))
+
+
+class _Family(NamedTuple):
+    """Conditions that share one allowance; `chance(p)` is how many of them reach p."""
+
+    weight: int
+    members: list[Condition]
+    chance: Callable[[float], float]
+
+
+class _Found(NamedTuple):
+    """A condition with its probability under chance.
+
+    `alarms` is how many conditions as sure as this one chance gives in a whole search.
+    """
+
+    p: float
+    rank: Rank
+    text: str
+    holds: int
+    alarms: float
+
+
+def contrasts(
+    group: Sequence[Outcome],
+    rest: Sequence[Outcome],
+    rules: EvaluatePolicy = RULES,
+    *,
+    share: float | None = None,
+    stratum: Callable[[Outcome], str | None] = lambda _: "",
+) -> list[Contrast]:
+    """The conditions that are more frequent in `group` than in `rest`.
+
+    Recorded ones before words of the reasoning, and the surest first.
+
+    Both hold outcomes of the same domain; an outcome in both counts as `group`. Compared are
+    those of the same `stratum` (their action, where there are several): a condition has to
+    separate within them, unless it is the stratum itself; what has none is counted, not compared.
+    `share` is the part of the allowance for false alarms that this question may use, where one
+    text asks several; each condition then has to keep within it by itself.
+    """
+    return _separating(group, _Field([*rest, *group], stratum), rules, share)
+
+
+def both_ways(
+    group: Sequence[Outcome], rest: Sequence[Outcome], rules: EvaluatePolicy = RULES
+) -> tuple[list[Contrast], list[Contrast]]:
+    """(the contrasts of `group` with `rest`, those of `rest` with `group`) of separate outcomes."""
+    field = _Field([*rest, *group], lambda _: "")
+    return _separating(group, field, rules), _separating(rest, field, rules)
+
+
+def _separating(
+    group: Iterable[Outcome], field: _Field, rules: EvaluatePolicy, share: float | None = None
+) -> list[Contrast]:
+    inside = {outcome.id for outcome in group}
+    everyone = field.everyone
+    if len(inside) < rules.contrast_support or len(inside) == len(everyone):
+        return []
+    members = bits(i for i, outcome in enumerate(everyone) if outcome.id in inside)
+    split = _Split(len(everyone), len(inside), members, rules.contrast_support, field.strata)
+    found = _weighed(field.tried, split)
+    if share is None:
+        found = _step_up(found, rules.contrast_false_discovery)
+    else:
+        found = sorted(each for each in found if each.alarms <= FALSE_ALARM * share)
+    return [_told(each, split, everyone) for each in _independent(found, split)]
+
+
+def _strata(everyone: Sequence[Outcome], stratum: Callable[[Outcome], str | None]) -> Iterator[int]:
+    """The outcomes that are compared with one another, as bit sets."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, outcome in enumerate(everyone):
+        name = stratum(outcome)
+        if name is not None:
+            places[name].append(i)
+    return map(bits, places.values())
+
+
+def leads(
+    group: Sequence[Outcome],
+    rest: Sequence[Outcome],
+    usual: Callable[[str], bool] = lambda _: False,
+) -> list[Contrast]:
+    """What every reasoning of a small group mentions and none of the others.
+
+    Only where both are too few for a test to find anything among so many words; a lead is
+    not a contrast, and whoever tells it says so. The words used most come first,
+    and those that are `usual` in the domain's other actions say nothing.
+    """
+    mine, others = (
+        [o.decision.reasoning for o in side if o.decision.reasoning.strip()]
+        for side in (group, rest)
+    )
+    if min(len(mine), len(others)) < FEW or len(mine) + len(others) > MANY:
+        return []
+    unshared = frozenset.intersection(*map(terms, mine)).difference(*map(terms, others))
+    telling = [term for term in unshared if not usual(term)]
+    used = {term: sum(text.lower().count(term) for text in mine) for term in telling}
+    p = fisher(len(mine), len(mine), len(mine), len(mine) + len(others))
+    return [
+        Contrast(
+            f"the reasoning mentions '{term}'", (len(mine),) * 2, (0, len(others)), math.inf, p
+        )
+        for term in sorted(used, key=lambda t: (-used[t], t))[:LEADS]
+    ]
+
+
+# ── which of them chance does not explain ────────────────────────────────────────────
+
+
+def _weighed(tried: Sequence[Condition], split: _Split) -> list[_Found]:
+    """The conditions that chance gives seldom, each with its alarms, surest first."""
+    families = [
+        _Family(weight, members, _expected_by_chance(members, split))
+        for weight, ranks in _FAMILIES
+        if (members := [each for each in tried if each.rank in ranks])
+    ]
+    able = [family for family in families if family.chance(1.0)]
+    whole = sum(family.weight for family in able)
+    found = [
+        _Found(p, *each, alarms=family.chance(p) * whole / family.weight)
+        for family in able
+        for each, p in _unlikely(family.members, split)
+    ]
+    return sorted(found, key=lambda each: (each.alarms, each))
+
+
+def _step_up(found: Sequence[_Found], false_share: float) -> list[_Found]:
+    """Benjamini-Hochberg, behind a gate: where nothing separates, its promise is too weak.
+
+    At a false share of 0.2 every fifth group without any cause would still get one.
+    """
+    if not found or found[0].alarms > FALSE_ALARM:
+        return []
+    kept = [j for j, each in enumerate(found, 1) if each.alarms <= false_share * j]
+    return sorted(found[: max(kept)])
+
+
+def _unlikely(tried: Sequence[Condition], split: _Split) -> Iterator[tuple[Condition, float]]:
+    for each in tried:
+        met, holds = split.counts(each.holds)
+        if met < split.support or met * split.total <= holds * split.group:
+            continue
+        p = tail(met, split.tables(each.holds))
+        if p <= UNLIKELY:
+            yield each, p
+
+
+def _expected_by_chance(tried: Sequence[Condition], split: _Split) -> Callable[[float], float]:
+    """How many of the conditions tried would reach a probability of `p` by chance.
+
+    Benjamini-Hochberg estimates that number as p times the conditions tried. With few
+    outcomes most conditions cannot reach p at all (a pair traded twice is never named), so
+    this sums what each of them can attain at most (Heyse 2011; Tarone 1990): still an
+    upper bound of the expected number, so the share of false ones holds, but not a bound
+    so loose that small data never says anything. Which conditions exist and how many
+    outcomes meet them does not depend on who is in the group, so nothing is selected.
+    """
+    rises: dict[float, float] = defaultdict(float)
+    for tables, how_many in Counter(split.tables(each.holds) for each in tried).items():
+        before = 0.0
+        for chance in _attainable(tables, split.support):
+            rises[chance] += how_many * (chance - before)
+            before = chance
+    at = sorted(rises)
+    sums = [0.0, *accumulate(rises[chance] for chance in at)]
+    # The slack: `p` and the same tail summed in the other order differ in the last digits.
+    return lambda p: sums[bisect_right(at, p * (1 + 1e-9))]
+
+
+def _attainable(tables: Sequence[Table], support: int) -> Iterator[float]:
+    """The probabilities up to UNLIKELY that a condition of these sizes can have."""
+    expected = sum(of * holds / total for of, holds, total in tables)
+    first = max(support, math.ceil(expected - ROUNDING))
+    return takewhile(lambda chance: chance <= UNLIKELY, tails(tables, first))
+
+
+# ── which of those are worth telling ─────────────────────────────────────────────────
+
+
+def _independent(found: Sequence[_Found], split: _Split) -> list[_Found]:
+    """Those that neither imply nor follow from one told before, and add to each of them."""
+    kept: list[_Found] = []
+    # A recorded condition can be acted on; a word of the reasoning stands for one at best.
+    for each in sorted(found, key=lambda one: one.rank >= Rank.TERM):
+        if all(_adds(each.holds, known.holds, split) for known in kept):
+            kept.append(each)
+    return kept
+
+
+def _adds(holds: int, known: int, split: _Split) -> bool:
+    """True when a condition still separates the group where `known` is held fixed.
+
+    The Cochran-Mantel-Haenszel statistic over the two halves of each stratum.
+    """
+    if holds & known in (holds, known):
+        return False
+    surplus = variance = 0.0
+    halves = [(s & known, s & ~known) for s in split.within(holds)]
+    for stratum in chain.from_iterable(halves):
+        total, of = stratum.bit_count(), (stratum & split.members).bit_count()
+        met, all_met = split.counts(stratum & holds)
+        if total > 1:
+            share = of / total
+            surplus += met - all_met * share
+            variance += all_met * share * (1 - share) * (total - all_met) / (total - 1)
+    return variance > 0 and surplus - 0.5 > ADDS * math.sqrt(variance)
+
+
+def _told(found: _Found, split: _Split, everyone: Sequence[Outcome]) -> Contrast:
+    met, holds = split.counts(found.holds)
+    others = split.total - split.group
+    share, base = met / split.group, (holds - met) / others
+    return Contrast(
+        condition=found.text,
+        in_group=(met, split.group),
+        in_rest=(holds - met, others),
+        lift=share / base if base else math.inf,
+        p=found.p,
+        holds_for=frozenset(o.id for i, o in enumerate(everyone) if found.holds >> i & 1),
+    )

@@ -1,0 +1,1 @@
+"""Which skills a decision applied, what that changed, and what follows for the skill."""

@@ -1,0 +1,125 @@
+"""What `stats` answers of a skill: its evidence, its lift, and the decision that they lead to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.policy import Policy
+from skillvault.text import count_of
+
+_PERSONS = {
+    "pinned": "a person keeps it, whatever its evidence",
+    "proposed": "it waits for a person",
+}
+
+
+class Version(Struct, frozen=True, kw_only=True):
+    """The evidence of one text of a skill. Rates, lift and bounds are fractions.
+
+    `lift` is what having it changes of the rate of success, `error` its standard error,
+    `interval` 95 %, `p_helps` is P(lift > 0), `base_rate` that of its decisions without it.
+    """
+
+    times_applied: int
+    success_count: int
+    failure_count: int
+    success_rate: float | None
+    consecutive_failures: int
+    ema: float | None
+    wilson: float
+    last_applied: datetime | None
+    shown: int
+    held_out: int
+    lift: float | None = None
+    error: float | None = None
+    interval: tuple[float, float] | None = None
+    p_helps: float | None = None
+    base_rate: float | None = None
+
+
+class SkillStats(Version, frozen=True, kw_only=True):
+    """A skill's numbers. `earlier` are those of its texts before a person rewrote it.
+
+    `merged` are the skills that it stands for: their decisions are counted among its own.
+    """
+
+    skill: str
+    kind: str
+    domain: str | None
+    status: str
+    verdict: effect.Verdict
+    decision: str
+    earlier: list[Version]
+    merged: list[str]
+
+
+class Asked(Struct, frozen=True):
+    """The skill that is asked about."""
+
+    skill: str
+    kind: str
+    domain: str | None
+    status: str
+    merged: Sequence[str] = ()
+
+
+def stats(asked: Asked, evidence: Evidence, policy: Policy) -> SkillStats:
+    """The numbers of one skill, and what follows."""
+    return SkillStats(
+        **_numbers(evidence),
+        skill=asked.skill,
+        kind=asked.kind,
+        domain=asked.domain,
+        status=asked.status,
+        verdict=effect.verdict(evidence, policy),
+        decision=decision(asked.status, evidence, policy),
+        earlier=[Version(**_numbers(one)) for one in evidence.earlier],
+        merged=sorted(asked.merged),
+    )
+
+
+def decision(status: str, evidence: Evidence, policy: Policy) -> str:
+    """What follows of the evidence, in words."""
+    if status in _PERSONS:
+        return f"{status}: {_PERSONS[status]}"
+    following = effect.standing(status, evidence, policy).status
+    if following != status:
+        return f"{following} at the next run"
+    return f"{status}: {_open(status, evidence, policy)}"
+
+
+def _open(status: str, evidence: Evidence, policy: Policy) -> str:
+    """What is known where nothing is to be done."""
+    rules = policy.effect
+    if status == "retired":
+        return f"tested again from P(lift > 0) = {rules.restored_above:g} on"
+    if policy.profile != "lift":
+        return f"by the rule of the profile {policy.profile}"
+    if evidence.times_applied < rules.min_applied:
+        return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
+    tried = rules.explore > 0 and effect.is_new(evidence, policy)
+    return {
+        "helps": "it helps as far as is known"
+        + ("" if status == "proven" else f"; proven above {rules.proven_above:g}"),
+        "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
+        + ("; still tried as a new one" if tried else ""),
+        "open": "whether it helps is open",
+    }[effect.verdict(evidence, policy)]
+
+
+def _numbers(known: Evidence) -> dict[str, Any]:
+    names = (name for name in Version.__struct_fields__ if name != "lift")
+    found = {name: getattr(known, name) for name in names if hasattr(known, name)}
+    if lift := known.lift:
+        found |= {
+            "lift": lift.lift,
+            "error": lift.error,
+            "interval": lift.interval,
+            "p_helps": lift.helps,
+            "base_rate": lift.base,
+        }
+    return found

@@ -1,0 +1,238 @@
+"""How the decisions that applied a skill ended: counts, averages, bounds, lift; what follows.
+
+Computed from all uses each time, nothing is kept; every decision counts once, whatever the
+order in which it became known.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.learning.effect.estimate import Lift
+from skillvault.policy import Policy
+from skillvault.records import Status
+from skillvault.text import count_of
+
+Verdict = Literal["helps", "hurts", "open"]
+Z = 1.645  # one-sided 95 %
+_STREAK = 5  # failures in a row that may retire a skill
+_MARGIN = 0.1  # what `seed` and `wilson` lose before a proven skill is lost: no flapping
+
+
+class Use(Struct, frozen=True, order=True):
+    """One closed decision that applied a skill."""
+
+    at: datetime
+    outcome: str
+    status: Status
+
+
+class Exposed(Struct, frozen=True):
+    """One closed decision that had to do with a skill: it applied it, or it was offered it.
+
+    `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided, in
+    microseconds since 1970.
+    """
+
+    outcome: str
+    at: datetime
+    status: Status
+    made: int
+    applied: bool
+    offer: str = ""
+
+
+class Evidence(Struct, frozen=True):
+    """What is known of a skill's use. Rates are fractions, None where nothing was applied.
+
+    The counts are those of its text as it stands; `earlier` are those of the texts before a
+    person rewrote it, the oldest first. `shown` and `held_out` are closed decisions.
+    """
+
+    times_applied: int = 0
+    success_count: int = 0
+    failure_count: int = 0
+    success_rate: float | None = None
+    consecutive_failures: int = 0
+    ema: float | None = None
+    last_applied: datetime | None = None
+    shown: int = 0
+    held_out: int = 0
+    lift: Lift | None = None
+    earlier: tuple["Evidence", ...] = ()
+
+    @property
+    def of_any(self) -> bool:
+        """Whether any decision had to do with it, whatever its text was then."""
+        return any(e.times_applied or e.shown or e.held_out for e in (self, *self.earlier))
+
+    @property
+    def latest(self) -> datetime | None:
+        """When any version of it was applied last."""
+        times = [one.last_applied for one in (self, *self.earlier)]
+        return max(filter(None, times), default=None)
+
+    @property
+    def wilson(self) -> float:
+        """The lower bound of the rate."""
+        return wilson_lower(self.success_count, self.times_applied)
+
+
+class Standing(Struct, frozen=True):
+    """The status that a skill's evidence gives it, and why in words."""
+
+    status: str
+    reason: str
+
+
+def counted(uses: Iterable[Use]) -> Evidence:
+    """The evidence of all uses; a neutral one counts as an application and as nothing else."""
+    ordered = sorted({use.outcome: use for use in uses}.values())
+    statuses = [use.status for use in ordered]
+    streak, average = 0, None
+    for status in statuses:
+        if status != "neutral":
+            streak = 0 if status == "success" else streak + 1
+            average = ema(average, status == "success")
+    successes = statuses.count("success")
+    return Evidence(
+        times_applied=len(ordered),
+        success_count=successes,
+        failure_count=statuses.count("failure"),
+        success_rate=successes / len(ordered) if ordered else None,
+        consecutive_failures=streak,
+        ema=average,
+        last_applied=ordered[-1].at if ordered else None,
+    )
+
+
+def by_version(exposed: Iterable[Exposed], begun: Sequence[int]) -> Evidence:
+    """The evidence of a skill whose text is another from each of these times on."""
+    versions: list[list[Exposed]] = [[] for _ in range(len(begun) + 1)]
+    for one in exposed:
+        versions[bisect_right(begun, one.made)].append(one)
+    *earlier, last = (_of_version(some) for some in versions)
+    return replace(last, earlier=tuple(earlier))
+
+
+def _of_version(some: Sequence[Exposed]) -> Evidence:
+    known = counted(Use(one.at, one.outcome, one.status) for one in some if one.applied)
+    offers = {one.outcome: one.offer for one in some}
+    shown, held = (sum(offer == what for offer in offers.values()) for what in ("shown", "held"))
+    return replace(known, shown=shown, held_out=held)
+
+
+def with_lifts(known: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
+    """The evidence with the lift of each version, the oldest first; of one without any none."""
+    found = dict(enumerate(lifts))
+    earlier = tuple(replace(one, lift=found.get(i)) for i, one in enumerate(known.earlier))
+    return replace(known, lift=found.get(len(earlier)), earlier=earlier)
+
+
+def ema(previous: float | None, success: bool) -> float:
+    """The moving average after one more result, in this form and not rounded."""
+    x = 1.0 if success else 0.0
+    return x if previous is None else 0.7 * previous + 0.3 * x
+
+
+def wilson_lower(successes: float, total: float, z: float = Z) -> float:
+    """The lower end of Wilson's interval of a rate; 0.0 of nothing."""
+    if total <= 0:
+        return 0.0
+    rate = successes / total
+    spread = z * math.sqrt(rate * (1 - rate) / total + z * z / (4 * total * total))
+    return max(0.0, (rate + z * z / (2 * total) - spread) / (1 + z * z / total))
+
+
+# ── what follows ─────────────────────────────────────────────────────────────────────
+
+
+def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
+    """True where the evidence is enough to call a skill proven, or (`already`) to leave it so.
+
+    seed: 3 applications at a rate of 0.5; wilson: 5 at 0.55 with a lower bound of 0.45; lift:
+    as the policy says.
+    """
+    rate, times, less = evidence.success_rate or 0.0, evidence.times_applied, _MARGIN * already
+    match policy.profile:
+        case "seed":
+            return times >= 3 and rate >= 0.5 - less
+        case "wilson":
+            return times >= 5 and rate >= 0.55 - less and evidence.wilson >= 0.45 - less
+        case "lift":
+            rules = policy.effect
+            if evidence.lift is None or times < rules.min_applied:
+                return False
+            helps = evidence.lift.helps
+            return helps >= rules.proven_below if already else helps > rules.proven_above
+
+
+def verdict(evidence: Evidence, policy: Policy) -> Verdict:
+    """Whether a skill helps or hurts as far as is known, on less than a change of status asks."""
+    rules = policy.effect
+    if evidence.lift is None or evidence.times_applied < rules.min_applied:
+        return "open"
+    if evidence.lift.helps > rules.helps_above:
+        return "helps"
+    return "hurts" if evidence.lift.helps < rules.hurts_below else "open"
+
+
+def is_new(evidence: Evidence, policy: Policy) -> bool:
+    """Whether a skill was applied too seldom for a verdict to be the last word on it.
+
+    False where even so little says clearly that it hurts.
+    """
+    times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
+    if times >= rules.explore_until:
+        return False
+    return lift is None or times < rules.min_applied or lift.helps >= rules.restored_above
+
+
+def standing(status: str, evidence: Evidence, policy: Policy) -> Standing:
+    """The status that follows for a skill that is testing, proven or retired."""
+    said = told(evidence)
+    against = _against(evidence, policy, already=status == "retired")
+    if against:
+        return Standing("retired", f"{against}: {said}.")
+    if status == "retired":
+        return Standing("testing", f"The evidence turned: {said}.")
+    if proven(evidence, policy, already=status == "proven"):
+        return Standing("proven", f"It helps: {said}.")
+    if status == "proven":
+        # A skill that a person called proven stays so until there is evidence.
+        unknown = not evidence.times_applied
+        return Standing("proven" if unknown else "testing", f"It is proven no more: {said}.")
+    return Standing("testing", f"Nothing is decided: {said}.")
+
+
+def told(evidence: Evidence) -> str:
+    """The numbers of the evidence in one line."""
+    parts = [f"{count_of(evidence.success_count, evidence.times_applied)} uses succeeded"]
+    if evidence.consecutive_failures > 1:
+        parts.append(f"the last {evidence.consecutive_failures} failed")
+    if lift := evidence.lift:
+        parts.append(f"base rate {lift.base:.2f}")
+        parts.append(f"lift {lift.lift:+.3f} with a standard error of {lift.error:.3f}")
+        parts.append(f"P(lift > 0) = {lift.helps:.3f}")
+    return ", ".join(parts)
+
+
+def _against(evidence: Evidence, policy: Policy, *, already: bool) -> str | None:
+    """Why a skill is to be retired, or (`already`) to stay so; None where nothing says so."""
+    if policy.profile == "seed":
+        return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
+    lift, rules = evidence.lift, policy.effect
+    if lift is None:
+        return None
+    streak = evidence.consecutive_failures
+    if streak >= _STREAK and (1 - lift.base) ** streak < rules.streak_chance:
+        return f"{streak} failures in a row, which its base rate makes unlikely"
+    below = rules.restored_above if already else rules.retired_below
+    if lift.helps < below and evidence.times_applied >= rules.retire_after:
+        return "It hurts"
+    return None

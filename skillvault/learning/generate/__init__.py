@@ -1,0 +1,1 @@
+"""generate: significant outcomes become skills, a domain gets a strategy."""

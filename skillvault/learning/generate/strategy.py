@@ -1,0 +1,246 @@
+"""strategy: what the latest outcomes of a domain say together. One living skill a domain.
+
+When one is due, which outcomes it looks at, and the commit that writes it anew: the program's
+sections only, what a person wrote stays.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from skillvault.brief import Comparison, Draft, Period
+from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.learning import sections
+from skillvault.learning.expire import EXPIRES, lifetime
+from skillvault.learning.generate.warning_pattern import STEP
+from skillvault.learning.naming import strategy_name
+from skillvault.learning.rejection import Rejection
+from skillvault.policy import GeneratePolicy, Policy
+from skillvault.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
+from skillvault.text import count_of, listed, percent, shorten, slug
+
+_TAGGED = 3  # actions that become tags
+
+
+class Material(Struct, frozen=True, kw_only=True):
+    """What the rule reads of a vault, for one domain.
+
+    `outcomes` are the latest of its trusted ones with an evaluation, oldest first, as many as a
+    strategy looks at; `fresh` counts those evaluated since its last one (`first`: there was
+    none). `linked` are the evaluations that a strategy was made of already; `skill` is what has
+    the strategy's name, `path` where it stands (None for both: nothing has it). `expired`: the
+    step expire was the last to touch it.
+    """
+
+    domain: str
+    outcomes: tuple[Outcome, ...]
+    evaluations: Mapping[str, Evaluation]
+    fresh: int
+    first: bool = True
+    linked: frozenset[str] = frozenset()
+    skill: Skill | None = None
+    path: str | None = None
+    expired: bool = False
+    rejection: Rejection | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the domain's strategy."""
+        return strategy_name(self.domain)
+
+
+class Standing(Struct, frozen=True):
+    """Where a domain stands with its strategy, and why, with the numbers."""
+
+    state: Literal["due", "waiting", "kept", "rejected"]
+    reason: str
+
+
+# ── is one due, and of what ──────────────────────────────────────────────────────────
+
+
+def standing(material: Material, now: datetime, policy: Policy) -> Standing:
+    """Whether a strategy is due for a domain; else why not."""
+    if material.rejection:
+        made = f"made {material.name} in {material.rejection.commit[:10]}"
+        return Standing("rejected", f"{made}, which was taken away since")
+    if why := _kept(material, now, policy):
+        return Standing("kept", why)
+    count = material.fresh
+    said = f"{count} outcome{'' if count == 1 else 's'}"
+    since = "so far" if material.first else "since its last strategy"
+    if count < policy.generate.strategy_every:
+        return Standing("waiting", f"{said} {since}; needs {policy.generate.strategy_every}")
+    return Standing("due", f"{said} {since}; `skillvault run`")
+
+
+def window(fresh: int, rules: GeneratePolicy) -> int:
+    """How many outcomes a strategy looks at: the latest, as many as there are new ones.
+
+    At least 20 where there are so many, and at most 200 by default.
+    """
+    return max(min(fresh, rules.strategy_max), rules.strategy_min)
+
+
+def _kept(material: Material, now: datetime, policy: Policy) -> str | None:
+    """Why what has the strategy's name is not the program's to write; None where it is."""
+    skill, path = material.skill, material.path
+    if path is None:
+        return None
+    if skill is None:
+        return f"{path} cannot be read; `skillvault check` says why"
+    if skill.origin != "generated" or (skill.kind, skill.domain) != ("strategy", material.domain):
+        return f"{path} is not the program's own (origin {skill.origin}, kind {skill.kind})"
+    if skill.status == "pinned":
+        return f"{path} is pinned: it stays as it is"
+    if path.startswith("archive/") and not (material.expired and _is_over(skill, now, policy)):
+        return f"{path} was put away; `skillvault skill restore {material.name}` brings it back"
+    return None
+
+
+def _is_over(skill: Skill, now: datetime, policy: Policy) -> bool:
+    life = lifetime(skill, policy)
+    return skill.status != "retired" and life is not None and life.ends < now
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def first_change(
+    material: Material, period: Period, draft: Draft, *, now: datetime, policy: Policy
+) -> Change:
+    """The commit that adds a domain's strategy."""
+    days = policy.generate.strategy_days
+    skill = Skill(
+        name=material.name,
+        description=_description(draft),
+        body=body_of(period, draft),
+        tags=_tags(period),
+        kind="strategy",
+        domain=material.domain,
+        origin="generated",
+        created=stamp(now),
+        expires=stamp(now + timedelta(days=days)),
+    )
+    return _generated(material, period, material.name, now, writes=(skill,))
+
+
+def next_change(
+    material: Material,
+    period: Period,
+    draft: Draft,
+    written: sections.Written,
+    *,
+    now: datetime,
+    policy: Policy,
+) -> Change:
+    """The commit that writes a strategy anew; an expired one comes back from the archive.
+
+    Sections, description and a later expiry date that a person wrote stay.
+    """
+    skill, path = material.skill, material.path
+    if skill is None or path is None:
+        raise ValueError(f"{material.name}: is not there to be rewritten")
+    wanted = sections.rewritten(skill.body, written.bodies, body_of(period, draft))
+    edits: list[Edit] = []
+    said = _description(draft)
+    if said != skill.description and sections.untouched(written.descriptions, skill.description):
+        edits.append(Edit(path, ("description",), said))
+    life, ends = lifetime(skill, policy), now + timedelta(days=policy.generate.strategy_days)
+    if life and life.ends < ends:
+        edits.append(Edit(path, EXPIRES, stamp(ends)))
+    archived = path.startswith("archive/")
+    back = Move(f"archive/{material.name}", f"skills/{material.name}")
+    return _generated(
+        material,
+        period,
+        f"{'restore' if archived else 'rewrite'} {material.name}",
+        now,
+        edits=tuple(edits),
+        rewrites=(Rewrite(path, wanted),) if wanted != skill.body else (),
+        moves=(back,) if archived else (),
+    )
+
+
+def _generated(
+    material: Material, period: Period, subject: str, now: datetime, **changes: Any
+) -> Change:
+    """A commit with its `generated` links, one for each evaluation that has none yet."""
+    target = Ref("skill", material.name)
+    new = [o.id for o in period.outcomes if o.id not in material.linked]
+    sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new)
+    links = tuple(link_of("generated", source, target, now) for source in sources)
+    judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
+    return Change(
+        step=STEP,
+        subject=subject,
+        reason=_reason(period, len(new)),
+        sources=sources,
+        targets=(target,),
+        judge=listed(sorted(judges)) or None,
+        **{**changes, "writes": (*changes.get("writes", ()), *links)},
+    )
+
+
+# ── the text ─────────────────────────────────────────────────────────────────────────
+
+
+def body_of(period: Period, draft: Draft) -> str:
+    """The skill's text: title, header lines, sections."""
+    header = [f"*From {_from(period)}*", f"*{_results(period)}*", f"*Domain: {period.domain}*"]
+    parts = [f"# Strategy: {draft.title}", "\n".join(header)]
+    parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
+    return "\n\n".join(parts)
+
+
+def _from(period: Period) -> str:
+    days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
+    count = len(period.outcomes)
+    return f"{count} outcome{'s' * (count > 1)} of {' to '.join(dict.fromkeys(days))}"
+
+
+def _results(period: Period) -> str:
+    """How many were won, and the average of what was won and lost."""
+    ended = Counter(o.result.status for o in period.outcomes)
+    name = "Win rate" if period.graded else "Success rate"
+    rate = f"{ended['success'] / len(period.outcomes) * 100:.0f} %"
+    parts = [f"{name} {rate} ({count_of(ended['success'], len(period.outcomes))})"]
+    for status, average in (("success", "average win"), ("failure", "average loss")):
+        scores = [o.result.score for o in period.outcomes if o.result.status == status]
+        known = [score for score in scores if score is not None]
+        if known:
+            parts.append(f"{average} {percent(sum(known) / len(known))}")
+    if ended["neutral"]:
+        parts.append(f"{ended['neutral']} neutral")
+    return "; ".join(parts)
+
+
+def _description(draft: Draft) -> str:
+    return shorten(draft.description, 1024)
+
+
+def _tags(period: Period) -> tuple[str, ...]:
+    """The domain, and the actions taken most."""
+    actions = Counter(o.decision.action for o in period.outcomes)
+    most = sorted(actions, key=lambda action: (-actions[action], action))[:_TAGGED]
+    return tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *most)))))
+
+
+def _reason(period: Period, new: int) -> str:
+    lines = [f"{_from(period)}, {new} of them not in an earlier strategy.", f"{_results(period)}."]
+    found = [_contrasted(each) for each in (*period.avoid, *period.seek)]
+    return "\n".join([*lines, *filter(None, found)] if any(found) else [*lines, _SILENT])
+
+
+_SILENT = "No recorded condition separates losses or wins from the others."
+
+
+def _contrasted(comparison: Comparison) -> str:
+    said = [
+        f"{shorten(c.condition, 100)} ({count_of(*c.in_group)}, others {count_of(*c.in_rest)})"
+        for c in comparison.contrasts
+    ]
+    return f"What separates the {comparison.group}: {'; '.join(said)}." if said else ""

@@ -1,0 +1,1 @@
+"""merge: skills that say the same become one."""

@@ -1,0 +1,1 @@
+"""promote: an insight becomes a fact, facts become a pattern skill."""

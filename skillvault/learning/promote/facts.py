@@ -1,0 +1,408 @@
+"""promote, the first arrow: an insight that the result confirmed becomes a fact.
+
+What repeats a fact supports it. Which facts say the same is asked here too; what they make
+stands in `recurrence`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+
+from msgspec import Struct
+
+from skillvault.change import Change
+from skillvault.errors import UsageError
+from skillvault.learning.promote.near_duplicates import Neighbours
+from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.policy import Policy, PromotePolicy
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Importance,
+    Link,
+    Outcome,
+    Ref,
+    link_id,
+    link_of,
+)
+from skillvault.text import slug, words
+
+STEP = "promote"
+RULES = PromotePolicy()
+MIN_FACT = 10  # characters; fewer are no statement
+
+
+class Material(Struct, kw_only=True, dict=True):
+    """What the rule reads of a vault, and what it asks of it more than once.
+
+    `made` says which skill a commit made of a fact, whatever became of the link; `taken` are
+    the evaluations whose fact a person took away. `support` gives
+    the evaluations that made or repeat a fact, in the order of their ids, `sessions_of` those of
+    the outcomes behind some facts, or enough of them to decide.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    evaluations: Mapping[str, Evaluation]
+    facts: Mapping[str, Fact]
+    links: Mapping[str, Link]
+    made: Mapping[str, str]
+    rejections: Rejections
+    taken: Collection[Evaluation]
+    support: Callable[[str], list[Evaluation]]
+    sessions_of: Callable[[Sequence[str]], Collection[str]]
+
+    @cached_property
+    def asked(self) -> "dict[str, Known]":
+        """Domain -> what is known of it, for those that were asked about."""
+        return {}
+
+    @cached_property
+    def told(self) -> dict[str, Link]:
+        """Evaluation id -> the link by which it made or supports a fact."""
+        types = ("promoted", "reinforced")
+        found = (link for link in self.links.values() if link.type in types)
+        return {link.source.id: link for link in found if link.target.kind == "fact"}
+
+    @cached_property
+    def superseded(self) -> dict[str, str]:
+        """Fact id -> the fact that took its place."""
+        return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
+
+    @cached_property
+    def standing(self) -> list[Fact]:
+        """The facts that nothing supersedes, in their order."""
+        found = (fact for fact in self.facts.values() if fact.id not in self.superseded)
+        return sorted(found, key=lambda fact: fact.order)
+
+    @cached_property
+    def skills_of(self) -> dict[str, str]:
+        """Fact id -> the skill that was derived from it, whatever became of the link."""
+        derived = [link for link in self.links.values() if link.type == "derived"]
+        return {**self.made, **{link.source.id: link.target.id for link in derived}}
+
+    @cached_property
+    def refused(self) -> dict[str, list[tuple[Rejection, str]]]:
+        """Domain -> the insights whose fact a person took away.
+
+        They are not to come back under another evaluation's name.
+        """
+        found: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
+        for evaluation in self.taken:
+            refused = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
+            if refused and evaluation.key_insight:
+                found[evaluation.domain].append((refused, evaluation.key_insight))
+        return found
+
+    def known(self, domain: str, rules: PromotePolicy) -> "Known":
+        """What an insight of a domain may repeat; made once, for questions."""
+        if domain not in self.asked:
+            self.asked[domain] = Known(domain, self, rules)
+        return self.asked[domain]
+
+    def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
+        """The sessions of the outcomes that facts rest on."""
+        return self.sessions_of([fact.id for fact in facts])
+
+
+class Standing(Struct, frozen=True):
+    """Where something stands with this step: a state and why, with the numbers."""
+
+    state: str
+    reason: str
+
+
+class Promotion(Struct, frozen=True):
+    """An insight that becomes a fact."""
+
+    evaluation: Evaluation
+    fact: str
+    importance: Importance
+
+
+class Repetition(Struct, frozen=True):
+    """Insights that repeat a fact."""
+
+    fact: str
+    evaluations: tuple[Evaluation, ...]
+
+
+class Plan(Struct, frozen=True):
+    """The first arrow's work, and what a person rejected before."""
+
+    promotions: tuple[Promotion, ...]
+    repetitions: tuple[Repetition, ...]
+    rejected: tuple[Rejection, ...]
+
+
+# ── first arrow: evaluation -> fact ──────────────────────────────────────────────────
+
+
+def strength(evaluation: Evaluation) -> float:
+    """How sure a verdict is of itself: of a bad decision 1 - quality."""
+    quality = evaluation.quality_score
+    return quality if evaluation.was_good_decision else 1 - quality
+
+
+def fact_id(evaluation: Evaluation) -> str:
+    """The id of the fact that an evaluation makes: its first words and its source."""
+    tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
+    # A text in another script has no slug; the domain still says what it is about.
+    about = slug(evaluation.key_insight or "", limit=48) or slug(evaluation.domain, limit=48)
+    return f"{about}-{tail}"
+
+
+def standing(evaluation: Evaluation, material: Material, policy: Policy) -> Standing:
+    """Where one evaluation stands with the first arrow."""
+    link = material.told.get(evaluation.id)
+    if link is not None:
+        gone = "" if link.target.id in material.facts else ", taken away since"
+        return Standing("rejected" if gone else "done", f"{link.type} {link.target.id}{gone}")
+    if refused := _taken_away(evaluation, material):
+        made = refused.target.partition(":")[2]
+        return Standing("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
+    if unmet := _unmet(evaluation, material, policy):
+        return unmet
+    refused, _ = material.known(evaluation.domain, policy.promote).repeated(evaluation)
+    if refused:
+        gone = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
+        return Standing("rejected", f"it repeats {gone} and taken away since")
+    return Standing("due", "`skillvault run`")
+
+
+def _unmet(evaluation: Evaluation, material: Material, policy: Policy) -> Standing | None:
+    """The first condition that an evaluation does not meet; None where it meets all."""
+    outcome = material.outcomes.get(evaluation.outcome)
+    if outcome is None:
+        return Standing("without outcome", "its outcome is not in this vault")
+    if evaluation.key_insight is None:
+        return Standing("silent", "the outcome supports no insight")
+    if outcome.trust != "local":
+        return Standing("untrusted", "its source is untrusted; `skillvault fact add` takes it over")
+    if not evaluation.judge_was_right:
+        ended = outcome.result.status
+        how = "confirms no verdict" if ended == "neutral" else "contradicts the verdict"
+        return Standing("not confirmed", f"the result ({ended}) {how}")
+    return _weak(evaluation, policy.promote)
+
+
+def _weak(evaluation: Evaluation, rules: PromotePolicy) -> Standing | None:
+    """That a verdict is not strong enough, with the bound; None where it is."""
+    good, quality = evaluation.was_good_decision, evaluation.quality_score
+    sure = quality if rules.gate == "quality" else strength(evaluation)
+    if sure >= rules.quality:
+        return None
+    if good or rules.gate == "quality":
+        needs = f"{rules.quality:.2f} or more"
+    else:
+        needs = f"{1 - rules.quality:.2f} or less"
+    verdict = "good" if good else "bad"
+    reason = f"quality {quality:.2f}; a {verdict} decision needs {needs}"
+    return Standing("weak", reason)
+
+
+def plan(material: Material, policy: Policy) -> Plan:
+    """What the first arrow has to do, strongest first."""
+    rules = policy.promote
+    known: dict[str, Known] = {}
+    promotions: list[Promotion] = []
+    repeats: dict[str, list[Evaluation]] = defaultdict(list)
+    rejected: list[Rejection] = []
+    for evaluation in _candidates(material, policy, rejected):
+        domain = evaluation.domain
+        if domain not in known:
+            known[domain] = Known(domain, material, rules)
+        facts = known[domain]
+        refused, repeated = facts.repeated(evaluation)
+        if refused:
+            rejected.append(refused)
+        elif repeated is not None:
+            repeats[repeated].append(evaluation)
+        else:
+            high = strength(evaluation) >= rules.high_from
+            made = Promotion(evaluation, fact_id(evaluation), "high" if high else "medium")
+            promotions.append(made)
+            facts.add(made.fact, evaluation.key_insight or "")
+    return Plan(
+        tuple(promotions),
+        tuple(Repetition(fact, tuple(of)) for fact, of in repeats.items()),
+        tuple(sorted(set(rejected))),
+    )
+
+
+def may_be_due(evaluation: Evaluation, material: Material, policy: Policy) -> bool:
+    """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
+    if evaluation.id in material.told:
+        return False
+    return bool(_taken_away(evaluation, material)) or not _unmet(evaluation, material, policy)
+
+
+def _candidates(
+    material: Material, policy: Policy, rejected: list[Rejection]
+) -> Iterator[Evaluation]:
+    """The evaluations that meet every condition but for their text, strongest first."""
+    order = sorted(material.evaluations.values(), key=lambda e: (-strength(e), e.id))
+    for evaluation in order:
+        if not may_be_due(evaluation, material, policy):
+            continue
+        if refused := _taken_away(evaluation, material):
+            rejected.append(refused)
+        else:
+            yield evaluation
+
+
+def _taken_away(evaluation: Evaluation, material: Material) -> Rejection | None:
+    """The fact, or its support of one, that a person took away."""
+    return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
+
+
+class Known:
+    """The trusted facts of a domain, and the insights whose fact a person took away."""
+
+    def __init__(self, domain: str, material: Material, rules: PromotePolicy) -> None:
+        self._rejections = material.rejections
+        self._ids: list[str] = []
+        self._facts = Neighbours(rules.duplicate_above)
+        self._gone: list[Rejection] = []
+        self._refused = Neighbours(rules.duplicate_above)
+        for fact in material.standing:
+            if (fact.domain, fact.trust) == (domain, "local"):
+                self.add(fact.id, fact.text)
+        for refused, insight in material.refused.get(domain, ()):
+            self._gone.append(refused)
+            self._refused.add(words(insight))
+
+    def add(self, fact: str, text: str) -> None:
+        """One fact more."""
+        self._ids.append(fact)
+        self._facts.add(words(text))
+
+    def repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
+        """(what a person took away and this repeats, the fact that it repeats)."""
+        said = words(evaluation.key_insight or "")
+        near = self._facts.closest(said)
+        if near is not None:
+            fact = self._ids[near[0]]
+            link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("fact", fact))
+            return self._rejections.of_target(Ref("link", link)), fact
+        gone = self._refused.first(said)
+        return (None if gone is None else self._gone[gone]), None
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def promotion_change(promotion: Promotion, now: datetime) -> Change:
+    """The commit that makes an insight a fact."""
+    evaluation = promotion.evaluation
+    source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
+    fact = Fact(
+        id=promotion.fact,
+        domain=evaluation.domain,
+        text=evaluation.key_insight or "",
+        importance=promotion.importance,
+        kind="judge",
+        created_at=now,
+        insight_type=evaluation.insight_type,
+    )
+    verdict = "good" if evaluation.was_good_decision else "bad"
+    return Change(
+        step=STEP,
+        subject=promotion.fact,
+        reason=(
+            f"A {verdict} decision (quality {evaluation.quality_score:.2f}), confirmed by the "
+            f"result; importance {promotion.importance}.\n{evaluation.key_insight}"
+        ),
+        writes=(fact, link_of("promoted", source, target, now)),
+        sources=(source,),
+        targets=(target,),
+        judge=f"{evaluation.judge.name} {evaluation.judge.version}",
+    )
+
+
+def repetition_change(repetition: Repetition, now: datetime) -> Change:
+    """The commit that links insights to the fact they repeat."""
+    target = Ref("fact", repetition.fact)
+    sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
+    links = tuple(link_of("reinforced", source, target, now) for source in sources)
+    times = "once more" if len(links) == 1 else f"{len(links)} times more"
+    return Change(
+        step=STEP,
+        subject=f"reinforce {repetition.fact}",
+        reason=f"Confirmed {times}.",
+        writes=links,
+        sources=sources,
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+def by_hand(
+    text: str,
+    domain: str,
+    *,
+    importance: Importance,
+    supersedes: Fact | None,
+    review_by: str | None,
+    now: datetime,
+) -> Fact:
+    """A fact that a person states; its id derives from its domain and text."""
+    said = text.strip()
+    if not words(said) and len(said) < MIN_FACT:
+        raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
+    if supersedes is not None and supersedes.domain != domain:
+        raise UsageError(
+            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot take "
+            "its place"
+        )
+    tail = sha256(f"{domain}\n{said}".encode()).hexdigest()[:6]
+    return Fact(
+        id=f"{slug(said, limit=48) or slug(domain, limit=48)}-{tail}",
+        domain=domain,
+        text=said,
+        importance=importance,
+        created_at=now,
+        supersedes=supersedes.id if supersedes else None,
+        review_by=review_by,
+    )
+
+
+def added(fact: Fact, now: datetime) -> Change:
+    """The commit by which a person writes a fact down, in their name."""
+    target = Ref("fact", fact.id)
+    old = Ref("fact", fact.supersedes) if fact.supersedes else None
+    return Change(
+        step="add",
+        subject=f"fact {fact.id}",
+        reason=f"It takes the place of {old.id}.\n{fact.text}" if old else fact.text,
+        writes=(fact, link_of("superseded", old, target, now)) if old else (fact,),
+        sources=(old,) if old else (),
+        targets=(target,),
+    )
+
+
+# ── which facts say the same ─────────────────────────────────────────────────────────
+
+
+def clusters(
+    facts: Sequence[str],
+    threshold: float = RULES.cluster_above,
+    min_size: int = RULES.cluster_size,
+) -> list[list[int]]:
+    """The greedy clusters of texts, as lists of their places, each led by its seed.
+
+    The first text in no cluster is a seed, and every later one more similar to the seed than
+    `threshold` joins it; a cluster smaller than `min_size` does not count, and its texts stay
+    used. Computed as: a text belongs to the earliest seed that it is similar to.
+    """
+    seeds = Neighbours(threshold)
+    found: list[list[int]] = []
+    for place, text in enumerate(facts):
+        said = words(text)
+        seed = seeds.first(said)
+        if seed is None:
+            seeds.add(said)
+            found.append([place])
+        else:
+            found[seed].append(place)
+    return [cluster for cluster in found if len(cluster) >= min_size]

@@ -1,0 +1,1 @@
+"""Which skills an agent gets before a task, and how they read."""

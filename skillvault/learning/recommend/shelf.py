@@ -1,0 +1,120 @@
+"""Which skills there are for an agent: layers, names, tags, roles, stages, pins.
+
+Later layers override earlier ones by name. What of these earned a place is `recommend`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from skillvault.learning.recommend.frame import element, inert
+from skillvault.records import Shelved, Skill
+
+Strategy = Literal["tag", "semantic", "hybrid"]
+
+
+def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
+    """Of each name the skill of the last layer, and in a layer of the last path, by name."""
+    found: dict[str, Shelved] = {}
+    for layer in layers:
+        for shelved in sorted(layer, key=lambda shelved: shelved.path):
+            found[shelved.skill.name] = shelved
+    return [found[name] for name in sorted(found)]
+
+
+def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
+    """(skill, whether it wins) of all layers, by name and then from the first layer to the last."""
+    known = [[*layer] for layer in layers]
+    best = {id(shelved) for shelved in winners(known)}
+    order = [one for layer in known for one in sorted(layer, key=lambda shelved: shelved.path)]
+    order.sort(key=lambda shelved: shelved.skill.name)
+    return [(shelved, id(shelved) in best) for shelved in order]
+
+
+def get(skills: Iterable[Skill], name: str) -> Skill | None:
+    """The skill of this name; `_` stands for `-` where no name has it."""
+    named = {skill.name: skill for skill in skills}
+    return named.get(name) or named.get(name.replace("_", "-"))
+
+
+def get_by_tags(skills: Iterable[Skill], tags: Iterable[str]) -> list[Skill]:
+    """The skills with any of these tags, in the given order."""
+    wanted = frozenset(tags)
+    return [skill for skill in skills if wanted.intersection(skill.tags)]
+
+
+def get_by_role(skills: Iterable[Skill], role: str) -> list[Skill]:
+    """The skills for this role, in the given order; one without roles is for none."""
+    return [skill for skill in skills if role in skill.roles]
+
+
+def get_by_pipeline_stage(skills: Iterable[Skill], stage: str) -> list[Skill]:
+    """The skills for this stage, in the given order; one without stages is for none."""
+    return [skill for skill in skills if stage in skill.stages]
+
+
+def candidates(skills: Iterable[Skill], role: str | None, stage: str | None) -> list[Skill]:
+    """The skills for the role or the stage; without either, all."""
+    return [
+        skill
+        for skill in skills
+        if (role is None and stage is None)
+        or (role is not None and role in skill.roles)
+        or (stage is not None and stage in skill.stages)
+    ]
+
+
+def pinned(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], list[str]]:
+    """(the pinned skills in the order given, the pins that no skill has)."""
+    among = list(skills)
+    found = {pin: get(among, pin) for pin in dict.fromkeys(pins)}
+    known = {skill.name: skill for skill in found.values() if skill is not None}
+    return list(known.values()), [pin for pin, skill in found.items() if skill is None]
+
+
+def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
+    skills: Sequence[Skill],
+    *,
+    role: str | None = None,
+    stage: str | None = None,
+    task: str = "",
+    k: int = 5,
+    strategy: Strategy = "tag",
+    pins: Iterable[str] = (),
+    usage: Mapping[str, int] | None = None,
+    scores: Mapping[str, float] | None = None,
+) -> list[Skill]:
+    """At most `k` skills: the pins first, in their order, then by the strategy.
+
+    tag: those for the role or stage, the most applied (`usage`) first, then by name.
+    hybrid: the first 3k of these by the words they share with the task.
+    semantic: all, by `scores` (name -> similarity to the task), or else by the words shared.
+    """
+    first, _ = pinned(skills, pins)
+    chosen = {skill.name for skill in first}
+    among = skills if strategy == "semantic" else candidates(skills, role, stage)
+    rest = sorted(
+        (skill for skill in among if skill.name not in chosen),
+        key=lambda skill: (-(usage or {}).get(skill.name, 0), skill.name),
+    )
+    if strategy == "hybrid":
+        rest = rest[: max(0, 3 * k - len(first))]
+    if strategy == "semantic" and scores is not None:
+        rest.sort(key=lambda skill: -scores.get(skill.name, 0.0))
+    elif strategy != "tag":
+        asked = _tokens(task)
+        rest.sort(key=lambda skill: -len(asked & _said(skill)))
+    return [*first, *rest][: max(0, k)]
+
+
+def render(skills: Iterable[Skill]) -> str:
+    """The `<skills>` block of a prompt; "" for none."""
+    blocks = [element("skill", inert(skill.body), name=skill.name) for skill in skills]
+    return element("skills", "\n".join(blocks)) if blocks else ""
+
+
+def _said(skill: Skill) -> frozenset[str]:
+    return _tokens(" ".join([skill.name, skill.description, *skill.tags]))
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(text.lower().split())

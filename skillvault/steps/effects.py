@@ -1,0 +1,239 @@
+"""What is known of each skill's use: outcomes joined with what was shown, added up, estimated.
+
+Floor 3, beside `serving`. Computed from HEAD and kept in the projection, which can be deleted at
+any time; only what changed is looked at again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
+
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.policy import Policy
+from skillvault.records import Outcome, Ref, Shelved
+from skillvault.vault.commit.store import Store
+from skillvault.vault.index.rows import micros, moment
+from skillvault.vault.index.schema import LEARNING
+from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.uses import Used
+
+if TYPE_CHECKING:
+    from skillvault.learning.effect import usage
+    from skillvault.learning.effect.exposure import Offer
+
+_PAGE = 500  # outcomes that are read at once
+_APPLIED = frozenset({"tool", "explicit", "implicit"})
+
+
+class Uses:
+    """The uses of a vault's skills; `others` are those of the layers before the vault's."""
+
+    def __init__(self, store: Store, others: Callable[[], Mapping[str, Shelved]]) -> None:
+        self._store = store
+        self._others = others
+        self._known: tuple[object, dict[str, Evidence]] | None = None
+        self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
+
+    def follow(self, head: Snapshot) -> None:
+        """Compute what changed since it was computed last."""
+        self._follow_uses(head)
+        self._follow_versions(head)
+        self._follow_lifts(head)
+
+    def evidence(self, head: Snapshot) -> dict[str, Evidence]:
+        """Skill -> what is known of its use, as it was computed last."""
+        state = head.uses.state
+        if self._known is None or self._known[0] != state:
+            self._known = state, head.uses.evidence(Evidence)
+        return self._known[1]
+
+    # ── which skills a decision used ─────────────────────────────────────────────────
+
+    def names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
+        """Every skill that a decision may name, by its first word."""
+        from skillvault.learning.effect import detect as track  # noqa: PLC0415 (only what detects pays for it)
+
+        stored = [
+            name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
+        ]
+        names = [*stored, *self._others()]
+        if names != self._names[0]:
+            self._names = names, track.by_first_word(names)
+        return self._names[1]
+
+    def read(self, head: Snapshot) -> "usage.Read":
+        """Reads a skill's text at a version: what git has, or another layer as it is now."""
+
+        def read(name: str, blob: str) -> str:
+            other = self._others().get(name)
+            if other is not None and other.blob == blob:
+                return other.skill.body
+            return head.skill_at(name, blob)
+
+        return read
+
+    def _follow_uses(self, head: Snapshot) -> None:
+        renamed = head.due("name")
+        due = sorted({*head.due("use"), *(head.naming(renamed) if renamed else ())})
+        head.settle("name", renamed)
+        known = self.names(head) if due else {}
+        read = self.read(head)
+        for start in range(0, len(due), _PAGE):
+            page = due[start : start + _PAGE]
+            outcomes = head.outcomes.of(page).values()
+            rows = [row for outcome in outcomes for row in _used(head, outcome, known, read)]
+            head.uses.keep(page, rows)
+
+    # ── which text it had ────────────────────────────────────────────────────────────
+
+    def _follow_versions(self, head: Snapshot) -> None:
+        """Note when a person rewrote a skill's text, or brought the skill back."""
+        due = head.due("version")
+        if not due:
+            return
+        commits = {name: self._by_persons(head, name) for name in head.touched_again(due)}
+        places = [
+            (commit, name)
+            for name, found in commits.items()
+            for sha, _ in found
+            for commit in (f"{sha}^", sha)
+        ]
+        texts = self._store.skill_texts(places)
+        begun = {
+            name: [at for sha, at in found if _begins(texts, name, sha)]
+            for name, found in commits.items()
+        }
+        head.uses.keep_begun({name: begun.get(name, []) for name in due})
+
+    @staticmethod
+    def _by_persons(head: Snapshot, name: str) -> list[tuple[str, int]]:
+        """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
+        found = head.touching([Ref("skill", name)])[::-1]
+        theirs = (commit for commit in found[1:] if commit.step not in LEARNING)
+        return [(one.sha, micros(datetime.fromisoformat(one.date))) for one in theirs]
+
+    # ── what it changed ──────────────────────────────────────────────────────────────
+
+    def _follow_lifts(self, head: Snapshot) -> None:
+        domains, touched = head.due("lift"), head.due("count")
+        if not (domains or touched):
+            return
+        uses, begun, merged = head.uses, head.uses.begun(), head.uses.merged()
+        for domain in domains:
+            rows = uses.exposures(domain)
+            totals = uses.totals(domain)
+            found = _sums(rows, totals, begun, merged, head.policy) if totals else None
+            uses.keep_sums(domain, found)
+        self._keep_evidence(head, set(touched), begun, merged)
+        head.settle("count", touched)
+
+    def _keep_evidence(
+        self,
+        head: Snapshot,
+        touched: set[str],
+        begun: Mapping[str, list[int]],
+        merged: Mapping[str, str],
+    ) -> None:
+        """Count anew what was touched; the lift of every skill follows from all domains."""
+        from skillvault.learning.effect.estimate import Prior, lifts  # noqa: PLC0415
+        from skillvault.learning.effect.exposure import Sums  # noqa: PLC0415
+
+        rules = head.policy.effect
+        prior = Prior(scale=rules.scale, carry=rules.carry)
+        lifted = lifts(head.uses.sums(Sums).values(), prior)
+        known = self.evidence(head) | _counted(head, touched, begun, merged)
+        kept = {
+            skill: effect.with_lifts(
+                one, [lifted.get((skill, i)) for i in range(len(one.earlier) + 1)]
+            )
+            if one.of_any
+            else None
+            for skill, one in known.items()
+        }
+        before = self.evidence(head)
+        head.uses.keep_evidence((s, one) for s, one in kept.items() if before.get(s) != one)
+
+
+def _used(
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "usage.Read"
+) -> Iterator[Used]:
+    from skillvault.learning.effect import usage  # noqa: PLC0415 (only what detects pays for it)
+
+    decision = outcome.decision.id
+    shown = head.decisions(decision)[0] if decision else []
+    for one in usage.exposed(outcome, shown, known, read):
+        told = (one.match, one.confidence, one.quote, one.offer)
+        yield Used(outcome.id, one.skill, micros(one.made), *told)
+
+
+def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
+    """Whether a commit gave a skill another text, or took it out of archive/."""
+    old, new = texts.get((f"{sha}^", name)), texts.get((sha, name))
+    if old is None or new is None:
+        return False
+    back = old.shelf == "archive" and new.shelf != "archive"
+    return bool(back or old.body.strip() != new.body.strip())
+
+
+def _sums(
+    rows: Iterable[tuple[Any, ...]],
+    totals: Mapping[str, tuple[int, int]],
+    begun: Mapping[str, list[int]],
+    merged: Mapping[str, str],
+    policy: Policy,
+) -> object:
+    from skillvault.learning.effect.exposure import Exposure, sums  # noqa: PLC0415
+
+    found = (
+        Exposure(
+            decision=outcome,
+            skill=_whole(skill, merged),
+            group=group,
+            success=status == "success",
+            made=made,
+            applied=match in _APPLIED,
+            weight=1.0 if match in _APPLIED else confidence,
+            offer=cast("Offer", offer),
+        )
+        for outcome, skill, group, status, made, match, confidence, offer in rows
+    )
+    return sums(found, totals, begun, policy.effect.min_held_out)
+
+
+def _whole(skill: str, merged: Mapping[str, str]) -> str:
+    """The skill that stands for one that was merged, and again."""
+    seen: set[str] = set()
+    while skill in merged and skill not in seen:
+        seen.add(skill)
+        skill = merged[skill]
+    return skill
+
+
+def _counted(
+    head: Snapshot,
+    skills: set[str],
+    begun: Mapping[str, list[int]],
+    merged: Mapping[str, str],
+) -> dict[str, Evidence]:
+    """Skill -> its counts; those of what was merged into it among them."""
+    wanted = {_whole(name, merged) for name in skills} | skills
+    sources = [name for name in merged if _whole(name, merged) in wanted]
+    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in wanted}
+    found = sorted(head.uses.of({*wanted, *sources}), key=itemgetter(0))
+    for skill, some in groupby(found, key=itemgetter(0)):
+        uses = list(some)
+        for name in {skill, _whole(skill, merged)} & wanted:
+            rows[name] += uses
+    return {
+        name: effect.by_version(
+            [
+                effect.Exposed(outcome, moment(at), status, made, match in _APPLIED, offer)
+                for _, outcome, at, status, made, match, offer in some
+            ],
+            begun.get(name, ()),
+        )
+        for name, some in rows.items()
+    }

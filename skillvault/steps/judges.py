@@ -1,0 +1,92 @@
+"""Which judge a vault's policy appoints, put together of what it needs of the vault.
+
+Floor 3: a judge knows neither git nor a vault; it is handed a ledger, prompts and what cleans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
+
+from skillvault.errors import UnansweredError, UnavailableError
+from skillvault.judge import Adviser, Judge
+from skillvault.vault.commit.store import Store
+
+if TYPE_CHECKING:
+    from skillvault.judge.claude.batches import Batches
+    from skillvault.judge.claude.retries import Question
+    from skillvault.steps.run import Run
+
+PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
+
+
+class Appointed(Judge, Adviser, Protocol):
+    """One who judges and is asked before acting."""
+
+
+def appointed(
+    store: Store, seconds: float | None = None, left: dict[str, Question] | None = None
+) -> Appointed:
+    """The judge that the committed policy names; a model is not asked before it must be.
+
+    `seconds`: how long an answer is waited for, where that is not the policy's to say. `left`:
+    where a model's questions are left, for a batch.
+    """
+    head = store.head()
+    rules = head.policy.judge
+    if seconds is not None:
+        rules = replace(rules, deadline_seconds=seconds)
+    if rules.provider == "offline":
+        from skillvault.judge.offline.judge import OfflineJudge
+
+        return OfflineJudge()
+    from skillvault.judge.claude.judge import Api, ClaudeJudge
+    from skillvault.judge.claude.prompts import NAMES, Prompts
+    from skillvault.judge.claude.retries import Caller
+    from skillvault.learning.merge.accounting import unfit
+    from skillvault.vault.files.redact import cleaned
+
+    paths = {f"{PROMPTS}/{name}.md": name for name in NAMES}
+    found = head.bytes_of(paths)
+    own = {paths[path]: data.decode(errors="replace") for path, data in found.items()}
+    caller = Caller(Api(), store.ledger, rules, left=left)
+    return ClaudeJudge(rules, Prompts(own, cleaned), caller, unfit)
+
+
+@contextmanager
+def batching(run: Run, *, sends: bool) -> Iterator[None]:
+    """Around a run: replies of batches that ended are taken before.
+
+    `sends`: what a model is to be asked is not asked, and sent as a batch afterwards.
+    """
+    rules = run.policy.judge
+    if rules.provider == "offline":
+        yield
+        return
+    from skillvault.judge.claude.batches import Batches
+    from skillvault.judge.claude.judge import Api
+
+    batches = Batches(Api(), run.store.ledger, rules)
+    left: dict[str, Question] = {}
+    if sends:
+        run.judge = appointed(run.store, left=left)
+    try:
+        for batch in batches.collect():
+            run.wait(f"batch {batch}", "not ended yet")
+    except UnavailableError as error:
+        run.unavailable("batches", str(error))
+    yield
+    if left:
+        _send(run, batches, list(left.values()))
+
+
+def _send(run: Run, batches: Batches, questions: list[Question]) -> None:
+    try:
+        batch, count = batches.send(questions)
+    except (UnavailableError, UnansweredError) as error:
+        run.unavailable("batches", str(error))
+    else:
+        run.wait(f"batch {batch}", f"{count} questions sent")

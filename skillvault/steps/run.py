@@ -1,0 +1,317 @@
+"""One pass over the steps: the vault as it stands, and what happened so far.
+
+Floor 3, beside `steps`, which say what is due; here it is committed, laid or left waiting.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
+
+from msgspec import Struct, field
+
+from skillvault.change import Change
+from skillvault.errors import BadInputError, EditedError, UnavailableError
+from skillvault.judge import Judge
+from skillvault.learning.evaluate import Peers
+from skillvault.learning.naming import is_strategy
+from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.learning.sections import Version
+from skillvault.policy import Policy
+from skillvault.records import (
+    Commit,
+    Evaluation,
+    Outcome,
+    Recommendation,
+    RecordKind,
+    Ref,
+    Skill,
+    Trust,
+)
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.files.inbox import Inbox, Received, Refused
+from skillvault.vault.index.snapshot import Present
+
+if TYPE_CHECKING:
+    from skillvault.steps.shelf import Shelf
+    from skillvault.vault.commit.publish import Laid
+
+
+# The steps that write the text of skills.
+WRITERS = frozenset({"promote", "generate", "merge"})
+
+_GROUP = 100  # so many changes are published at once at most
+# A change waits so long for others, while its step goes on: some seconds, and where publishing
+# takes long (it reads and writes the whole index), a multiple of what it took the last time.
+_SECONDS, _TIMES, _LONGEST = 0.2, 5, 2.0
+
+_Texts = Mapping[str, tuple[Skill | None, Skill | None]]  # skills before and after, by name
+Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
+
+
+class Waiting(Struct, frozen=True):
+    """Something that could not be done now, and why."""
+
+    path: str
+    reason: str
+
+
+class Done(Struct, frozen=True):
+    """A change and the commit it became; None in a dry run."""
+
+    change: Change
+    commit: str | None
+
+
+class Report(Struct):
+    """What a run did; `reasons()` says for `skill` and `fact` why it made none."""
+
+    done: list[Done] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+    quarantined: list[Refused] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    unavailable: str | None = None  # why the judge could not be asked
+    reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
+
+
+class Run:
+    """One pass over the steps: the vault as it stands, and what happened so far."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        judge: Judge,
+        now: datetime,
+        dry: bool = False,
+        names: Sequence[str] = (),
+        arrived: Sequence[Received] = (),
+        on_done: Callable[[Done], None] | None = None,
+        track: Tracker | None = None,
+    ) -> None:
+        self.store = store
+        self.judge = judge
+        self.now = now
+        self.dry = dry
+        self.asks = False  # a question: nothing is noted, and all is counted
+        self.names = names
+        self.arrived = arrived
+        self.consolidates = True  # whether facts may become skills in this run
+        self.inbox = Inbox(store.root)
+        self.view = store.head()  # the vault with all that was done so far
+        self._base = self.view.commit
+        self._pending: list[tuple[Laid, _Texts]] = []
+        self._since = 0.0
+        self._took = 0.0  # seconds, to publish the last group
+        self.policy: Policy = self.view.policy
+        self.report = Report()
+        self.track: Tracker = track or (lambda items, _what: items)
+        self._on_done = on_done
+        self.between: Callable[[], None] | None = None  # called where nothing is half done
+        self._own: set[str] = set()  # the commits of this run
+        self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
+
+    @cached_property
+    def shelf(self) -> "Shelf":
+        """The skills with all their layers, and what is known of their use."""
+        from skillvault.steps.shelf import Shelf  # noqa: PLC0415 (most of a run does without)
+
+        return Shelf(self.store)
+
+    @cached_property
+    def rejections(self) -> Rejections:
+        """What a person took away before this run."""
+        return Rejections(self.view.rejecting(), Present(self.view))
+
+    def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
+        """Source id -> id of what a step made of it and that is there still.
+
+        As its commits say, so that a link removed by hand does not make it again.
+        """
+        found: dict[str, str] = {}
+        for source, target in self.view.made(step, kind, sources):
+            if not is_strategy(target):
+                found.setdefault(source, target)
+        return found
+
+    @cached_property
+    def peers(self) -> Peers:
+        """Every outcome among its like; from the step `evaluate` on none is recorded."""
+        return Peers(self.view, self.policy)
+
+    def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
+        """The commits before this run by which these steps made or changed a record.
+
+        Oldest first.
+        """
+        found = reversed(self.view.making(ref))
+        return [c for c in found if c.step in steps and c.sha not in self._own]
+
+    def versions(self, name: str) -> tuple[list[Version], list[Version]]:
+        """(the descriptions, the bodies) that the program itself wrote of a skill, oldest first."""
+        shas = [commit.sha for commit in self.commits_on(Ref("skill", name), WRITERS)]
+        places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
+        found = self.store.skill_texts(places)
+        both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]
+        texts = [(old[1:] if old else None, new[1:]) for old, new in both if new]
+        for old, new in self._written.get(name, []):
+            before = (old.description, old.body) if old else None
+            texts.append((before, (new.description, new.body)))
+        descriptions, bodies = (
+            [Version(old[part] if old else None, new[part]) for old, new in texts]
+            for part in (0, 1)
+        )
+        return descriptions, bodies
+
+    @cached_property
+    def domains_seen(self) -> dict[Trust, frozenset[str]]:
+        """Per trust, the domains that there were when the run began."""
+        return {trust: self.view.domains_of(trust) for trust in get_args(Trust)}
+
+    def leave(self, names: Iterable[str], reason: str) -> None:
+        """Say why inbox entries are not taken in this run."""
+        self.report.waiting += [Waiting(f"inbox/{name}", reason) for name in sorted(names)]
+
+    def refuse(self, name: str, error: BadInputError) -> None:
+        """Quarantine a file that cannot be taken; only say so where nothing may change."""
+        if self.dry:
+            refused = Refused(name, error.code, error.message, error.line)
+        else:
+            refused = self.inbox.refuse(name, error, self.now)
+        self.report.quarantined.append(refused)
+
+    def forget(self, name: str) -> None:
+        """Drop an inbox file that has nothing new."""
+        if not self.dry:
+            self.inbox.done([name])
+
+    def renew(self) -> None:
+        """Look at the vault again: another run may have met it."""
+        self.flush()
+        self.store.head()
+        self._base = self.view.commit
+
+    def settle(self, step: str, keys: Iterable[str]) -> None:
+        """Let a step look at these no more until something of theirs changes."""
+        if not self.asks:
+            self.view.settle(step, keys)
+
+    def perform(self, change: Change) -> None:
+        """Commit one change, with others if they come quickly; lay it in a dry run.
+
+        One that is held by a person waits; one whose ends had to wait is due in the next run.
+        """
+        if not self._rests(change):
+            return
+        before = self._texts(change)
+        try:
+            laid = self.store.lay(change)
+            texts = {name: (old, self.view.any_skill(name)) for name, old in before.items()}
+            if self.dry:
+                self.store.check_free(laid)
+        except EditedError as error:
+            self._held(error)
+            return
+        self._since = self._since if self._pending else time.monotonic()
+        self._pending.append((laid, texts))
+        patience = min(max(_SECONDS, _TIMES * self._took), _LONGEST)
+        late = time.monotonic() - self._since >= patience
+        if self.dry or late or len(self._pending) >= _GROUP:
+            self.flush()
+
+    def wait(self, path: str, reason: str) -> None:
+        """Say that something could not be done now."""
+        self.report.waiting.append(Waiting(path, reason))
+
+    def unavailable(self, path: str, reason: str) -> None:
+        """Say that something waits for the judge."""
+        self.report.unavailable = reason
+        self.wait(path, reason)
+
+    def written(self, make: Callable[[], Change | None], name: str) -> Iterator[Change]:
+        """The change that needs a text of the judge's; it waits where nobody can be asked."""
+        try:
+            change = make()
+        except UnavailableError as error:
+            self.unavailable(f"skills/{name}", f"not written: {error}")
+            return
+        if change is not None:
+            yield change
+
+    def flush(self) -> None:
+        """Publish what is pending: all at once, or where a person holds a path one by one."""
+        pending, self._pending = self._pending, []
+        if self.dry:
+            for laid, texts in pending:
+                self._finish(laid.change, texts, None)
+        elif pending:
+            began = time.monotonic()
+            self._publish(pending)
+            self._took = time.monotonic() - began
+            if self.between:
+                self.between()
+        else:
+            self.store.keep()
+
+    def _publish(self, pending: Sequence[tuple["Laid", _Texts]]) -> None:
+        try:
+            self._commit([laid for laid, _ in pending], [texts for _, texts in pending])
+        except EditedError as error:
+            if len(pending) == 1:
+                self._held(error)
+                return
+            for laid, texts in pending:
+                self._singly(laid.change, texts)
+
+    def _singly(self, change: Change, texts: _Texts) -> None:
+        """Commit one change alone, unless what it is made of had to wait."""
+        self.store.head()
+        if not self._rests(change):
+            return
+        try:
+            self._commit([self.store.lay(change)], [texts])
+        except EditedError as error:
+            self.store.take_back()
+            self._held(error)
+
+    def _rests(self, change: Change) -> bool:
+        """Whether all is there that a change is made of and links to."""
+        return len(self.view.present(change.needs)) == len(change.needs)
+
+    def _commit(self, laid: Sequence["Laid"], texts: Sequence[_Texts]) -> None:
+        commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
+        self._base = commits[-1]
+        self._own.update(commits)
+        self.inbox.done(name for one in laid for name in one.change.takes)
+        for one, of, commit in zip(laid, texts, commits, strict=True):
+            self._finish(one.change, of, commit)
+
+    def _held(self, error: EditedError) -> None:
+        path, _, reason = str(error).partition(": ")
+        self.report.waiting.append(Waiting(path, reason))
+
+    def _texts(self, change: Change) -> dict[str, Skill | None]:
+        """The skills that a change is about, as they are now."""
+        named = (ref.id for ref in change.targets if ref.kind == "skill")
+        names = named if change.step in WRITERS else ()
+        return {name: self.view.any_skill(name) for name in names}
+
+    def _finish(self, change: Change, texts: _Texts, commit: str | None) -> None:
+        """Report a change that is made, and keep the bodies that it wrote: a dry run has no git."""
+        for name, (old, new) in texts.items():
+            if new:
+                self._written.setdefault(name, []).append((old, new))
+        done = Done(change, commit)
+        self.report.done.append(done)
+        if self._on_done:
+            self._on_done(done)
+
+    def free(self, records: Iterable[Outcome | Evaluation | Recommendation]) -> dict[str, bool]:
+        """Record id -> whether its path is ours to write; the others are reported waiting."""
+        files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
+        held = self.store.in_hand(files)
+        self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
+        return {path: path not in held for path in files}

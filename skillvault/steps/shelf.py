@@ -1,0 +1,410 @@
+"""What agents are served: the shelf with its layers, recommendations, search, usage.
+
+Floor 3, beside `questions`. Asking changes no file; what was computed of uses is kept in the
+projection, which can be deleted at any time.
+"""
+
+import hashlib
+from collections import UserDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.errors import UsageError
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.recommend import recommend, shelf
+from skillvault.learning.recommend.recommend import Answer, Candidate, Query
+from skillvault.learning.recommend.shelf import Strategy
+from skillvault.policy import Policy
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Problem,
+    Ref,
+    Shelved,
+    Skill,
+)
+from skillvault.steps.effects import Uses
+from skillvault.text import shorten, tokens
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layers as shelves
+from skillvault.vault.index.snapshot import Snapshot, ref_from
+from skillvault.vault.search.ranking import Near, document_of
+
+if TYPE_CHECKING:
+    from skillvault.learning.effect import stats
+
+KINDS = ("skill", "fact", "evaluation")
+_TASKS = 200  # skills of which is asked how well they answer a task
+_SHOWN = 200  # characters of a text that was found
+
+
+class Found(Struct, frozen=True):
+    """A record that answers a search; `score` is the share of the query that it carries, 0..1."""
+
+    kind: str
+    id: str
+    domain: str | None
+    score: float
+    text: str
+    path: str
+
+
+class Shelf:
+    """The skills that may be served, by layer: the package's, the domains', the vault's own.
+
+    A later layer overrides an earlier one by name. `problems` are the files of the layers before
+    the vault's that cannot be read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.uses = Uses(store, lambda: self._others)
+        self._added: list[Path] = []
+        self._known: tuple[object, dict[str, list[Candidate]]] | None = None
+
+    def add_dir(self, folder: Path | str) -> list[Problem]:
+        """Put a folder of skills above the other domain layers; what of it cannot be read."""
+        self._added.append(Path(folder).resolve())
+        self.reload()
+        return [one for one in self.problems if Path(one.path).is_relative_to(self._added[-1])]
+
+    def reload(self) -> None:
+        """Read the folders again; the vault's own skills are always those of HEAD."""
+        self.__dict__.pop("_beside", None)
+        self._known = None
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What cannot be read of the layers before the vault's."""
+        return self._beside[1]
+
+    def layers(self) -> list[list[Shelved]]:
+        """The skills of each layer, from the first to the last, which is the vault."""
+        with self._store.reading() as head:
+            return [*self._beside[0], list(_own(head))]
+
+    def skills(self) -> list[Skill]:
+        """The skills in force, by name."""
+        return [one.skill for one in shelf.winners(self.layers())]
+
+    def get(self, name: str) -> Skill | None:
+        """The skill in force of this name; `_` stands for `-`."""
+        return shelf.get(self.skills(), name)
+
+    def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
+        """The skills with any of these tags, by name."""
+        return shelf.get_by_tags(self.skills(), tags)
+
+    def get_by_role(self, role: str) -> list[Skill]:
+        """The skills for a role, by name."""
+        return shelf.get_by_role(self.skills(), role)
+
+    def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
+        """The skills for a stage, by name."""
+        return shelf.get_by_pipeline_stage(self.skills(), stage)
+
+    def top_k(
+        self,
+        task: str = "",
+        role: str | None = None,
+        k: int = 5,
+        strategy: Strategy = "tag",
+        *,
+        stage: str | None = None,
+        pins: Sequence[str] = (),
+    ) -> list[Skill]:
+        """At most `k` skills for a role or stage: pins, then most applied, or nearest the task."""
+        head = self.ready()
+        counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
+        asked = strategy == "semantic" and task
+        scores = self._scores(head, task, None, _near()) if asked else None
+        return shelf.top_k(
+            self.skills(),
+            role=role,
+            stage=stage,
+            task=task,
+            k=k,
+            strategy=strategy,
+            pins=pins,
+            usage=counts,
+            scores=scores,
+        )
+
+    # ── recommending ─────────────────────────────────────────────────────────────────
+
+    def recommend(self, query: Query, task: str = "") -> Answer:
+        """The few skills for a task, and why not the others; see `learning.recommend`."""
+        head = self.ready()
+        with self._store.reading():
+            asked = bool(task.strip()) and query.strategy != "tag"
+            domains = (query.domain, None)
+            near = _near() if asked and query.strategy == "semantic" else None
+            scores = self._scores(head, task, domains, near) if asked else None
+            candidates = self._candidates(head, query)
+            return recommend.recommend(candidates, query, head.policy, self._text(head), scores)
+
+    def _scores(
+        self,
+        head: Snapshot,
+        task: str,
+        domains: tuple[str | None, ...] | None,
+        near: Near | None,
+    ) -> dict[str, float]:
+        found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
+        return {ref.partition(":")[2]: score for ref, score in found}
+
+    def _candidates(self, head: Snapshot, query: Query) -> list[Candidate]:
+        """What is asked of the skills in force of a domain and of none, by name, then the pins.
+
+        Kept while nothing changes.
+        """
+        key = (head.commit, head.uses.state)
+        if self._known is None or self._known[0] != key:
+            self._known = key, {}
+        by_domain = self._known[1]
+        known = self.uses.evidence(head)
+        if query.domain not in by_domain:
+            rows = [*_rows(head.shelved(query.domain), known), *self._of_others(head, known)]
+            by_domain[query.domain] = sorted(rows, key=lambda one: one.name)
+        found = by_domain[query.domain]
+        if not query.pins:
+            return found
+        there = {one.name for one in found}
+        pinned = _rows(head.shelved_as(recommend.pins(query)), known)
+        return [*found, *(one for one in pinned if one.name not in there)]
+
+    def _of_others(self, head: Snapshot, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+        own = head.on_shelf("skills", self._others)
+        for name, one in self._others.items():
+            if name not in own:
+                skill, evidence = one.skill, known.get(name, recommend.NO_EVIDENCE)
+                earned = _earned(skill, evidence, head.policy)
+                yield Candidate(
+                    name,
+                    skill.kind,
+                    tokens(skill.body),
+                    skill.domain,
+                    # One that hurts is left out with its numbers, not for its status.
+                    skill.status if earned == "retired" else earned,
+                    skill.roles,
+                    skill.stages,
+                    one.blob,
+                    evidence,
+                    one.layer == "seed",
+                )
+
+    def _text(self, head: Snapshot) -> Callable[[str], str]:
+        def read(name: str) -> str:
+            own = head.skills.get(name)
+            return own.body if own is not None else self._others[name].skill.body
+
+        return read
+
+    # ── searching ────────────────────────────────────────────────────────────────────
+
+    def search(
+        self,
+        text: str,
+        *,
+        kind: str | None = None,
+        domain: str | None = None,
+        k: int = 10,
+        semantic: bool = True,
+    ) -> list[Found]:
+        """The skills, facts and evaluations that answer a text best; UsageError for a bad kind.
+
+        `semantic`: what is near in meaning comes first, where the extra of that name is there.
+        """
+        if kind is not None and kind not in KINDS:
+            raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
+        head = self.ready()
+        with self._store.reading():
+            found = head.search(
+                text,
+                k,
+                kinds=None if kind is None else (kind,),
+                domains=None if domain is None else (domain,),
+                near=_near() if semantic else None,
+            )
+            return [self._found(head, ref_from(ref), score) for ref, score in found]
+
+    def _found(self, head: Snapshot, ref: Ref, score: float) -> Found:
+        # A proposed or archived skill may have the name of one of another layer.
+        path = _place(ref.id) if ref.kind == "skill" else head.path_of(ref) or ""
+        record = head.records_at([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            record, path = self._others[ref.id].skill, self._others[ref.id].path
+        domain = getattr(record, "domain", None)
+        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), path)
+
+    # ── usage ────────────────────────────────────────────────────────────────────────
+
+    def effects(
+        self, skill: str | None = None, domain: str | None = None
+    ) -> "list[stats.SkillStats]":
+        """The numbers of one skill, or of all that were used (of a domain), by lift, best first."""
+        from skillvault.learning.effect import stats  # noqa: PLC0415 (the other questions do without)
+
+        head = self.ready()
+        known = self.uses.evidence(head)
+        wanted = [skill.replace("_", "-")] if skill else sorted(known)
+        merged: dict[str, list[str]] = {}
+        for source, whole in head.uses.merged().items():
+            merged.setdefault(whole, []).append(source)
+        found = [
+            stats.stats(
+                stats.Asked(one.name, one.kind, one.domain, one.status, merged.get(one.name, ())),
+                known.get(one.name, recommend.NO_EVIDENCE),
+                head.policy,
+            )
+            for one in self._named(head, wanted)
+            if domain in (None, one.domain)
+        ]
+        if skill and not found and domain is None:
+            raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
+        return sorted(found, key=lambda one: (one.lift is None, -(one.lift or 0.0), one.skill))
+
+    def _named(self, head: Snapshot, names: Iterable[str]) -> Iterator[Skill]:
+        """The skills of these names, wherever they stand."""
+        for name in names:
+            found = head.any_skill(name)
+            if found is None and name in self._others:
+                other = self._others[name].skill
+                evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
+                status = _earned(other, evidence, head.policy)
+                found = msgspec.structs.replace(other, status=status)
+            if found is not None:
+                yield msgspec.structs.replace(found, name=name)
+
+    def stats(self, decision: str) -> dict[str, Any]:
+        """What was shown for a decision and what it applied; see `learning.usage.decision`."""
+        from skillvault.learning.effect import usage  # noqa: PLC0415 (only who asks for it pays for it)
+
+        with self._store.reading() as head:
+            shown, outcomes = head.decisions(decision)
+            if not shown and not outcomes:
+                raise UsageError(
+                    f"{decision}: no recommendation and no outcome has this decision; an outcome "
+                    "names it as decision.id"
+                )
+            known, read = self.uses.names(head), self.uses.read(head)
+            uses = [use for o in outcomes for use in usage.exposed(o, shown, known, read)]
+            return usage.decision(decision, shown, outcomes, uses)
+
+    def ready(self) -> Snapshot:
+        """The committed vault, its uses computed and the other layers' texts to be found."""
+        head = self._store.head()
+        self.follow(head)
+        self._store.keep()
+        return head
+
+    def follow(self, head: Snapshot) -> None:
+        """Compute what changed of the uses and of the other layers' texts."""
+        self._follow_texts(head)  # before the uses, which ask for the names of all skills
+        self.uses.follow(head)
+
+    def _follow_texts(self, head: Snapshot) -> None:
+        """Let the skills of the other layers be found, those that the vault does not override."""
+        own = head.on_shelf("skills", self._others)
+        beside = {name: one for name, one in self._others.items() if name not in own}
+        read = self._beside[2]
+        said = "\n".join([*(f"{name} {one.blob}" for name, one in beside.items()), "", *read])
+        digest = hashlib.sha256(said.encode()).hexdigest()
+        documents = [document_of(one.skill) for one in beside.values()]
+        head.index_beside(digest, documents, read)
+
+    @cached_property
+    def _beside(self) -> tuple[list[list[Shelved]], list[Problem], Mapping[str, Skill]]:
+        """(the layers before the vault's, what of them cannot be read, the skills read of them)."""
+        head = self._store.head()
+        read = _Read(head.beside())
+        seeds, problems = shelves.seeds(read)
+        layers, found = shelves.domains(self._store.root, head.policy.shelf.dirs, read)
+        problems = [*problems, *found]
+        for folder in self._added:
+            skills, found = shelves.read(folder, "domain", read)
+            layers.append(skills)
+            problems += found
+        return [seeds, *layers], problems, read.data
+
+    @property
+    def _others(self) -> dict[str, Shelved]:
+        return {one.skill.name: one for one in shelf.winners(self._beside[0])}
+
+
+class _Read(UserDict[str, Skill]):
+    """The skills of files that are read, those of `known` without parsing them again."""
+
+    def __init__(self, known: Mapping[str, Skill]) -> None:
+        super().__init__()
+        self._known = known
+
+    def __contains__(self, key: object) -> bool:
+        if key in self._known:
+            self.data[str(key)] = self._known[str(key)]
+        return key in self.data
+
+
+def has_model() -> bool:
+    """Whether the extra `semantic` is installed."""
+    return find_spec("wordllama") is not None
+
+
+def _near() -> Near | None:
+    """How near texts are in meaning; None where the extra `semantic` is not installed."""
+    if not has_model():
+        return None
+    from skillvault.vault.search import vectors as meaning  # noqa: PLC0415 (loaded by who asks for it)
+
+    return meaning.near
+
+
+def _rows(rows: Iterable[tuple[Any, ...]], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+    """What stands on the vault's own shelf as candidates; of two of one name the first."""
+    seen: set[str] = set()
+    for name, kind, size, domain, status, roles, stages, blob in rows:
+        if name not in seen:
+            seen.add(name)
+            whom = (tuple(roles.split()) if roles else (), tuple(stages.split()) if stages else ())
+            evidence = known.get(name, recommend.NO_EVIDENCE)
+            yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
+
+
+def _own(head: Snapshot) -> Iterator[Shelved]:
+    blobs = {row[0]: row[-1] for row in head.shelved()}
+    for name, skill in head.skills.items():
+        named = msgspec.structs.replace(skill, name=name)
+        yield Shelved(named, "vault", _place(name), blobs.get(name, ""))
+
+
+def _place(name: str) -> str:
+    """Where the vault's own skill of a name stands."""
+    return f"skills/{name}/SKILL.md"
+
+
+def _earned(skill: Skill, evidence: Evidence, policy: Policy) -> str:
+    """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
+    if skill.status not in ("testing", "proven"):
+        return skill.status
+    return effect.standing(skill.status, evidence, policy).status
+
+
+def _said(record: object) -> str:
+    """What of a record tells what it says."""
+    match record:
+        case Skill():
+            text = record.description
+        case Fact():
+            text = record.text
+        case Evaluation():
+            text = record.key_insight or ""
+        case _:
+            text = ""
+    return shorten(" ".join(text.split()), _SHOWN)

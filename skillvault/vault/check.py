@@ -1,0 +1,65 @@
+"""What `check` finds in a view of a vault: what cannot be read, and what does not hold."""
+
+from collections.abc import Callable, Collection, Iterator
+
+from skillvault import integrity
+from skillvault.errors import BadInputError
+from skillvault.records import Problem, Ref
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import View
+from skillvault.vault.index.snapshot import Snapshot
+
+
+def found(
+    view: View, removed: Callable[[Ref], str | None], paths: Collection[str]
+) -> tuple[list[Problem], list[Problem]]:
+    """(problems, notes) of these paths of a view.
+
+    `removed` says in words who took a record away that is not there.
+    """
+    parsed = view.records_at(paths)
+    seen = integrity.View(
+        records={p: r for p, r in parsed.items() if not isinstance(r, Problem)},
+        existing=frozenset(view.paths),
+        strays=tuple(_strays(view)),
+        removed=removed,
+    )
+    broken = [r for r in parsed.values() if isinstance(r, Problem)]
+    broken += _policy_problems(view)
+    return [*broken, *integrity.problems(seen)], list(integrity.notes(seen))
+
+
+def uncommitted(head: Snapshot, view: View) -> Iterator[Problem]:
+    """What a person has in hand: it counts when it is committed."""
+    committed = head.blobs()
+    for path in sorted({*committed, *view.contents}):
+        if path != layout.MARK and not layout.ref_of(path):
+            continue
+        before, after = committed.get(path), view.contents.get(path)
+        if before != after:
+            how = "edited" if before and after else "new" if after else "deleted"
+            message = f"{how} and not committed; it counts when it is"
+            yield Problem(path, None, "uncommitted", message)
+
+
+def _policy_problems(view: View) -> list[Problem]:
+    try:
+        _ = view.policy
+    except BadInputError as error:
+        message = error.message.removeprefix(f"{layout.MARK}: ")
+        return [Problem(layout.MARK, error.key, error.code, message)]
+    return []
+
+
+def _strays(view: View) -> Iterator[str]:
+    """Files in record folders that are no record's, and skill folders without a SKILL.md."""
+    homes: set[str] = set()
+    for path in view.contents:
+        top, *rest = path.split("/")
+        if top not in layout.FOLDERS or layout.ref_of(path) or rest[-1].startswith("."):
+            continue
+        if top not in layout.SHELVES or len(rest) == 1:
+            yield path
+        else:
+            homes.add(f"{top}/{rest[0]}")
+    yield from sorted(home for home in homes if f"{home}/SKILL.md" not in view.contents)

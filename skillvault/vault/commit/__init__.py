@@ -1,0 +1,1 @@
+"""How changes become commits beside a person who works in the same repository."""

@@ -1,0 +1,184 @@
+"""The journal of intent: what a publication is about to do, so that a half-made one is undone.
+
+It is written before the first file is touched and removed when all is done. Whoever writes to
+the vault next, under the writer's lock, finds it: if the branch has the commits nothing is
+left to do, otherwise every path that stands as the publication left it goes back to what it
+was. Anything else is a person's by now, and stays.
+"""
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.errors import PausedError
+from skillvault.vault.commit import files as worktree
+from skillvault.vault.commit import local_edits as hand
+from skillvault.vault.commit.lock_files import claimed, clear
+from skillvault.vault.disk import synced
+from skillvault.vault.failpoint import reach
+from skillvault.vault.git.repository import Git
+from skillvault.vault.git.trees import Entry
+
+
+class Place(Struct, frozen=True):
+    """One path: blobs in the work tree and entries in the index, before and after; None: absent."""
+
+    before: str | None
+    after: str | None
+    staged: Entry | None
+    entry: Entry | None
+
+
+class Intent(Struct, frozen=True, kw_only=True):
+    """A publication: the branch moves from `old` to `new`, these paths change.
+
+    `draft` is the name that files are written under first, beside their place.
+    """
+
+    branch: str
+    old: str | None
+    new: str
+    draft: str
+    places: Mapping[str, Place]
+
+
+class Journal:
+    """The intents of a work tree's writers, each in a file of its own under the git dir.
+
+    A writer holds the flock of its file: one that nobody holds is of a writer that was killed.
+    """
+
+    def __init__(self, root: Path, git: Git) -> None:
+        self._root = root
+        self._git = git
+        self._own: tuple[Path, int] | None = None
+
+    @property
+    def _folder(self) -> Path:
+        return self._git.dirs()[0] / "skillvault"
+
+    def write(self, intent: Intent, *, durable: bool) -> None:
+        """State an intent; it is there whole or not at all."""
+        self._folder.mkdir(exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
+        draft = Path(name)
+        path = draft.with_suffix(".json")
+        try:
+            claimed(descriptor)
+            # ASCII: the name of a file that a skill brought along need not be UTF-8.
+            draft.write_text(json.dumps(msgspec.to_builtins(intent)), encoding="ascii")
+            if durable:
+                synced(draft)
+            draft.replace(path)
+            if durable:
+                synced(path.parent)
+        except BaseException:
+            os.close(descriptor)
+            draft.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            raise
+        self._own = path, descriptor
+
+    def forget(self) -> None:
+        """What was intended is done, or undone."""
+        if self._own is not None:
+            reach("intent-done")
+            self._own[0].unlink(missing_ok=True)
+
+    def release(self) -> None:
+        """Nobody works on it any more; what is still stated is for the next writer."""
+        if self._own is not None:
+            os.close(self._own[1])
+            self._own = None
+
+    def take_back(self, intent: Intent) -> None:
+        """Undo this writer's own publication, unless the branch has it after all."""
+        if not self._published(intent):
+            self.undo(intent, intent.places)
+        self.forget()
+
+    def left(self) -> bool:
+        """Whether there is an intent of anybody's."""
+        return any(self._folder.glob("intent-*"))
+
+    def settle(self) -> None:
+        """Under the writer's lock: undo what killed writers left half-made."""
+        for path in sorted(self._folder.glob("intent-*")):
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue  # its writer is done
+            try:
+                if claimed(descriptor):
+                    self._settle(path)
+            finally:
+                os.close(descriptor)
+
+    def _settle(self, path: Path) -> None:
+        """Settle the intent of a writer that is no more; nothing was done behind a draft."""
+        if path.suffix == ".json":
+            intent = _read(path)
+            self.unlock(since=path.stat().st_mtime)
+            if not self._published(intent):
+                self.undo(intent, intent.places)
+            reach("intent-settled")
+        path.unlink(missing_ok=True)
+
+    def unlock(self, *, since: float = inf) -> None:
+        """Remove git's locks that were left behind; `since`: also those of a killed writer."""
+        own, common = self._git.dirs()
+        clear(self._root, own, common, time.time(), since=since)
+
+    def _published(self, intent: Intent) -> bool:
+        """Whether the branch got the commits, though a person may have moved it since."""
+        tip = self._git.head()
+        if tip and self._git.is_ancestor(intent.new, tip):
+            return True
+        return intent.new in self._git.passed(intent.branch)
+
+    def undo(self, intent: Intent, paths: Collection[str]) -> None:
+        """Put work tree and index back on these paths, where they stand as they were left."""
+        for path in paths:
+            place = intent.places[path]
+            with suppress(NotADirectoryError):  # a person put a file in the folder's place
+                (self._root / path).parent.joinpath(intent.draft).unlink(missing_ok=True)
+            if hand.blob_at(self._root, path) == place.after != place.before:
+                self._put_back(path, place, intent.draft)
+            worktree.prune(self._root, path)
+            reach("undo-file")
+        index = self._git.staged(sorted(paths))
+        back = {
+            path: intent.places[path].staged
+            for path in paths
+            if index.get(path) == intent.places[path].entry != intent.places[path].staged
+        }
+        if back:
+            self._git.stage(back, self._git.settings())
+        reach("undo-index")
+
+    def _put_back(self, path: str, place: Place, draft: str) -> None:
+        if place.before is None:
+            worktree.remove(self._root, path)
+            return
+        data = self._git.blobs([place.before])[place.before]
+        mode = place.staged.mode if place.staged else None
+        replace = os.path.lexists(self._root / path)
+        worktree.put(self._root, path, data, mode=mode, replace=replace, draft=draft)
+
+
+def _read(path: Path) -> Intent:
+    try:
+        return msgspec.convert(json.loads(path.read_text(encoding="ascii")), Intent)
+    except ValueError:  # a loss of power, where `durability: normal` was asked for
+        raise PausedError(
+            f"paused: {path}: the journal cannot be read; put back what `git status` "
+            "shows half-made, and remove the journal"
+        ) from None

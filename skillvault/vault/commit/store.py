@@ -1,0 +1,390 @@
+"""Store: read a vault, and the one function that turns Changes into commits.
+
+How they are made so that a person beside us loses nothing stands in `writer`.
+A reader loads nothing of what only writers need: each method that does imports it there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from skillvault.change import Change, Move
+from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
+from skillvault.policy import Policy
+from skillvault.records import Commit, Record, stamp
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import View, blob_id
+from skillvault.vault.git.repository import Git, utc
+from skillvault.vault.index.database import Projection
+from skillvault.vault.index.follow_head import follow, refs_of, rule
+from skillvault.vault.index.schema import Made
+from skillvault.vault.index.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from skillvault.vault.commit.publish import Laid
+    from skillvault.vault.spending import Ledger
+
+_TRIES = 5
+
+
+class Text(NamedTuple):
+    """What a skill said at a commit, and in which folder it stood."""
+
+    shelf: str
+    description: str
+    body: str
+
+
+class Store:
+    """A vault on disk: its root, its git, and the projection of its HEAD.
+
+    `apart`: what is laid is never seen by another process, and never published.
+    """
+
+    def __init__(self, root: Path, index: str | None = None, *, apart: bool = False) -> None:
+        self.root = root
+        self.git = Git(root, index)
+        self._apart = apart
+        self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
+
+    @cached_property
+    def _projection(self) -> Projection:
+        place = self.git.dirs()[0] / "skillvault" / "index.db"
+        projection = Projection(place, self._healed)
+        if self._apart:
+            follow(projection, self.git, self.git.head())
+            projection.part()
+        return projection
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What a paid judge did and may still do; of all work trees together."""
+        from skillvault.vault.spending import Ledger
+
+        return Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
+
+    @cached_property
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(self._projection, self.git.blobs)
+
+    @cached_property
+    def _modes(self) -> bool:
+        """Whether the executable bit of a file in the work tree means anything."""
+        return self.git.settings().modes
+
+    def encoded(self, record: Record) -> bytes:
+        """A new record's bytes; asked for more than once before they are committed."""
+        known = self._encoded.get(id(record))
+        if known is None:
+            from skillvault.vault.files import codec
+
+            known = self._encoded[id(record)] = record, codec.encode(record)
+        return known[1]
+
+    def _healed(self) -> None:
+        """Build the projection anew, with what was laid on it."""
+        laid = self._snapshot.laid
+        follow(self._projection, self.git, self.git.head())
+        if laid:
+            self._projection.begin()
+            self._snapshot.lay(laid)
+
+    # ── reading ──────────────────────────────────────────────────────────────────────
+
+    def head(self) -> Snapshot:
+        """The committed vault: what learning and serving read."""
+        shown = self._projection.commit
+        if shown is not None and shown == self.git.plain_head():
+            return self._snapshot  # a commit that was there when the projection followed it
+        return self._at(self.git.head())
+
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """The committed vault as it is now, whatever other processes do meanwhile."""
+        head = self.head()
+        with self._projection.reading():
+            yield head
+
+    def staged(self) -> View:
+        """The index, as the next commit would have it."""
+        contents = {path: entry.id for path, entry in self.git.staged().items()}
+        return View(contents, self.git.blobs, self.head().known)
+
+    def work_tree(self) -> View:
+        """The files a person sees, committed or not."""
+        data: dict[str, bytes] = {}
+        contents: dict[str, str] = {}
+        for path in self._files():
+            try:
+                content = (self.root / path).read_bytes()
+            except FileNotFoundError:
+                continue  # a writer's draft, gone since it was listed
+            contents[path] = blob_id(content)
+            data[contents[path]] = content
+        return View(contents, lambda keys: {key: data[key] for key in keys}, self.head().known)
+
+    def skill_texts(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Text]:
+        """(commit, name) -> a skill's text there, in whatever folder it stood."""
+        from skillvault.vault.files import codec
+
+        wanted = {(commit, layout.skill_path(name)): name for commit, name in places}
+        found: dict[tuple[str, str], Text] = {}
+        for (commit, path), (shelf, data) in self.skill_files(wanted).items():
+            name = wanted[commit, path]
+            try:
+                meta, body = codec.front_matter(codec.text_of(data))
+                found[commit, name] = Text(shelf, str(meta.get("description", "")), body)
+            except BadInputError:
+                # What a person broke then counts as theirs, whatever it said.
+                found[commit, name] = Text(shelf, "", "")
+        return found
+
+    def skill_files(
+        self, places: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], tuple[str, bytes]]:
+        """(commit, path in skills/) -> (shelf, bytes) of a skill's file, wherever it stood then."""
+        left = list(places)
+        found: dict[tuple[str, str], tuple[str, bytes]] = {}
+        for shelf in layout.SHELVES:  # the most stand on the first
+            names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in left]
+            there = self.git.files_at(names)
+            at = zip(left, names, strict=True)
+            found |= {place: (shelf, there[name]) for place, name in at if name in there}
+            left = [place for place in left if place not in found]
+        return found
+
+    def _at(self, commit: str | None) -> Snapshot:
+        """The vault of a commit; what differs from the one shown before is all that is read."""
+        if not self._projection.pending:
+            follow(self._projection, self.git, commit)
+        return self._snapshot
+
+    def _files(self) -> Iterator[str]:
+        if (self.root / layout.MARK).is_file():
+            yield layout.MARK
+        for top in layout.FOLDERS:
+            for folder, _, names in os.walk(self.root / top):
+                for name in names:
+                    path = Path(folder) / name
+                    if path.is_file() and not path.is_symlink():
+                        yield path.relative_to(self.root).as_posix()
+
+    # ── what a change does to files ──────────────────────────────────────────────────
+
+    def files_of(self, change: Change, base: Snapshot) -> dict[str, bytes | None]:
+        """path -> new bytes, or None for a file that goes away.
+
+        EditedError where an edited file is gone or a moved one would replace another.
+        """
+        from skillvault.vault.files import codec
+
+        files: dict[str, bytes | None] = dict(change.files)
+        for record in change.writes:
+            try:
+                path = layout.path_of(record)
+            except ValueError as error:  # a person gave a folder a name that none can refer to
+                raise EditedError(f"{change.subject}: {error}; rename its folder") from None
+            files[path] = self.encoded(record)
+        for edit in change.edits:
+            before = files.get(edit.path) or base.bytes_of([edit.path]).get(edit.path)
+            if before is None:
+                raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
+            files[edit.path] = codec.with_key(before, edit.key, edit.value)
+        for rewrite in change.rewrites:
+            before = files.get(rewrite.path) or base.bytes_of([rewrite.path]).get(rewrite.path)
+            if before is None:
+                raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
+            files[rewrite.path] = codec.with_body(before, rewrite.body)
+        origins = _origins(change, base)
+        moved = base.bytes_of(origins.values())
+        for target, path in origins.items():
+            if target in base.contents:
+                raise EditedError(f"{target}: stands there already; rename one of the two")
+            files[target] = files.get(path) or moved[path]
+            files[path] = None
+        return files
+
+    def lay(self, change: Change) -> Laid:
+        """What a change does to files; the vault shows them from now on, committed or not."""
+        from skillvault.vault.commit.publish import Laid
+
+        self._projection.begin()
+        view = self._snapshot
+        files = self.files_of(change, view)
+        created = files.keys() - view.existing(files)
+        laid = Laid(change, files, _origins(change, view), frozenset(created))
+        view.lay(files)
+        return laid
+
+    def take_back(self) -> None:
+        """Show the vault without what was laid and is not committed."""
+        self._projection.rollback()
+        self._snapshot.forget_laid()
+        self._encoded = {}
+
+    def keep(self) -> None:
+        """Keep what was settled."""
+        self._projection.keep()
+
+    def in_hand(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
+        """path -> why it is a person's now; empty when every path is ours to write."""
+        return self._held(files, {})
+
+    def check_free(self, laid: Laid) -> None:
+        """EditedError where a path that a change touches is in a person's hand."""
+        if held := self._held(laid.files, laid.origins):
+            path, why = min(held.items())
+            raise EditedError(f"{path}: {why}; commit or undo it, and run again")
+
+    def _held(
+        self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
+    ) -> dict[str, str]:
+        from skillvault.vault.commit import local_edits as hand
+
+        modes = self._modes
+        commit = self._snapshot.commit
+        ground = hand.ground(self.git, commit, files, origins, modes=modes)
+        return hand.held(self.root, ground, files, origins)
+
+    # ── committing ───────────────────────────────────────────────────────────────────
+
+    def paused(self, policy: Policy) -> str | None:
+        """Why nothing may be committed now; None when all is normal."""
+        return self.git.pause_reason(policy.branch) or self.git.nameless()
+
+    def apply(
+        self,
+        laid: Sequence[Laid],
+        base: str | None,
+        *,
+        now: datetime,
+        policy: Policy,
+        first: bool = False,
+    ) -> list[str]:
+        """Commit what was laid, one commit each and all at once; nothing else may be laid.
+
+        `base` is the commit that the changes were thought of on; where the branch has moved
+        since, they are laid on the new tip if none of their paths changed. Raises EditedError
+        where a path is in a person's hand, PausedError in a repository in the middle of
+        something, VaultBusyError where another writer holds it; then nothing is laid any more.
+        """
+        try:
+            with self._writing():
+                return self._applied(laid, base, now=now, policy=policy, first=first)
+        finally:
+            self.take_back()
+
+    def _applied(
+        self,
+        laid: Sequence[Laid],
+        base: str | None,
+        *,
+        now: datetime,
+        policy: Policy,
+        first: bool,
+    ) -> list[str]:
+        from skillvault.vault.commit.publish import Group, Writer
+
+        reason = self.git.pause_reason(policy.branch, founding=first)
+        if reason:
+            raise PausedError(f"paused: {reason}")
+        self._unlock(policy.branch)
+        durable = policy.durability == "full"
+        writer = Writer(self.root, self.git, branch=policy.branch, durable=durable)
+        for _ in range(_TRIES):
+            parent = self.git.tip(policy.branch)
+            if parent != self._snapshot.commit:
+                self.take_back()
+                self._at(parent)
+                laid = [self.lay(one.change) for one in laid]
+            group = Group(laid)
+            self._refuse_stale(group.files, base, parent)
+            commits = writer.publish(group, parent, now)
+            if commits:
+                self._follow(laid, commits, now)
+                return commits
+        raise VaultBusyError("the branch moves faster than a change can be laid on it; try again")
+
+    def _follow(self, laid: Sequence[Laid], commits: Sequence[str], now: datetime) -> None:
+        """Let the projection show our own commits, whose files it shows already."""
+        depth = self._projection.depth
+        date = utc(stamp(now))
+        self._projection.enter(
+            Made(
+                Commit(
+                    sha,
+                    one.change.step,
+                    one.change.headline,
+                    date,
+                    tuple(map(str, one.change.sources)),
+                    tuple(map(str, one.change.targets)),
+                ),
+                number,
+                refs_of(one.files),
+            )
+            for number, (one, sha) in enumerate(zip(laid, commits, strict=True), depth + 1)
+        )
+        if any(layout.MARK in one.files for one in laid):
+            rule(self._projection, self.git)
+        self._projection.show(commits[-1])
+        self._projection.keep()
+
+    def _refuse_stale(self, files: Iterable[str], base: str | None, tip: str | None) -> None:
+        """A change thought of on an older tip may not undo what a newer commit did to its paths."""
+        if base == tip or base is None or tip is None:
+            return
+        changed = self.git.changed(base, tip)
+        for path in sorted(files):
+            if path in changed:
+                raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+
+    def settle(self) -> None:
+        """Undo what a killed writer left half-made; where the repository is paused, later."""
+        from skillvault.vault.commit.journal import Journal
+
+        journal = Journal(self.root, self.git)
+        if not journal.left():
+            return
+        branch = self.head().policy.branch
+        with self._writing():
+            if self.git.pause_reason(branch, founding=True) is None:
+                journal.settle()
+
+    def _unlock(self, branch: str) -> None:
+        """Clear away what killed writers left: half-made changes, and locks of git's."""
+        from skillvault.vault.commit.journal import Journal
+
+        journal = Journal(self.root, self.git)
+        journal.settle()
+        own, common = self.git.dirs()
+        if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
+            journal.unlock()
+
+    def watched(self) -> AbstractContextManager[None]:
+        """Be the one daemon of this vault; VaultBusyError where there is one."""
+        from skillvault.vault.commit.locks import daemon_lock
+
+        return daemon_lock(self.git.dirs()[1] / "skillvault")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the writer's lock; VaultBusyError where another one does."""
+        from skillvault.vault.commit.locks import writer_lock
+
+        with writer_lock(self.git.dirs()[1] / "skillvault") as lock, self.git.fenced(lock):
+            yield
+
+
+def _moved(move: Move, path: str) -> str:
+    return move.target + path.removeprefix(move.source)
+
+
+def _origins(change: Change, base: Snapshot) -> dict[str, str]:
+    """Where each file that a change moves stood before."""
+    return {_moved(move, path): path for move in change.moves for path in base.below(move.source)}

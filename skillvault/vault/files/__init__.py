@@ -1,0 +1,1 @@
+"""The vault's files: where they stand, how they read as text, what arrives."""

@@ -1,0 +1,160 @@
+"""The layers of the shelf as folders: skills that ship with the package, and a domain's own.
+
+The vault's own layer is its committed `skills/`. Folders are read, never written.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, MutableMapping
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from skillvault.errors import BadInputError
+from skillvault.records import Problem, Ref, Shelved, Skill
+from skillvault.text import is_slug
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import blob_id
+
+GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
+SEEDS = "seed_skills"
+_FILE = "SKILL.md"
+_SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
+_MAX_SKILL = 1024 * 1024
+
+# Skills that were read before, by file name and the id of what the file holds; new ones are added.
+Known = MutableMapping[str, Skill]
+
+
+def seeds(known: Known | None = None) -> tuple[list[Shelved], list[Problem]]:
+    """The skills of the package itself."""
+    return read(layout.resource(SEEDS), "seed", known)
+
+
+def plugins() -> tuple[list[Path], list[Problem]]:
+    """(folders, problems) of installed packages that bring skills, by name; none is run.
+
+    An entry point of the group names a package, whose folder holds the skills.
+    """
+    found: list[Path] = []
+    problems: list[Problem] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        folder = _folder(point.module)
+        if folder is not None:
+            found.append(folder)
+        else:
+            said = f"no package {point.module} is installed; correct the plugin's entry point"
+            problems.append(Problem(point.name, None, "no-package", said))
+    return found, problems
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _folder(package: str) -> Path | None:
+    try:
+        spec = find_spec(package)
+    except ImportError:
+        return None
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0]) if places else None
+
+
+def domains(
+    root: Path, dirs: Iterable[str], known: Known | None = None
+) -> tuple[list[list[Shelved]], list[Problem]]:
+    """(layers, problems): installed packages by name, then the policy's folders in its order.
+
+    Folders of the vault that are never served, and what lies in them, are no layer.
+    """
+    places, problems = plugins()
+    for name in dirs:
+        place = (root / name).resolve()
+        if any(_overlap(place, (root / shut).resolve()) for shut in _SHUT):
+            said = "what stands there is never served; take it out of `shelf.dirs` in vault.yaml"
+            problems.append(Problem(name, "shelf.dirs", "not-served", said))
+        else:
+            places.append(place)
+    layers: list[list[Shelved]] = []
+    for place in places:
+        skills, found = read(place, "domain", known)
+        layers.append(skills)
+        problems += found
+    return layers, problems
+
+
+def read(
+    folder: Path, layer: str, known: Known | None = None
+) -> tuple[list[Shelved], list[Problem]]:
+    """(skills, problems) of a folder's `SKILL.md` folders and flat `*.md`, by path.
+
+    What cannot be read is a problem and the rest goes on; so is a folder that is not there.
+    """
+    if not folder.is_dir():
+        said = "no such folder; correct `shelf.dirs` in vault.yaml"
+        return [], [Problem(str(folder), None, "no-folder", said)]
+    skills: list[Shelved] = []
+    problems: list[Problem] = []
+    for path in _files(folder):
+        try:
+            skills.append(_read(path, layer, {} if known is None else known))
+        except BadInputError as error:
+            problems.append(Problem(str(path), error.key, error.code, error.message))
+    return skills, problems
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in _markdown(folder) if path.name == _FILE or _is_flat(path))
+
+
+def _markdown(folder: Path) -> Iterator[Path]:
+    for place, names, files in os.walk(folder):
+        names[:] = [name for name in names if not name.startswith(".")]
+        yield from (Path(place, name) for name in files if name.endswith(".md") and name[0] != ".")
+
+
+def _is_flat(path: Path) -> bool:
+    """A file beside a SKILL.md or below one is a skill's material, not a skill."""
+    return not any((parent / _FILE).is_file() for parent in path.parents)
+
+
+def _read(path: Path, layer: str, known: Known) -> Shelved:
+    data = _bytes(path)
+    given = path.parent.name if path.name == _FILE else path.stem
+    version = blob_id(data)
+    key = f"{given} {version}"
+    if key not in known:
+        known[key] = _parsed(path, given, data)
+    return Shelved(known[key], layer, str(path), version)
+
+
+def _parsed(path: Path, given: str, data: bytes) -> Skill:
+    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
+
+    skill = codec.decode(Ref("skill", given), data)
+    if not isinstance(skill, Skill):
+        raise TypeError(f"{path} holds no skill")
+    name = skill.name.replace("_", "-")
+    if not is_slug(name):
+        raise BadInputError(
+            f"name: {skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits "
+            "and single hyphens, at most 64",
+            code="bad-name",
+            key="name",
+        )
+    return msgspec.structs.replace(skill, name=name)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:
+            raise BadInputError(
+                f"no regular file of at most {_MAX_SKILL // 1024} KiB", code="not-a-file"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None

@@ -1,0 +1,132 @@
+"""Where a record lives: record <-> relative path, and the vault's root found upward.
+
+Paths are POSIX, relative to the root. Only slugs ever become part of one.
+"""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from skillvault.errors import NotAVaultError
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Link,
+    Outcome,
+    Recommendation,
+    Record,
+    RecordKind,
+    Ref,
+    Skill,
+)
+from skillvault.text import is_slug
+
+MARK = "vault.yaml"
+INBOX = "inbox"
+UNTRUSTED = "inbox/untrusted"
+QUARANTINE = "quarantine"
+LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
+
+SHELVES = ("skills", "proposed", "archive")  # where a skill's folder may stand
+FOLDERS = ("outcomes", "evaluations", "recommendations", "memory", *SHELVES, "links")
+
+_ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
+_DATED = re.compile(
+    r"^(?P<folder>outcomes|evaluations|recommendations)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
+    r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
+)
+_SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
+_FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
+_LINK = re.compile(r"^links/(?P<target>[^/]+)/(?P<id>[^/]+)\.yaml\Z")
+_FOLDER_KIND: dict[str, RecordKind] = {
+    "outcomes": "outcome",
+    "evaluations": "evaluation",
+    "recommendations": "recommendation",
+}
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder at or above `start` that holds a vault.yaml."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / MARK).is_file():
+            return folder
+    raise NotAVaultError(
+        f"{start}: no vault here or above it (no {MARK}); run `skillvault init` or pass --vault"
+    )
+
+
+def outcome_path(domain: str, outcome_id: str, folder: str = "outcomes") -> str:
+    """`outcomes/<domain>/<yyyy>/<mm>/<dd>/<id>.yaml`."""
+    match = _ID.fullmatch(outcome_id)
+    if match is None or not is_slug(domain):
+        raise ValueError(f"{domain}/{outcome_id} cannot become a path")
+    return f"{folder}/{domain}/{match['y']}/{match['m']}/{match['d']}/{outcome_id}.yaml"
+
+
+def skill_path(name: str, shelf: str = "skills") -> str:
+    """`<shelf>/<name>/SKILL.md`."""
+    if not is_slug(name) or shelf not in SHELVES:
+        raise ValueError(f"{shelf}/{name} cannot become a path")
+    return f"{shelf}/{name}/SKILL.md"
+
+
+def path_of(record: Record) -> str:
+    """Where a new record goes. A `proposed` skill waits outside what hosts load."""
+    match record:
+        case Outcome():
+            return outcome_path(record.domain, record.id)
+        case Evaluation():
+            return outcome_path(record.domain, record.id, "evaluations")
+        case Recommendation():
+            return outcome_path(record.domain, record.id, "recommendations")
+        case Fact():
+            if not (is_slug(record.domain) and is_slug(record.id)):
+                raise ValueError(f"{record.domain}/{record.id} cannot become a path")
+            return f"memory/{record.domain}/{record.id}.md"
+        case Skill():
+            return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
+        case Link():
+            if not (is_slug(record.target.id) and is_slug(record.id)):
+                raise ValueError(f"{record.id} cannot become a path")
+            return f"links/{record.target.id}/{record.id}.yaml"
+
+
+@lru_cache(maxsize=1 << 12)
+def ref_of(path: str) -> Ref | None:
+    """What a path holds; None for one that is not a record's."""
+    if match := _DATED.match(path):
+        return Ref(_FOLDER_KIND[match["folder"]], match["id"])
+    if match := _SKILL.match(path):
+        return Ref("skill", match["id"])
+    if match := _FACT.match(path):
+        return Ref("fact", match["id"])
+    if match := _LINK.match(path):
+        return Ref("link", match["id"])
+    return None
+
+
+def domain_of(path: str) -> str | None:
+    """The domain folder of an outcome, evaluation, recommendation or fact."""
+    match = _DATED.match(path) or _FACT.match(path)
+    return match["domain"] if match else None
+
+
+def target_of(path: str) -> str | None:
+    """What the link at a path points to; None where no link stands there."""
+    match = _LINK.match(path)
+    return match["target"] if match else None
+
+
+def shelf_of(path: str) -> str:
+    """The first folder of a path."""
+    return path.partition("/")[0]
+
+
+def resource(name: str) -> Path:
+    """A folder that ships with the package: `vault_template` or `hooks`.
+
+    In a checkout they stand beside the package, in an installed wheel inside it.
+    """
+    inside = Path(__file__).resolve().parents[2] / name
+    return inside if inside.is_dir() else inside.parent.parent / name

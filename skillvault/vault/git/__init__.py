@@ -1,0 +1,1 @@
+"""Git: its processes, objects, configuration and index file."""

@@ -1,0 +1,113 @@
+"""How the projection follows HEAD: by the differences between two commits, or from nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+
+from skillvault.errors import BadInputError
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import parsed, policy_of
+from skillvault.vault.git.repository import Git
+from skillvault.vault.git.trees import Entry
+from skillvault.vault.index.database import Projection
+from skillvault.vault.index.rows import File
+from skillvault.vault.index.schema import Made
+
+_BATCH = 500  # files read at once
+
+
+def follow(projection: Projection, git: Git, commit: str | None) -> None:
+    """Let the projection show HEAD, unless it shows this commit, which is HEAD's."""
+    if projection.commit != commit:
+        projection.whole(lambda: _follow(projection, git))
+
+
+def _follow(projection: Projection, git: Git) -> None:
+    projection.begin()
+    # Asked once more: another process may have gone ahead while this one waited, and to go back
+    # would take from the steps what it marked as due.
+    commit, shown = git.head(), projection.commit
+    if shown == commit:
+        projection.rollback()
+        return
+    if shown and commit and git.has(shown):
+        _differences(projection, git, shown, commit)
+    else:
+        projection.clear()
+        _everything(projection, git, commit)
+    rule(projection, git)
+    projection.show(commit)
+    projection.keep()
+
+
+def rule(projection: Projection, git: Git) -> None:
+    """Let the projection keep the policy; who asks for one that is broken is told so then."""
+    blob = projection.value("select blob from file where path = ?", [layout.MARK])
+    if blob is None or projection.policy(blob):
+        return
+    with suppress(BadInputError):
+        projection.rule(blob, policy_of(git.blobs([blob])[blob]))
+
+
+def _differences(projection: Projection, git: Git, old: str, new: str) -> None:
+    for batch in _batches(git.changed(old, new)):
+        projection.put(_files(git, batch))
+    left = git.between(new, old)
+    projection.leave(left)
+    projection.enter(_history(projection, git, f"{old}..{new}"))
+    if left:  # what was taken away then may not have been
+        projection.finish()
+
+
+def _everything(projection: Projection, git: Git, commit: str | None) -> None:
+    if commit is None:
+        return
+    for batch in _batches(git.tree(commit)):
+        projection.fill({path: file for path, file in _files(git, batch).items() if file})
+    projection.enter(_history(projection, git, commit))
+    projection.finish()
+
+
+def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | None]]:
+    left = iter(entries.items())
+    while batch := dict(islice(left, _BATCH)):
+        yield batch
+
+
+def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
+    wanted = [entry.id for path, entry in entries.items() if entry and layout.ref_of(path)]
+    data = git.blobs(wanted)
+    return {path: _file(path, entry, data) for path, entry in entries.items()}
+
+
+def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | None:
+    if entry is None:
+        return None
+    return entry.id, parsed(path, data[entry.id]) if layout.ref_of(path) else None
+
+
+def _history(projection: Projection, git: Git, span: str) -> Iterator[Made]:
+    """The commits of a span, parents first."""
+    depths: dict[str, int] = {}
+    touched = git.touched(span)
+
+    def depth(sha: str) -> int:
+        if sha not in depths:
+            depths[sha] = projection.value("select depth from commits where sha = ?", [sha]) or 0
+        return depths[sha]
+
+    for commit, parents in git.log(span):
+        depths[commit.sha] = 1 + max(map(depth, parents), default=0)
+        yield Made(commit, depths[commit.sha], refs_of(touched.get(commit.sha, ())))
+
+
+def refs_of(paths: Iterable[str]) -> list[str]:
+    """The `<kind>:<id>` of the records at these paths; a skill's links count as its own."""
+    return list(dict.fromkeys(ref for path in paths for ref in _refs(path)))
+
+
+def _refs(path: str) -> Iterator[str]:
+    if ref := layout.ref_of(path):
+        yield str(ref)
+    if target := layout.target_of(path):
+        yield f"skill:{target}"

@@ -1,0 +1,130 @@
+"""Records as rows of the projection: their bytes, and what is asked of them in columns."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+import msgspec
+
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Link,
+    Outcome,
+    Problem,
+    Recommendation,
+    Record,
+    Ref,
+    Skill,
+)
+from skillvault.text import tokens
+from skillvault.vault.files import layout
+from skillvault.vault.search.ranking import Document, document_of
+
+Parsed = Record | Problem
+Row = tuple[Any, ...]
+File = tuple[str, Parsed | None]  # the blob that stands at a path, and the record in it
+
+KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
+TYPED = ("outcome", "recommendation", "fact", "skill", "link")  # the tables named after kinds
+SERVED = "skills"  # the shelf whose skills are found
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
+_ENCODER = msgspec.msgpack.Encoder()
+_WORD = re.compile(r"[^\W_]+")
+_UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
+
+
+def decoded(kind: str, value: bytes) -> Parsed:
+    """The record that a row holds."""
+    return _DECODERS[kind].decode(value)
+
+
+def encoded(value: Parsed) -> bytes | None:
+    """A record's bytes; None for one that would not read back as it is."""
+    try:
+        data = _ENCODER.encode(value)
+        return data if _DECODERS[type(value).__name__].decode(data) == value else None
+    except (msgspec.MsgspecError, OverflowError, UnicodeError, TypeError):
+        return None  # of an unusual value, such as a number beyond 64 bits
+
+
+def is_found(path: str) -> bool:
+    """Whether `search` may find what stands at a path."""
+    return layout.shelf_of(path) in (SERVED, "memory", "evaluations")
+
+
+def document(path: str, parsed: Parsed | None) -> Document | None:
+    """What is found by its text, under its address; None for what says nothing."""
+    ref = layout.ref_of(path)
+    if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
+        return None
+    if isinstance(parsed, Skill):
+        parsed = msgspec.structs.replace(parsed, name=ref.id)
+    found = document_of(parsed)
+    said = found.name or found.body  # an evaluation may have no insight
+    return msgspec.structs.replace(found, id=str(ref)) if said else None
+
+
+def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
+    """What is asked of a record, as rows of the tables named after kinds."""
+    match parsed:
+        case Outcome():
+            at, source = micros(parsed.occurred_at), parsed.source
+            yield (
+                "outcome",
+                ref.id,
+                *parsed.subject,
+                parsed.trust,
+                at,
+                parsed.event_id,
+                source.session,
+                parsed.decision.id,
+                parsed.result.status,
+                parsed.ungraded_failure,
+            )
+        case Fact():
+            yield "fact", ref.id, parsed.domain, parsed.trust
+        case Skill():
+            said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
+            whom = (" ".join(parsed.roles), " ".join(parsed.stages))
+            yield "skill", ref.id, top, *said, tokens(parsed.body), *whom, blob
+        case Recommendation():
+            yield "recommendation", ref.id, parsed.decision, parsed.trust
+        case Link():
+            yield "link", ref.id, parsed.type, str(parsed.source), str(parsed.target)
+
+
+def micros(at: datetime) -> int:
+    """A time in microseconds, as it is ordered."""
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(at: int) -> datetime:
+    """The time that so many microseconds are."""
+    return EPOCH + timedelta(microseconds=at)
+
+
+def bound(value: Any) -> Any:
+    """A value as SQLite takes it: bytes of a path that are no text as NUL and two digits."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return _UNTEXT.sub(lambda found: f"\0{ord(found[0]) & 0xFF:02x}", value)
+
+
+def unbound(data: bytes) -> str:
+    """A text as SQLite has it, the other way round."""
+    text = data.decode()
+    return _ESCAPED.sub(lambda f: chr(0xDC00 + int(f[1], 16)), text) if "\0" in text else text
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, as those of a skill's name are cut: letters and digits."""
+    return _WORD.findall(text)
+
+
+def is_untext(path: str) -> bool:
+    """Whether a path holds bytes that are no text."""
+    return not path.isascii() and bool(_UNTEXT.search(path))

@@ -1,0 +1,256 @@
+"""The tables of the projection: what stands in them, and how a change is entered."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault import policy, records
+from skillvault.records import Commit, Outcome
+from skillvault.vault.files import layout
+from skillvault.vault.index import dirty as due
+from skillvault.vault.index.rows import (
+    TYPED,
+    File,
+    Row,
+    bound,
+    columns,
+    document,
+    encoded,
+    is_found,
+    is_untext,
+    unbound,
+    words,
+)
+from skillvault.vault.search import ranking
+
+# The steps by which the program changes a skill; by any other commit a person does.
+LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
+
+# `file` is every file of HEAD; `value` its record, None where it must be parsed from the blob.
+# The tables named after kinds hold what is asked of many records at once. `due` is what a step
+# must look at again, `gone` what a commit made and HEAD has no more. `said` finds the outcomes
+# that may name a skill; what is gone stays in it, and is then looked for in vain.
+SCHEMA = """
+create table state (name text primary key, value text) without rowid;
+create table file (
+    n integer primary key, path text not null unique, blob text not null,
+    top text not null, ref text, type text, value blob);
+create index file_ref on file (ref, path, type) where ref is not null;
+create index file_top on file (top, ref, path) where ref is not null;
+create table outcome (
+    n integer primary key, id text, domain text, action text, target text, trust text,
+    at integer, event text, session text, decision text, status text, failed integer);
+create index outcome_id on outcome (id);
+create index outcome_group on outcome (domain, action, at, id, trust);
+create index outcome_subject on outcome
+    (domain, action, target, trust, at, id, status, decision);
+create index outcome_domain on outcome (domain, at, id, trust);
+create index outcome_event on outcome (event) where event is not null;
+create index outcome_decision on outcome (decision, at, id) where decision is not null;
+create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
+create table recommendation (n integer primary key, id text, decision text, trust text);
+create index recommendation_decision on recommendation (decision);
+create table used (
+    outcome text, skill text, made integer, match text, confidence real, quote text, offer text,
+    primary key (outcome, skill)) without rowid;
+create index used_skill on used (skill);
+create table begun (skill text, at integer, primary key (skill, at)) without rowid;
+create table sums (key text primary key, value blob) without rowid;
+create table evidence (key text primary key, value blob) without rowid;
+create table fact (n integer primary key, id text, domain text, trust text);
+create index fact_domain on fact (domain, trust);
+create index fact_id on fact (id);
+create table skill (
+    n integer primary key, id text, shelf text, domain text, kind text, status text,
+    created text, expires text, tokens integer, roles text, stages text, blob text);
+create index skill_shelf on skill (shelf, domain);
+create index skill_id on skill (id);
+create table link (n integer primary key, id text, type text, source text, target text);
+create index link_source on link (source, id);
+create index link_target on link (target, id);
+create table commits (
+    c integer primary key, sha text not null unique, depth integer, date text, step text,
+    subject text);
+create index commits_order on commits (depth, date, sha);
+create table trailer (c integer, role text, place integer, ref text);
+create index trailer_ref on trailer (ref, role, c);
+create index trailer_c on trailer (c, role, place);
+create table touch (ref text, c integer, primary key (ref, c)) without rowid;
+create index touch_c on touch (c);
+create table gone (ref text primary key) without rowid;
+create table due (step text, key text, primary key (step, key)) without rowid;
+"""
+GONE = """
+insert or ignore into gone select distinct +t.ref from trailer t
+where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref)
+"""
+_ALL = (
+    *("file", *TYPED, "used", "begun", "sums", "evidence", "commits", "trailer", "touch"),
+    *("gone", "due", "state", "ranked", "ranked_text"),
+)
+
+
+class Made(Struct, frozen=True):
+    """A commit of the history: the program's own, or (step "") a person's.
+
+    `depth` is the length of the longest way to it from the first commit; `touched` are the
+    `<kind>:<id>` of the records whose files it changes.
+    """
+
+    commit: Commit
+    depth: int
+    touched: Sequence[str]
+
+
+def _shape() -> int:
+    """A number that changes with the tables and the fields of the records."""
+    kinds = (kind for room in (records, policy) for kind in vars(room).values())
+    said = [SCHEMA, ranking.VERSION, *map(_told, filter(_is_struct, kinds))]
+    return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
+
+
+def _is_struct(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _told(kind: Any) -> str:
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    return f"{kind.__name__}{names}{defaults}{kind.__annotations__}"
+
+
+SHAPE = _shape()
+
+
+def create(database: sqlite3.Connection) -> None:
+    """Make the tables, empty, in the caller's transaction."""
+    ranking.create(database)
+    for statement in filter(str.strip, SCHEMA.split(";")):
+        database.execute(statement)
+
+
+def clear(database: sqlite3.Connection) -> None:
+    """Make them empty."""
+    for table in _ALL:
+        database.execute(f"delete from {table}")
+    database.execute("insert into said (said) values ('delete-all')")
+
+
+def _next(database: sqlite3.Connection, column: str, table: str) -> int:
+    found = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
+    return int(found[0])
+
+
+def put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None:
+    """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
+    old = _numbers(database, files)
+    # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
+    same = {path for path in files if files[path] and path in old and not _archived(path)}
+    due.mark(database, old.values(), [n for path, n in old.items() if path not in same], going=True)
+    for table in ("file", *TYPED):
+        rows = [(n,) for n in old.values()]
+        database.executemany(f"delete from {table} where n = ?", rows)
+    refs = {path: str(ref) for path in files if (ref := layout.ref_of(path))}
+    _unfind(database, {ref for path, ref in refs.items() if is_found(path)})
+    outcomes = (ref for path, ref in refs.items() if path.startswith("outcomes/"))
+    _unuse(database, [(ref.partition(":")[2],) for ref in outcomes])
+    new = insert(database, {path: found for path, found in files.items() if found})
+    due.mark(database, new.values(), [n for path, n in new.items() if path not in same])
+    judged = (ref for ref in refs.values() if ref.startswith(("outcome:", "evaluation:")))
+    due.mark_unevaluated(database, {ref.partition(":")[2] for ref in judged})
+    for name in set(refs.values()):
+        database.execute("delete from gone where ref = ?", [name])
+        database.execute(f"{GONE} and t.ref = ?", [name])
+    if layout.MARK in files:
+        for query in due.EVERYTHING:
+            database.execute(query)
+
+
+def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
+    """Take documents out; where one stood beside HEAD's, all of those are put in again."""
+    ranking.remove(database, refs)
+    for (known,) in database.execute("select value from state where name = 'beside'").fetchall():
+        _, *ids = known.split("\n")
+        if not refs.isdisjoint(ids):
+            said = "\n".join(["", *ids])
+            database.execute("update state set value = ? where name = 'beside'", [said])
+
+
+def use(database: sqlite3.Connection, outcomes: list[Row], rows: list[Row]) -> None:
+    """Note which skills these outcomes used, in place of what was noted of them."""
+    _unuse(database, outcomes)
+    database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
+    database.executemany(due.COUNTS, outcomes)
+    database.executemany(
+        "insert or ignore into due select distinct 'lift', domain from outcome where id = ?",
+        outcomes,
+    )
+
+
+def _unuse(database: sqlite3.Connection, outcomes: list[Row]) -> None:
+    database.executemany(due.COUNTS, outcomes)
+    database.executemany("delete from used where outcome = ?", outcomes)
+
+
+def _archived(path: str) -> bool:
+    return layout.shelf_of(path) == "archive"
+
+
+def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
+    query = "select n from file where path = ?"
+    found = ((path, database.execute(query, [bound(path)]).fetchone()) for path in paths)
+    return {path: row[0] for path, row in found if row}
+
+
+def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str, int]:
+    """Add files of which none is there; path -> the number that a file got."""
+    rows: list[Row] = []
+    typed: dict[str, list[Row]] = {table: [] for table in TYPED}
+    said: list[Row] = []
+    numbers: dict[str, int] = {}
+    for n, (path, (blob, parsed)) in enumerate(files.items(), _next(database, "n", "file")):
+        ref = layout.ref_of(path)
+        kind, value = (type(parsed).__name__, encoded(parsed)) if parsed else (None, None)
+        top = layout.shelf_of(path)
+        rows.append((n, path, blob, top, str(ref) if ref else None, kind, value))
+        numbers[path] = n
+        for table, *values in columns(ref, top, parsed, blob) if ref else ():
+            typed[table].append((n, *values))
+        if isinstance(parsed, Outcome):
+            texts = (parsed.decision.reasoning, *(parsed.applied or ()))
+            said.append((n, " ".join(word for text in texts for word in words(text))))
+    for table, found in {"file": rows, **typed}.items():
+        if found:
+            marks = ", ".join("?" * len(found[0]))
+            database.executemany(
+                f"insert into {table} values ({marks})",
+                [tuple(map(bound, row)) for row in found],
+            )
+    database.executemany("insert into said (rowid, text) values (?, ?)", said)
+    if any(map(is_untext, files)):
+        database.execute("insert or replace into state values ('odd', '')")
+        database.text_factory = unbound
+    documents = (document(path, parsed) for path, (_, parsed) in files.items() if is_found(path))
+    ranking.add(database, filter(None, documents))
+    return numbers
+
+
+def enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
+    """Take in commits, their parents before them."""
+    first = _next(database, "c", "commits")
+    for number, made in enumerate(history, first):
+        one = made.commit
+        row = (number, one.sha, made.depth, one.date, one.step, one.subject)
+        database.execute("insert into commits values (?, ?, ?, ?, ?, ?)", row)
+        roles = (("source", one.sources), ("target", one.targets))
+        rows = [(number, role, i, ref) for role, refs in roles for i, ref in enumerate(refs)]
+        database.executemany("insert into trailer values (?, ?, ?, ?)", rows)
+        touched = [(ref, number) for ref in made.touched]
+        database.executemany("insert or ignore into touch values (?, ?)", touched)
+        if one.step not in LEARNING:
+            skills = [(ref[due.SKILL - 1 :],) for ref in made.touched if ref.startswith("skill:")]
+            database.executemany("insert or ignore into due values ('version', ?)", skills)
+    # What came and went between two states stands in neither, so no file of it was put.
+    database.execute(f"{GONE} and t.c >= ?", [first])

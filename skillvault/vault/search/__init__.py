@@ -1,0 +1,1 @@
+"""Which texts answer a query."""

@@ -1,0 +1,199 @@
+"""Claude as the judge, through the real SDK and a real socket."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
+from skillvault.errors import BadInputError
+from skillvault.policy import policy_from
+from skillvault.records import Evaluation
+from tests.conftest import NOW, Person
+from tests.given import as_file, trade
+from tests.judge.conftest import appoint
+from tests.judge.server import (
+    INSIGHT,
+    VERDICT,
+    Answer,
+    Body,
+    Server,
+    asked_for,
+    claude,
+    message,
+    record,
+    told,
+)
+
+README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+def learn(vault: Vault, *given: Body) -> Vault:
+    """Record these outcomes and run the loop."""
+    vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(given)], now=NOW)
+    vault.run(now=NOW)
+    return vault
+
+
+def evaluation(vault: Vault) -> Evaluation:
+    """The vault's only evaluation."""
+    (found,) = vault.store.head().evaluations.values()
+    return found
+
+
+def test_an_evaluation_says_who_judged_and_what_it_cost(claudes: Vault, api: Server) -> None:
+    found = evaluation(learn(claudes, trade()))
+    usage = Usage(1000, 200)
+    assert (found.judge.name, found.judge.model) == ("claude", THOROUGH)
+    assert found.judge.tokens == 2 * usage.tokens
+    assert found.judge.cost_usd == pytest.approx(2 * cost(MODELS[THOROUGH], usage))
+    assert found.judge.prompt
+    assert (found.quality_score, found.was_good_decision) == (0.2, False)
+    assert found.key_insight == INSIGHT["key_insight"]
+    assert found.judge_was_right is True
+
+
+def test_the_verdict_is_asked_for_without_the_result(claudes: Vault, api: Server) -> None:
+    learn(claudes, trade())
+    first, second = api.requests[:2]
+    assert (asked_for(first), asked_for(second)) == ("verdict", "insight")
+    assert "result" not in record(first)
+    for said in ("-0.112", "-112", "stopped out", "failure", "cascade"):
+        assert said in told(second)
+        assert said not in told(first)
+
+
+def test_the_verdict_is_asked_for_in_the_same_bytes_whatever_the_result(
+    claudes: Vault, api: Server
+) -> None:
+    learn(claudes, trade(score=-0.112))
+    learn(claudes, trade(score=0.31))
+    verdicts = [json.dumps(body) for body in api.requests if asked_for(body) == "verdict"]
+    assert len(verdicts) == 1  # the second is the kept reply to the same question
+
+
+@pytest.mark.parametrize(("said", "kept"), [(1.7, 1.0), (-3, 0.0), (1e300, 1.0), (0.333, 0.33)])
+def test_quality_is_clamped_and_what_is_good_follows_from_it(
+    claudes: Vault, api: Server, said: float, kept: float
+) -> None:
+    def script(body: Body) -> Answer:
+        if asked_for(body) == "verdict":
+            return message({**VERDICT, "quality_score": said})
+        return claude(body)
+
+    api.script = script
+    found = evaluation(learn(claudes, trade()))
+    assert found.quality_score == kept
+    assert found.was_good_decision is (kept >= 0.5)
+
+
+def test_a_figure_that_the_record_does_not_hold_is_not_believed(
+    claudes: Vault, api: Server
+) -> None:
+    def script(body: Body) -> Answer:
+        if asked_for(body) == "insight" and "of no use" not in told(body):
+            return message({**INSIGHT, "key_insight": "Chasing fails in 87 % of all cases."})
+        return claude(body)
+
+    api.script = script
+    assert evaluation(learn(claudes, trade())).key_insight == INSIGHT["key_insight"]
+    assert "87 %" in told(api.requests[2])
+
+
+def test_the_model_writes_the_skills_and_the_rule_its_counts(claudes: Vault, api: Server) -> None:
+    learn(claudes, trade())
+    (skill,) = claudes.skills()
+    body = claudes.skill(skill.name)[0].body
+    assert skill.name == "warning-perps-chasing-high-funding"
+    assert "Claude on better approach" in body
+    assert "-11.2 %" in body
+
+
+def test_a_prompt_of_the_vault_stands_before_the_packages(claudes: Vault, api: Server) -> None:
+    learn(claudes, trade(0))
+    person = Person(claudes.root)
+    person.write("prompts/verdict.md", "Judge as a risk officer would.\n")
+    person.git("add", "prompts")
+    person.git("commit", "-q", "-m", "Our own prompt")
+    learn(claudes, trade(1, decision__reasoning="I buy as it falls, with a stop at 3 %."))
+    asked = [body["system"][0]["text"] for body in api.requests if asked_for(body) == "verdict"]
+    assert asked[1:] == ["Judge as a risk officer would.\n"]
+    prompts = {one.judge.prompt for one in claudes.store.head().evaluations.values()}
+    assert len(prompts) == 2
+
+
+def test_the_key_comes_from_the_environment_alone(
+    claudes: Vault, api: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    claudes.record([("o.json", as_file(trade()))], now=NOW)
+    report = claudes.run(now=NOW)
+    assert report.unavailable
+    assert "ANTHROPIC_API_KEY is not set; export it" in report.unavailable
+    assert claudes.status().outcomes == 1
+    assert claudes.status().waiting["evaluate"] == 1
+    assert claudes.skills() == []
+    assert api.requests == []
+    assert claudes.store.ledger.today().calls == 0
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    assert len(claudes.run(now=NOW).done) == 3
+
+
+def test_a_missing_package_is_named_with_the_next_step(
+    claudes: Vault, api: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    claudes.record([("o.json", as_file(trade()))], now=NOW)
+    assert "pip install 'skillvault[claude]'" in (claudes.run(now=NOW).unavailable or "")
+
+
+def test_a_model_whose_price_is_given_may_judge(claudes: Vault, api: Server) -> None:
+    appoint(claudes, model="claude-next", usd_per_day=100, prices="{claude-next: [100, 1000]}")
+    found = evaluation(learn(claudes, trade()))
+    assert found.judge.model == "claude-next"
+    assert found.judge.cost_usd == pytest.approx(2 * 0.3)
+
+
+def test_a_model_that_takes_a_temperature_gets_it(claudes: Vault, api: Server) -> None:
+    older = "claude-haiku-4-5"
+    appoint(claudes, model=older, fast_model=older, temperature=0.2, max_tokens=900)
+    learn(claudes, trade())
+    assert {body["temperature"] for body in api.requests} == {0.2}
+    assert {(body["model"], body["max_tokens"]) for body in api.requests} == {(older, 900)}
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ({"temperature": 0.2}, "judge.temperature: claude-sonnet-5-5 takes none"),
+        ({"model": "claude-next"}, "nobody knows what 'claude-next' costs"),
+        ({"provider": "gpt"}, "judge.provider"),
+    ],
+)
+def test_a_policy_that_cannot_be_kept_is_refused(judge: Body, said: str) -> None:
+    with pytest.raises(BadInputError, match=said):
+        policy_from({"judge": judge})
+
+
+def test_the_fixed_part_of_a_request_is_cached(claudes: Vault, api: Server) -> None:
+    learn(claudes, trade())
+    assert all(body["system"][0]["cache_control"] == {"type": "ephemeral"} for body in api.requests)
+
+
+def test_the_prices_that_are_shown_are_the_programs() -> None:
+    shown = README.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
+    for name, price in MODELS.items():
+        one = 2 * cost(price, Usage(1500, 1000))
+        row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${one * BATCH:.4f} |"
+        assert row in shown
+
+
+def test_an_idle_vault_sends_nothing(claudes: Vault, api: Server) -> None:
+    learn(claudes, trade())
+    count = len(api.requests)
+    for _ in range(3):
+        assert claudes.run(now=NOW).done == []
+        claudes.status()
+    assert len(api.requests) == count == 3

@@ -1,0 +1,195 @@
+"""track: a skill counts as applied where the decision says so, does so, or repeats it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillvault.learning.effect.detect import Detection, by_first_word, detect, key_phrases, used
+from tests.vectors import vectors
+
+NAME = "warning-dlmm-low-tvl"
+BODY = """# Warning: low tvl
+
+## Checklist
+
+**Pool Depth Check** before entry, **TVL** too.
+
+- Verify 24h volume above twice the position
+- Short one
+* Avoid pools younger than one week
+
+## Exit Plan First
+"""
+
+
+@pytest.mark.parametrize("row", vectors("detection"))
+def test_uses_are_those_of_the_vectors(row: dict[str, Any]) -> None:
+    found = detect(*row["args"])
+    assert {"applied": found.applied, "match": found.match} == row["expect"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Applying '{NAME}', I stay out.",
+        "Applying warning_dlmm_low_tvl now",
+        "the warning dlmm low tvl applies",
+        f"see skills/{NAME}/SKILL.md",
+        f"**{NAME}** says no",
+        f"First ignoring '{NAME}'. Then, after a look at the pool, {NAME} decides.",
+        f"I avoid this pool, applying {NAME}",
+        f"This is not a deep pool. {NAME}: stay out.",
+    ],
+)
+def test_a_mention_is_a_use(text: str) -> None:
+    assert detect(NAME, "", text).match == "explicit"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"ignoring '{NAME}' here",
+        f"I did not apply {NAME}",
+        f"I didn't apply the '{NAME}' lesson",
+        f"not using {NAME}",
+        f"without applying {NAME}",
+        f"I considered '{NAME}'",
+        f"considering the skill {NAME}",
+        f"rather than follow {NAME} I wait",
+        f"skipping {NAME}",
+        f"'{NAME}' does not apply",
+        f"{NAME} doesn't apply",
+        f"{NAME} was ignored",
+        f"{NAME}-2 is another skill",
+        f"my-{NAME} is another skill",
+    ],
+)
+def test_a_mention_that_is_turned_down_is_none(text: str) -> None:
+    assert detect(NAME, "", text) == Detection(applied=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the xlsx skill has been loaded",
+        "skill xlsx",
+        "skill: `xlsx`",
+        "using xlsx",
+        "based on xlsx",
+        "the `xlsx` way",
+        "'xlsx' it is",
+        "loaded skills: docx, xlsx, and pdf",
+        "both the docx and xlsx skills",
+        "cat /root/skills/xlsx/SKILL.md",
+    ],
+)
+def test_a_name_of_one_word_counts_beside_a_cue_or_quoted(text: str) -> None:
+    assert detect("xlsx", "", text).applied
+
+
+@pytest.mark.parametrize("text", ["open gdp.xlsx", "the xlsx file", "an xlsx", "xlsx-files skill"])
+def test_a_name_of_one_word_is_else_a_word(text: str) -> None:
+    assert not detect("xlsx", "", text).applied
+
+
+def test_two_words_with_a_space_between_need_a_cue() -> None:
+    assert not detect("flood-detection", "", "this is flood detection by thresholds").applied
+    assert detect("flood-detection", "", "the flood detection skill").applied
+    assert detect("flood-detection", "", "flood_detection, then").applied
+
+
+def test_the_quote_is_the_mention_with_what_stands_around_it() -> None:
+    found = detect(NAME, "", f"{'x' * 80} using {NAME} {'y' * 80}")
+    assert found.quote == f"{'x' * 43} using {NAME} {'y' * 49}"
+    assert found.confidence == 0.95
+
+
+# ── implicit ─────────────────────────────────────────────────────────────────────────
+
+
+def test_key_phrases_are_bold_texts_items_and_headings_of_the_skills_own() -> None:
+    assert key_phrases(BODY) == (
+        "pool depth check",
+        "verify 24h volume above twice",
+        "avoid pools younger than one",
+        "warning: low tvl",
+        "exit plan first",
+    )
+
+
+def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
+    three = "Pool depth check done; exit plan first; AVOID pools younger than one week"
+    found = detect(NAME, BODY, three)
+    assert (found.match, found.confidence) == ("implicit", 0.6)
+    assert found.quote is not None
+    assert found.quote.startswith("Pool depth check")
+    assert not detect(NAME, BODY, "pool depth check, exit plan first").applied
+
+
+# ── many at once ─────────────────────────────────────────────────────────────────────
+
+
+def test_the_tool_log_beats_the_words() -> None:
+    found = used(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
+    assert found == {NAME: Detection(applied=True, match="tool", confidence=1.0)}
+
+
+def test_a_foreign_name_in_the_tool_log_counts() -> None:
+    assert list(used("", ["dialogue_graph"], by_first_word(["dialogue-graph"]), {})) == [
+        "dialogue-graph"
+    ]
+
+
+def test_a_skill_that_is_not_known_any_more_and_was_shown_is_detected() -> None:
+    assert list(used(f"applying {NAME}", None, {}, {NAME: BODY})) == [NAME]
+    assert used("", [NAME], {}, {NAME: BODY})[NAME].match == "tool"
+
+
+def test_an_unknown_name_in_the_tool_log_is_no_skill() -> None:
+    assert used("", ["ghost"], by_first_word([NAME]), {}) == {}
+
+
+def test_the_longest_name_is_the_one_that_is_mentioned() -> None:
+    known = by_first_word(["low-tvl", "low-tvl-pool", "tvl"])
+    assert list(used("applying the low tvl pool skill", None, known, {})) == ["low-tvl-pool"]
+
+
+def test_only_what_was_shown_is_used_implicitly() -> None:
+    said = "Pool depth check; exit plan first; avoid pools younger than one week"
+    assert used(said, None, by_first_word([NAME]), {}) == {}
+    assert used(said, None, {}, {NAME: BODY})[NAME].match == "implicit"
+
+
+@given(st.text(alphabet="ab -_'`.,\n", max_size=60), st.permutations(["a-b", "a", "b-a-b", "b"]))
+def test_the_order_of_the_names_changes_nothing(text: str, names: list[str]) -> None:
+    known = by_first_word(names)
+    assert known == by_first_word(sorted(names))
+    found = used(text, None, known, {})
+    assert found == {name: one for name, one in found.items() if detect(name, "", text).applied}
+
+
+# ── real runs ────────────────────────────────────────────────────────────────────────
+
+
+def test_the_uses_of_real_runs_are_found(shared: Path) -> None:
+    def lines(path: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (shared / "bench" / path).read_text().splitlines()]
+
+    texts = {run["id"]: run["text"] for run in lines("usage/trajectories.jsonl")}
+    bodies = {
+        skill["id"].replace("_", "-"): skill["body"] for skill in lines("routing/corpus.jsonl")
+    }
+    right = claimed = true = 0
+    for pair in lines("usage/pairs.jsonl"):
+        body = bodies.get(pair["skill"].replace("_", "-"), "")
+        applied = detect(pair["skill"], body, texts[pair["traj"]]).applied
+        right += applied and pair["label"]
+        claimed += applied
+        true += pair["label"]
+    precision, recall = right / claimed, right / true
+    assert precision >= 0.95
+    assert 2 * precision * recall / (precision + recall) >= 0.95

@@ -1,0 +1,37 @@
+"""What the numbers of a skill lead to, in words."""
+
+import pytest
+
+from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.stats import decision
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.policy import EffectPolicy, Policy
+
+
+def known(lift: float, times: int) -> Evidence:
+    return Evidence(times, times, 0, 1.0, lift=Lift(lift, 0.1, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        (known(0.1, 2), "2 of 3 uses that a verdict asks for"),
+        (known(0.0, 9), "whether it helps is open"),
+        (known(0.1, 9), "it helps as far as is known; proven above 0.95"),
+        (known(-0.08, 9), "not recommended, P(lift > 0) is below 0.27"),
+        (known(-0.08, 6), "not recommended, P(lift > 0) is below 0.27; still tried as a new one"),
+        (known(-0.09, 6), "not recommended, P(lift > 0) is below 0.27"),
+    ],
+)
+def test_what_is_known_of_a_testing_skill_is_said(evidence: Evidence, said: str) -> None:
+    assert decision("testing", evidence, Policy()) == f"testing: {said}"
+
+
+def test_where_nothing_is_tried_nothing_is_said_of_it() -> None:
+    never = Policy(effect=EffectPolicy(explore=0))
+    assert decision("testing", known(-0.08, 6), never).endswith("is below 0.27")
+
+
+def test_what_the_next_run_changes_is_said_first() -> None:
+    assert decision("testing", known(0.3, 9), Policy()) == "proven at the next run"
+    assert decision("proposed", known(0.3, 9), Policy()) == "proposed: it waits for a person"

@@ -1,0 +1,192 @@
+"""effect: what the decisions that applied a skill came to."""
+
+from datetime import timedelta
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.verdict import (
+    Evidence,
+    Exposed,
+    Use,
+    by_version,
+    counted,
+    ema,
+    proven,
+    standing,
+    verdict,
+    wilson_lower,
+)
+from skillvault.policy import Policy
+from skillvault.records import Status
+from tests.given import START
+from tests.vectors import vectors
+
+
+def uses(statuses: str) -> list[Use]:
+    """`+` success, `-` failure, `0` neutral, an hour apart."""
+    said: dict[str, Status] = {"+": "success", "-": "failure", "0": "neutral"}
+    return [Use(START + timedelta(hours=i), f"o{i}", said[one]) for i, one in enumerate(statuses)]
+
+
+@pytest.mark.parametrize("row", vectors("ema"))
+def test_the_moving_average_is_exactly_that_of_the_vectors(row: dict[str, Any]) -> None:
+    assert ema(*row["args"]) == row["expect"]
+
+
+@pytest.mark.parametrize("row", vectors("wilson"))
+def test_the_lower_bound_is_that_of_the_vectors(row: dict[str, Any]) -> None:
+    assert wilson_lower(*row["args"]) == pytest.approx(row["expect"], abs=1e-9)
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_the_lower_bound_lies_between_zero_and_the_rate(successes: int, total: int) -> None:
+    successes = min(successes, total)
+    assert 0 <= wilson_lower(successes, total) <= successes / total + 1e-12
+
+
+def test_nothing_applied_is_no_rate() -> None:
+    assert counted([]) == Evidence()
+
+
+def test_the_counts_are_those_of_the_uses() -> None:
+    found = counted(uses("+-+"))
+    assert (found.times_applied, found.success_count, found.failure_count) == (3, 2, 1)
+    assert found.success_rate == 2 / 3
+    assert found.last_applied == START + timedelta(hours=2)
+
+
+def test_a_neutral_outcome_is_an_application_and_nothing_else() -> None:
+    without, found = counted(uses("+--")), counted(uses("+--0"))
+    assert (found.times_applied, found.success_count, found.failure_count) == (4, 1, 2)
+    assert (found.consecutive_failures, found.ema) == (2, without.ema)
+
+
+@pytest.mark.parametrize(("statuses", "streak"), [("---", 3), ("--+", 0), ("+--", 2), ("-0-", 2)])
+def test_a_streak_is_of_the_latest_failures(statuses: str, streak: int) -> None:
+    assert counted(uses(statuses)).consecutive_failures == streak
+
+
+@given(st.permutations(uses("+-0+--")), st.integers(0, 3))
+def test_the_order_of_arrival_and_repetition_change_nothing(order: list[Use], twice: int) -> None:
+    assert counted([*order, *order[:twice]]) == counted(uses("+-0+--"))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "seed", "wilson"),
+    [
+        ("++", False, False),
+        ("+-", False, False),
+        ("++-", True, False),
+        ("+-+-", True, False),
+        ("+--", False, False),
+        ("+++++", True, True),
+        ("+++-+", True, False),
+        ("+++++++-", True, True),
+        ("-----", False, False),
+    ],
+)
+def test_proven_is_what_the_profile_says(statuses: str, seed: bool, wilson: bool) -> None:
+    evidence = counted(uses(statuses))
+    assert proven(evidence, Policy(profile="seed")) == seed
+    assert proven(evidence, Policy(profile="wilson")) == wilson
+
+
+# ── what follows of a lift ───────────────────────────────────────────────────────────
+
+POLICY = Policy()
+
+
+def likely(helps: float, times: int = 10, **counts: Any) -> Evidence:
+    """Evidence of which P(lift > 0) is this."""
+    lift = Lift(NormalDist().inv_cdf(helps) * 0.1, 0.1, counts.pop("base", 0.5))
+    return Evidence(times, times, 0, 1.0, lift=lift, **counts)
+
+
+@pytest.mark.parametrize(
+    ("status", "helps", "times", "expected"),
+    [
+        ("testing", 0.951, 3, "proven"),
+        ("testing", 0.949, 3, "testing"),
+        ("testing", 0.999, 2, "testing"),
+        ("proven", 0.801, 3, "proven"),
+        ("proven", 0.799, 3, "testing"),
+        ("proven", 0.049, 10, "retired"),
+        ("testing", 0.049, 10, "retired"),
+        ("testing", 0.049, 9, "testing"),
+        ("testing", 0.051, 10, "testing"),
+        ("retired", 0.199, 10, "retired"),
+        ("retired", 0.201, 10, "testing"),
+    ],
+)
+def test_a_status_is_gained_and_lost_at_different_bounds(
+    status: str, helps: float, times: int, expected: str
+) -> None:
+    assert standing(status, likely(helps, times), POLICY).status == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "streak", "expected"),
+    [(0.5, 5, "testing"), (0.5, 7, "retired"), (0.7, 5, "retired"), (0.9, 4, "testing")],
+)
+def test_a_streak_retires_where_the_base_rate_makes_it_unlikely(
+    base: float, streak: int, expected: str
+) -> None:
+    evidence = likely(0.5, base=base, consecutive_failures=streak)
+    assert standing("testing", evidence, POLICY).status == expected
+
+
+def test_by_the_seed_rule_five_failures_in_a_row_retire() -> None:
+    seed = Policy(profile="seed")
+    assert standing("testing", counted(uses("+----")), seed).status == "testing"
+    assert standing("proven", counted(uses("+-----")), seed).status == "retired"
+
+
+@given(st.text("+-", min_size=3, max_size=60), st.sampled_from(["seed", "wilson"]))
+def test_what_a_status_says_holds_for_itself(statuses: str, profile: Any) -> None:
+    """A status that was just given is not taken back on the same evidence."""
+    policy = Policy(profile=profile)
+    evidence = counted(uses(statuses))
+    given_now = standing("testing", evidence, policy).status
+    assert standing(given_now, evidence, policy).status == given_now
+
+
+def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
+    assert standing("proven", Evidence(), POLICY).status == "proven"
+
+
+@pytest.mark.parametrize(
+    ("helps", "times", "expected"),
+    [
+        (0.76, 3, "helps"),
+        (0.74, 3, "open"),
+        (0.76, 2, "open"),
+        (0.26, 3, "hurts"),
+        (0.26, 2, "open"),
+        (0.28, 3, "open"),
+    ],
+)
+def test_the_verdict_waits_for_a_few_uses(helps: float, times: int, expected: str) -> None:
+    assert verdict(likely(helps, times), POLICY) == expected
+
+
+def test_counting_starts_again_when_a_person_rewrote_the_text() -> None:
+    made = [START + timedelta(hours=i) for i in range(5)]
+    exposed = [Exposed(f"o{i}", at, "success", i, applied=True) for i, at in enumerate(made)]
+    found = by_version(exposed, [3])
+    assert (found.times_applied, [one.times_applied for one in found.earlier]) == (2, [3])
+    assert found.latest == made[4]
+
+
+def test_what_was_shown_and_held_out_is_counted_apart() -> None:
+    offers = ("shown", "shown", "held", "")
+    exposed = [
+        Exposed(f"o{i}", START, "success", 0, applied=offer == "", offer=offer)
+        for i, offer in enumerate(offers)
+    ]
+    found = by_version(exposed, [])
+    assert (found.times_applied, found.shown, found.held_out) == (1, 2, 1)

@@ -1,0 +1,428 @@
+"""strategy: when one is due, of what it is made, what its questions find, what a person keeps."""
+
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from skillvault.brief import Draft, Period
+from skillvault.change import Change, Edit, Move
+from skillvault.errors import BadInputError
+from skillvault.learning.generate import strategy
+from skillvault.learning.generate.period import period
+from skillvault.learning.rejection import Rejection
+from skillvault.learning.sections import Version, Written
+from skillvault.policy import GeneratePolicy, Policy, policy_from
+from skillvault.records import (
+    Decision,
+    Link,
+    Outcome,
+    Ref,
+    Result,
+    Scalar,
+    Skill,
+    Source,
+    Status,
+    stamp,
+)
+from tests.given import NOW, evaluation, outcome, raw
+
+DRAFT = Draft("coding", "What outcomes in coding say together.", (("Context", "- x"),))
+NONE: frozenset[str] = frozenset()
+OWN = Skill(
+    "strategy-coding",
+    description="Says so.",
+    body="# Strategy: coding",
+    kind="strategy",
+    domain="coding",
+    origin="generated",
+    created=stamp(NOW - timedelta(days=100)),
+    expires=stamp(NOW + timedelta(days=80)),
+)
+PATH = "skills/strategy-coding/SKILL.md"
+ARCHIVED = "archive/strategy-coding/SKILL.md"
+
+
+def _outcomes(count: int) -> tuple[Outcome, ...]:
+    made = [outcome(raw(0, occurred_at=_minute(number))) for number in range(count)]
+    return tuple(sorted(made, key=lambda o: o.order))
+
+
+def _minute(number: int) -> str:
+    return (datetime(2026, 11, 1, 9, 0, tzinfo=UTC) + timedelta(minutes=number)).isoformat()
+
+
+def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.Material:
+    fields: dict[str, Any] = {
+        "domain": "coding",
+        "outcomes": tuple(outcomes),
+        "evaluations": {o.id: evaluation(o) for o in outcomes},
+        "fresh": len(outcomes),
+    }
+    return strategy.Material(**{**fields, **changes})
+
+
+def _standing(material: strategy.Material) -> strategy.Standing:
+    return strategy.standing(material, NOW, Policy())
+
+
+def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
+    return frozenset(o.id for o in outcomes)
+
+
+# ── is one due, and of what ──────────────────────────────────────────────────────────
+
+
+def test_ten_outcomes_make_one_and_nine_do_not() -> None:
+    outcomes = _outcomes(10)
+    assert _standing(_material(outcomes)).state == "due"
+    nine = _standing(_material(outcomes[:9]))
+    assert (nine.state, nine.reason) == ("waiting", "9 outcomes so far; needs 10")
+
+
+def test_those_of_the_last_strategy_do_not_count_again() -> None:
+    outcomes = _outcomes(25)
+    waiting = _standing(_material(outcomes, fresh=7, first=False))
+    assert waiting.reason == "7 outcomes since its last strategy; needs 10"
+    assert _standing(_material(outcomes, fresh=10, first=False)).state == "due"
+
+
+def test_how_many_make_one_is_the_policys() -> None:
+    policy = Policy(generate=GeneratePolicy(strategy_every=3))
+    assert strategy.standing(_material(_outcomes(3)), NOW, policy).state == "due"
+
+
+@pytest.mark.parametrize(
+    ("new", "looked_at"), [(10, 20), (20, 20), (25, 25), (60, 60), (200, 200), (250, 200)]
+)
+def test_it_looks_at_the_new_ones_at_least_20_and_at_most_200(new: int, looked_at: int) -> None:
+    assert strategy.window(new, GeneratePolicy()) == looked_at
+
+
+@pytest.mark.parametrize(
+    ("skill", "path", "says"),
+    [
+        (replace(OWN, origin="manual"), PATH, "not the program's own (origin manual"),
+        (replace(OWN, kind="guide"), PATH, "kind guide"),
+        (replace(OWN, domain="other"), PATH, "not the program's own"),
+        (replace(OWN, status="pinned"), PATH, "is pinned"),
+        (None, PATH, "cannot be read"),
+        (replace(OWN, status="retired"), ARCHIVED, "was put away"),
+        (OWN, ARCHIVED, "was put away"),
+    ],
+)
+def test_what_is_a_persons_is_left(skill: Skill | None, path: str, says: str) -> None:
+    found = _standing(_material(_outcomes(30), skill=skill, path=path, expired=True))
+    assert found.state == "kept"
+    assert says in found.reason
+
+
+@pytest.mark.parametrize(("by_its_age", "state"), [(True, "due"), (False, "kept")])
+def test_an_expired_one_comes_back_unless_a_person_put_it_away(
+    by_its_age: bool, state: str
+) -> None:
+    over = replace(OWN, expires=stamp(NOW - timedelta(days=1)))
+    material = _material(_outcomes(30), skill=over, path=ARCHIVED, expired=by_its_age)
+    assert _standing(material).state == state
+
+
+def test_one_that_a_person_took_away_is_not_redone() -> None:
+    gone = Rejection("skill:strategy-coding", "0123456789abcdef")
+    found = _standing(_material(_outcomes(30), rejection=gone))
+    assert found.state == "rejected"
+    assert "0123456789" in found.reason
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def _brief(material: strategy.Material, policy: Policy | None = None) -> Period:
+    return period("coding", material.outcomes, material.evaluations, policy or Policy())
+
+
+def _rewritten(
+    material: strategy.Material, bodies: Sequence[str] = (), said: Sequence[str] = ("Says so.",)
+) -> Change:
+    written = Written(
+        bodies=[Version(None, body) for body in bodies or (OWN.body,)],
+        descriptions=[Version(None, text) for text in said],
+    )
+    brief = _brief(material)
+    return strategy.next_change(material, brief, DRAFT, written, now=NOW, policy=Policy())
+
+
+def test_the_first_one_is_a_skill_that_gets_its_chance() -> None:
+    material = _material(_outcomes(12))
+    change = strategy.first_change(material, _brief(material), DRAFT, now=NOW, policy=Policy())
+    skill = change.writes[0]
+    assert isinstance(skill, Skill)
+    assert (skill.name, skill.kind, skill.origin) == ("strategy-coding", "strategy", "generated")
+    assert (skill.status, skill.trust, skill.domain) == ("testing", "local", "coding")
+    assert skill.created == "2026-11-20T12:00:00Z"
+    assert skill.expires == "2027-05-19T12:00:00Z"
+    assert skill.tags == ("coding", "fix-flaky-test")
+    assert change.headline == "generate: strategy-coding"
+
+
+def test_each_evaluation_is_linked_once() -> None:
+    outcomes = _outcomes(12)
+    first = strategy.first_change(
+        _material(outcomes), _brief(_material(outcomes)), DRAFT, now=NOW, policy=Policy()
+    )
+    links = [w for w in first.writes if isinstance(w, Link)]
+    assert [link.source.id for link in links] == [o.id for o in outcomes]
+    assert {(link.type, link.target.id) for link in links} == {("generated", "strategy-coding")}
+    assert first.sources == tuple(Ref("evaluation", o.id) for o in outcomes)
+    assert first.targets == (Ref("skill", "strategy-coding"),)
+    later = _rewritten(_material(outcomes, linked=_ids(outcomes[:10]), skill=OWN, path=PATH))
+    assert [ref.id for ref in later.sources] == [o.id for o in outcomes[10:]]
+
+
+def test_the_header_says_from_what_and_when_with_result_and_domain() -> None:
+    scored = [
+        outcome(raw(day, result={"score": score})) for day, score in ((0, 0.1), (1, 0.2), (2, -0.3))
+    ]
+    material = _material([*scored, outcome(raw(3, result={"score": 0.0}))])
+    body = strategy.body_of(_brief(material), DRAFT)
+    assert body.startswith(
+        "# Strategy: coding\n\n"
+        "*From 4 outcomes of 2026-11-01 to 2026-11-04*\n"
+        "*Win rate 50 % (2 of 4); average win +15.0 %; average loss -30.0 %; 1 neutral*\n"
+        "*Domain: coding*\n\n## Context"
+    )
+
+
+def test_a_rewriting_keeps_what_a_person_wrote_and_renews_the_rest() -> None:
+    wrote = "# Strategy: coding\n\nhead\n\n## Context\n\n- a\n\n## Exit Rules\n\n- b"
+    edited = wrote.replace("- b", "- mine,\n  over two lines")
+    skill = replace(OWN, body=edited)
+    change = _rewritten(_material(_outcomes(12), skill=skill, path=PATH), [wrote])
+    (rewrite,) = change.rewrites
+    assert "## Context\n\n- x" in rewrite.body
+    assert rewrite.body.endswith("## Exit Rules\n\n- mine,\n  over two lines")
+    expires = Edit(PATH, ("metadata", "expires"), "2027-05-19T12:00:00Z")
+    assert change.edits == (Edit(PATH, ("description",), DRAFT.description), expires)
+    assert change.headline == "generate: rewrite strategy-coding"
+
+
+@pytest.mark.parametrize("said", [["Other words."], ["Says.", "Says so."], []])
+def test_a_description_that_a_person_changed_stays(said: list[str]) -> None:
+    change = _rewritten(_material(_outcomes(12), skill=OWN, path=PATH), said=said)
+    assert ("description",) not in [edit.key for edit in change.edits]
+
+
+@pytest.mark.parametrize("expires", [stamp(NOW + timedelta(days=400)), None])
+def test_a_later_end_or_none_that_a_person_gave_stays(expires: str | None) -> None:
+    skill = replace(OWN, expires=expires, created=None)
+    change = _rewritten(_material(_outcomes(12), skill=skill, path=PATH))
+    assert ("metadata", "expires") not in [edit.key for edit in change.edits]
+
+
+def test_an_equal_text_still_links_what_it_was_made_of() -> None:
+    material = _material(_outcomes(12))
+    same = replace(OWN, body=strategy.body_of(_brief(material), DRAFT))
+    change = _rewritten(_material(material.outcomes, skill=same, path=PATH), [same.body])
+    assert change.rewrites == ()
+    assert len(change.writes) == 12
+
+
+def test_an_archived_one_moves_back_with_its_new_text() -> None:
+    change = _rewritten(_material(_outcomes(12), skill=OWN, path=ARCHIVED))
+    assert change.moves == (Move(f"archive/{OWN.name}", f"skills/{OWN.name}"),)
+    assert change.rewrites[0].path == ARCHIVED
+
+
+# ── its questions ────────────────────────────────────────────────────────────────────
+
+
+WORDS = [f"{a}{b}{c}" for a in ("ka", "mo", "ti", "lu") for b in ("ren", "sol", "vim", "dap", "gor")
+         for c in ("an", "esk", "ul", "ov", "ip")]  # fmt: skip
+ACTIONS = ("open_long", "open_short", "close_position")
+Met = Callable[[Outcome], bool]
+PLANTED: dict[str, Met] = {
+    "regime is storm": lambda o: o.context["regime"] == "storm",
+    "funding": lambda o: float(o.context["funding"] or 0) >= 0.05,
+    "decided between 18:00 and 24:00 UTC": lambda o: (o.decision.made_at or NOW).hour >= 18,
+    "agent is rookie": lambda o: o.source.agent == "rookie",
+    "applied hunch": lambda o: "hunch" in (o.applied or ()),
+    "did not apply checklist": lambda o: "checklist" not in (o.applied or ()),
+    "target is DOGE": lambda o: o.decision.target == "DOGE",
+    "the reasoning mentions 'breakout'": lambda o: "breakout" in o.decision.reasoning,
+}
+KINDS = [(True, 0.0), (False, 0.0), (True, 0.1)]  # graded or not, and how many neutral
+UNEVEN = {"open_long": 0.2, "open_short": 0.7, "close_position": 0.3}
+
+
+def _drawn(rng: random.Random, number: int, made: datetime, actions: int) -> Outcome:
+    context: dict[str, Scalar] = {
+        f"signal_{i}": rng.choice(["low", "mid", "high"]) for i in range(5)
+    }
+    context |= {f"level_{i}": round(rng.gauss(0, 1), 3) for i in range(4)}
+    context |= {
+        "regime": rng.choice(["storm", "calm", "breeze"]),
+        "funding": round(rng.choice([rng.uniform(-0.02, 0.049), rng.uniform(0.05, 0.1)]), 4),
+        "news": rng.random() < 0.3,
+    }
+    words = rng.sample(WORDS, 20) + ["breakout"] * (rng.random() < 0.35)
+    chosen = [s for s in ("hunch", "checklist", "alpha", "beta") if rng.random() < 0.4]
+    return Outcome(
+        id=f"o{number:06}",
+        domain="perps",
+        occurred_at=made + timedelta(hours=3),
+        decision=Decision(
+            action=rng.choice(ACTIONS[:actions]),
+            target=rng.choice(["SOL", "BTC", "DOGE"]),
+            reasoning=" ".join(words),
+            made_at=made,
+            confidence=round(rng.uniform(0.3, 0.95), 2),
+        ),
+        result=Result(status="neutral", entry_value=rng.choice([500.0, 1000.0, 2000.0])),
+        context=context,
+        applied=tuple(chosen),
+        source=Source(agent=rng.choice(["rookie", "veteran", "trader"])),
+        received="",
+    )
+
+
+def _stream(
+    seed: int,
+    planted: Met | None = None,
+    *,
+    graded: bool = False,
+    neutral: float = 0.0,
+    rates: dict[str, float] | None = None,
+) -> list[Outcome]:
+    """200 outcomes of one to three actions; three of four are lost where the condition holds."""
+    rng = random.Random(seed)
+    made, found = datetime(2026, 1, 5, tzinfo=UTC), []
+    for number in range(200):
+        made += timedelta(minutes=rng.randrange(3, 900))
+        one = _drawn(rng, number, made, 3 if rates else 1 + seed % 3)
+        chance = (rates or {}).get(one.decision.action, 0.25 if planted else 0.4)
+        if planted and planted(one):
+            chance = 0.75
+        lost, flat = rng.random() < chance, rng.random() < neutral
+        status: Status = "neutral" if flat else "failure" if lost else "success"
+        scores = {"failure": -rng.uniform(0.01, 0.3), "success": rng.uniform(0.01, 0.4)}
+        score = scores.get(status, 0.0) if graded else None
+        found.append(replace(one, result=replace(one.result, status=status, score=score)))
+    return found
+
+
+def _named(outcomes: Sequence[Outcome], policy: Policy | None = None) -> list[str]:
+    found = period("perps", outcomes, {}, policy or Policy())
+    return [c.condition for each in (*found.avoid, *found.seek) for c in each.contrasts]
+
+
+@pytest.mark.parametrize("condition", PLANTED)
+def test_a_planted_condition_is_named_in_19_of_20_streams(condition: str) -> None:
+    kinds = [KINDS[seed % 3] for seed in range(20)]
+    streams = [
+        _stream(seed, PLANTED[condition], graded=graded, neutral=neutral)
+        for seed, (graded, neutral) in enumerate(kinds)
+    ]
+    named = [" ".join(_named(each)) for each in streams]
+    assert sum(condition in names for names in named) >= 19
+
+
+@pytest.mark.parametrize(("graded", "neutral"), KINDS)
+def test_streams_without_a_condition_name_one_in_at_most_2_of_20(
+    graded: bool, neutral: float
+) -> None:
+    streams = [_stream(seed, graded=graded, neutral=neutral) for seed in range(100, 120)]
+    assert sum(bool(_named(each)) for each in streams) <= 2
+
+
+def test_what_goes_with_an_action_that_fails_more_is_no_condition() -> None:
+    found = [
+        _named([_with_mark(o) for o in _stream(seed, rates=UNEVEN)]) for seed in range(200, 210)
+    ]
+    assert not any(name.startswith("mark ") for names in found for name in names)
+    assert sum("action is open_short" in names for names in found) >= 8
+
+
+def _with_mark(one: Outcome) -> Outcome:
+    """With a context that stands for its action three times of four, and for nothing else."""
+    short = one.decision.action == "open_short"
+    mark = "seen" if short != (one.id.endswith(("0", "4", "8"))) else "unseen"
+    return replace(one, context={**one.context, "mark": mark})
+
+
+def test_the_order_of_arrival_changes_nothing() -> None:
+    outcomes = _stream(3, PLANTED["regime is storm"])
+    assert period("perps", outcomes, {}, Policy()) == period("perps", [*outcomes], {}, Policy())
+    shuffled = random.Random(1).sample(outcomes, len(outcomes))
+    assert _named(shuffled) == _named(outcomes)
+
+
+def _scored(scores: Sequence[float]) -> list[Outcome]:
+    return [outcome(raw(day, result={"score": score})) for day, score in enumerate(scores)]
+
+
+@pytest.mark.parametrize(
+    ("scores", "groups"),
+    [
+        ([-0.2, -0.2, -0.2, 0.1], ["losses"]),
+        ([-0.2, -0.2, -0.05, 0.1], ["losses"]),
+        ([-0.2, -0.2, -0.2, -0.05, 0.1], ["losses beyond 10 %"]),
+        ([-0.2, -0.2, -0.2, *[-0.05] * 4, 0.1], ["losses", "losses beyond 10 %"]),
+        ([*[-0.2] * 18, -0.05, -0.05, 0.1], ["losses", "losses beyond 10 %"]),
+    ],
+)
+def test_heavy_losses_are_asked_about_where_losses_differ(
+    scores: list[float], groups: list[str]
+) -> None:
+    found = period("coding", _scored(scores), {}, Policy())
+    assert [each.group for each in found.avoid] == groups
+    assert [each.group for each in found.seek] == ["wins"]
+
+
+def test_small_losses_are_counted_with_the_others_of_the_heavy_ones() -> None:
+    heavy = [(-0.2, "bad")] * 12 + [(0.1, "good")] * 30 + [(-0.05, "bad")] * 5
+    outcomes = [
+        outcome(raw(0, occurred_at=_minute(i), result={"score": score}, context={"mood": mood}))
+        for i, (score, mood) in enumerate(heavy)
+    ]
+    (found,) = period("coding", outcomes, {}, Policy()).avoid[0].contrasts
+    assert (found.condition, found.in_group, found.in_rest) == ("mood is bad", (12, 12), (5, 35))
+
+
+@pytest.mark.parametrize(
+    ("scored", "named", "heading"),
+    [
+        (True, {}, "Market Context"),
+        (False, {}, "Context"),
+        (False, {"coding": "Code Base"}, "Code Base"),
+    ],
+)
+def test_the_first_heading_is_the_domains_own_word(
+    scored: bool, named: dict[str, str], heading: str
+) -> None:
+    outcomes = _scored([0.1, 0.2]) if scored else list(_outcomes(2))
+    policy = Policy(generate=GeneratePolicy(context_headings=named))
+    assert period("coding", outcomes, {}, policy).heading == heading
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"coding": ""}, "coding"),
+        ({"coding": "two\nlines"}, "coding"),
+        ({"coding": "# Code"}, "coding"),
+        ({"coding": 3}, "coding"),
+        ({"Coding": "Code"}, "Coding"),
+    ],
+)
+def test_a_heading_that_is_none_is_named_with_its_key(given: dict[str, Any], key: str) -> None:
+    with pytest.raises(BadInputError) as caught:
+        policy_from({"generate": {"context_headings": given}})
+    assert caught.value.key == f"generate.context_headings.{key}"
+
+
+def test_a_domain_of_one_ending_is_compared_with_nothing() -> None:
+    found = period("coding", _outcomes(20), {}, Policy())
+    assert [(each.group, len(each.members)) for each in found.avoid] == [("failures", 20)]
+    assert _named(_outcomes(20)) == []

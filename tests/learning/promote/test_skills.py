@@ -1,0 +1,162 @@
+"""Facts that recur make one pattern skill, which grows; sessions and trust decide its place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from skillvault.brief import Draft
+from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.skills import Pattern
+from skillvault.learning.sections import Version, Written
+from skillvault.policy import Policy
+from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Skill, link_of
+from tests.given import NOW, evaluation, outcome, raw
+from tests.learning.promote.test_facts import material
+
+POLICY = Policy()
+DRAFT = Draft("retry-upload", "Generated from 3 related memory facts: retry.", (("One", "- a"),))
+LIKE = "retry the upload only after {} because the server counts attempts"
+SKILL = "pattern-coding-retry"
+
+
+def fact(number: int, text: str = LIKE, **changes: Any) -> Fact:
+    """One of several facts that say nearly the same."""
+    return Fact(id=f"fact-{number}", domain="coding", text=text.format(f"pause{number}"), **changes)
+
+
+def supported(
+    facts: Sequence[Fact], sessions: Sequence[str]
+) -> tuple[list[tuple[Outcome, Evaluation]], list[Link]]:
+    """One evaluation a session for the facts in turn, with its link."""
+    pairs, links = [], []
+    for number, session in enumerate(sessions):
+        of = outcome(raw(number, source__session=session))
+        source, target = Ref("evaluation", of.id), Ref("fact", facts[number % len(facts)].id)
+        pairs.append((of, evaluation(of)))
+        links.append(link_of("promoted", source, target, NOW))
+    return pairs, links
+
+
+def due(
+    facts: Sequence[Fact],
+    sessions: Sequence[str] = ("s1", "s2", "s3"),
+    *,
+    skills: Sequence[Skill] = (),
+    derived: Sequence[Fact] = (),
+    commits: Sequence[Commit] = (),
+) -> tuple[Pattern, ...]:
+    """What the second arrow has to do."""
+    pairs, links = supported(facts, sessions)
+    links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
+    found = material(pairs, facts=facts, links=links, commits=commits)
+    return recurrence.patterns(found, {one.name: one for one in skills}, POLICY).due
+
+
+def test_three_like_facts_are_a_pattern() -> None:
+    facts = [fact(1), fact(2), fact(3)]
+    assert [[f.id for f in p.facts] for p in due(facts)] == [["fact-1", "fact-2", "fact-3"]]
+    assert due(facts[:2]) == ()
+
+
+def test_two_sessions_make_it_independent_and_one_does_not() -> None:
+    facts = [fact(1), fact(2), fact(3)]
+    assert [p.independent for p in due(facts, ["s1", "s1", "s2"])] == [True]
+    assert [p.independent for p in due(facts, ["s1", "s1", "s1"])] == [False]
+
+
+def test_one_fact_of_three_sessions_is_a_pattern_by_itself() -> None:
+    assert [[f.id for f in p.facts] for p in due([fact(1)], ["s1", "s2", "s3"])] == [["fact-1"]]
+    assert due([fact(1)], ["s1", "s2", "s2"]) == ()
+
+
+def test_facts_of_another_trust_or_domain_do_not_join() -> None:
+    assert due([fact(1), fact(2), fact(3, trust="untrusted")]) == ()
+    assert due([fact(1), fact(2), msgspec.structs.replace(fact(3), domain="perps")]) == ()
+
+
+def test_a_superseded_fact_leaves_the_cluster() -> None:
+    newer = fact(4, "something entirely different about caches", supersedes="fact-3")
+    assert due([fact(1), fact(2), fact(3), newer]) == ()
+
+
+def test_a_cluster_that_has_a_skill_makes_no_second_one() -> None:
+    facts = [fact(1), fact(2), fact(3)]
+    assert due(facts, derived=facts, skills=[Skill(SKILL)]) == ()
+    assert due(facts, derived=facts) == ()  # archived: it stands for them all the same
+
+
+def test_a_cluster_that_has_grown_gives_its_skill_the_new_facts() -> None:
+    facts = [fact(1), fact(2), fact(3), fact(4)]
+    (pattern,) = due(facts, derived=facts[:3], skills=[Skill(SKILL)])
+    assert pattern.skill == SKILL
+    assert [one.id for one in pattern.fresh] == ["fact-4"]
+
+
+def test_a_skill_that_a_person_took_away_is_not_made_again() -> None:
+    facts = [fact(1), fact(2), fact(3)]
+    made = Commit("c0ffee", "promote", "x", "", ("fact:fact-2",), ("skill:gone",))
+    assert due(facts, commits=[made]) == ()
+
+
+def test_a_growth_that_a_person_took_away_is_not_made_again() -> None:
+    facts = [fact(1), fact(2), fact(3), fact(4)]
+    link = link_of("derived", Ref("fact", "fact-4"), Ref("skill", SKILL), NOW)
+    made = Commit("c0ffee", "promote", "x", "", ("fact:fact-4",), (f"link:{link.id}",))
+    assert due(facts, derived=facts[:3], skills=[Skill(SKILL)], commits=[made]) == ()
+
+
+def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
+    facts = [fact(1), fact(2), fact(3)]
+    held = Skill(SKILL, status="proposed", origin="generated", body="# Pattern: x", trust="local")
+    (pattern,) = due(facts, derived=facts, skills=[held])
+    change = recurrence.growth_change(pattern, DRAFT, held, Written(), now=NOW)
+    assert [(m.source, m.target) for m in change.moves] == [
+        (f"proposed/{SKILL}", f"skills/{SKILL}")
+    ]
+    assert [(e.key, e.value) for e in change.edits] == [(("metadata", "status"), "testing")]
+    untrusted = msgspec.structs.replace(held, trust="untrusted")
+    assert due(facts, derived=facts, skills=[untrusted]) == ()
+
+
+def _made(pattern: Pattern) -> Skill:
+    change = recurrence.skill_change(pattern, DRAFT, taken=lambda _: False, now=NOW, policy=POLICY)
+    return next(record for record in change.writes if isinstance(record, Skill))
+
+
+def test_a_pattern_of_one_session_waits_in_proposed() -> None:
+    facts = (fact(1), fact(2), fact(3))
+    assert _made(Pattern(facts=facts, fresh=facts, independent=False)).status == "proposed"
+    assert _made(Pattern(facts=facts, fresh=facts, independent=True)).status == "testing"
+
+
+def test_a_pattern_of_untrusted_facts_waits_in_proposed() -> None:
+    facts = tuple(fact(n, trust="untrusted") for n in (1, 2, 3))
+    made = _made(Pattern(facts=facts, fresh=facts, independent=True))
+    assert (made.status, made.trust) == ("proposed", "untrusted")
+
+
+def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
+    facts = (fact(1), fact(2), fact(3))
+    change = recurrence.skill_change(
+        Pattern(facts=facts, fresh=facts, independent=True),
+        DRAFT,
+        taken=lambda _: False,
+        now=NOW,
+        policy=POLICY,
+    )
+    assert change.subject == "pattern-coding-retry-upload"
+    assert [link.type for link in change.writes if isinstance(link, Link)] == ["derived"] * 3
+
+
+def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
+    facts = (fact(1), fact(2), fact(3))
+    pattern = Pattern(facts=facts, fresh=facts[2:], independent=True, skill=SKILL)
+    wrote = Written(
+        bodies=[Version(None, "# Pattern: x\n\n## One\n\n- old")],
+        descriptions=[Version(None, "theirs")],
+    )
+    edited = Skill(SKILL, "mine", "# Pattern: x\n\n## One\n\n- mine")
+    change = recurrence.growth_change(pattern, DRAFT, edited, wrote, now=NOW)
+    assert change.edits == ()
+    assert [r.body.partition("## ")[2] for r in change.rewrites] == ["One\n\n- mine"]

@@ -1,0 +1,169 @@
+"""redact: secrets leave before anything is written, and nothing else does."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillvault.api import Vault
+from skillvault.records import plain
+from skillvault.vault.files.redact import redacted, redacted_text
+from tests.conftest import Person
+from tests.given import NOW, as_file, outcome, raw
+
+# Put together here so that no scanner takes this file for a leak.
+AWS = "AKIA" + "IOSFODNN7EXAMPLE"
+GITHUB = "ghp" + "_" + "a1B2" * 9
+SLACK = "xoxb" + "-123456789012-" + "abcdefghijklmnop"
+STRIPE = "sk" + "_live_" + "a1" * 12
+ANTHROPIC = "sk" + "-ant-api03-" + "Ab1_" * 6
+OPENAI = "sk" + "-proj-" + "Ab1_" * 6
+GOOGLE = "AIza" + "b" * 35
+JWT = "eyJhbGciOiJIUzI1NiJ9" + "." + "eyJzdWIiOiIxMjM0In0" + "." + "c2lnbmF0dXJl"
+KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE " + "KEY-----"
+PASSWORD = "hunter2" + "hunter2"
+SECRETS = {
+    "AWS Access Key": AWS, "GitHub Token": GITHUB, "Slack Token": SLACK,
+    "Stripe Access Key": STRIPE, "Anthropic API Key": ANTHROPIC, "OpenAI Token": OPENAI,
+    "Google API Key": GOOGLE, "JSON Web Token": JWT, "Private Key": KEY,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS.items())
+def test_a_marker_names_the_kind_and_the_words_around_it_stay(kind: str, secret: str) -> None:
+    assert redacted_text(f"before {secret} after") == f"before [redacted: {kind}] after"
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        (f"password: {PASSWORD}", PASSWORD),
+        (f"PASSWORD={PASSWORD}", PASSWORD),
+        (f'"db_password": "{PASSWORD}"', PASSWORD),
+        (f"export API_KEY='{PASSWORD}'", PASSWORD),
+        (f"the password is {PASSWORD}", PASSWORD),
+        (f"postgres://ada:{PASSWORD}@db/x", PASSWORD),
+        (f"Authorization: Bearer {PASSWORD}{PASSWORD}", PASSWORD),
+        ("authorization: Basic YWRhOmh1bnRlcjI=", "YWRhOmh1bnRlcjI"),
+        (f"curl -H 'X-Token: {PASSWORD}{PASSWORD}'", PASSWORD),
+        (f"one\nsecret = {PASSWORD}\r\ntwo", PASSWORD),
+        (KEY.partition("\n-----END")[0], "MIIEow"),
+    ],
+)
+def test_a_secret_given_to_a_name_is_found(text: str, gone: str) -> None:
+    found = redacted_text(text)
+    assert gone not in found
+    assert "[redacted: " in found
+
+
+@pytest.mark.parametrize(
+    "key",
+    "password db_password PASSWD pwd api_key apiKey x-api-key client_secret access_token "
+    "accessToken user_access_token session_token github_token passphrase".split(),
+)
+def test_what_stands_under_a_key_named_like_a_secret_goes_whole(key: str) -> None:
+    given = raw(context={key: "plain", "kept": "plain"})
+    assert redacted(outcome(given)).context == {key: "[redacted: Secret Keyword]", "kept": "plain"}
+
+
+def test_text_and_long_numbers_below_such_a_key_go_at_any_depth() -> None:
+    given = raw(own={"password": {"value": "a", "list": ["b", 12345678], "tries": 3}})
+    marker = "[redacted: Secret Keyword]"
+    assert redacted(outcome(given)).extra["own"] == {
+        "password": {"value": marker, "list": [marker, marker], "tries": 3}
+    }
+
+
+def test_a_secret_that_is_a_key_goes_too() -> None:
+    made = redacted(outcome(raw(context={AWS: 1})))
+    assert made.context == {"[redacted: AWS Access Key]": 1}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("max_tokens", 4096), ("token", "SOL"), ("tokens_used", 123456), ("passed", "yes"),
+     ("secrets_found", 3), ("key", "value"), ("keyboard", "qwerty"), ("author", "ada")],
+)  # fmt: skip
+def test_a_key_that_only_sounds_like_a_secret_keeps_its_value(key: str, value: Any) -> None:
+    assert redacted(outcome(raw(context={key: value}))).context == {key: value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token expired, so I asked for a new one.",
+        "tokens: 4096",
+        "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "run 0b7c2c0e-8f0e-4c1e-9f8a-1c2d3e4f5a6b",
+        "FAILED tests/test_auth.py::test_password_reset - assert 504 == 200",
+        "the secret of a good entry is patience",
+        "https://example.org/a?b=c#d and ada@example.org at 10.0.0.1:8080",
+        "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redacted_text(text) == text
+
+
+WORDS = st.sampled_from(
+    "I raise the timeout from 2 s to 5 because funding is high; a test fails - see test_payment.py "
+    "token tokens key keys open_long SOL-PERP 0.08 % basic bearer of news pass passed author "
+    "日本 ü 🎉 \n \r\n \u2028 \x85 \t # --- http://example.org".split(" ")
+)
+
+
+@given(st.lists(WORDS, max_size=40))
+@settings(max_examples=150, deadline=None)
+def test_prose_stays_byte_for_byte(words: list[str]) -> None:
+    text = " ".join(words)
+    assert redacted_text(text) == text
+
+
+def test_the_id_does_not_depend_on_what_was_redacted() -> None:
+    made = outcome(raw(decision__reasoning=f"with {GITHUB}"))
+    clean = redacted(made)
+    assert (clean.id, clean.received) == (made.id, made.received)
+    assert clean.decision.reasoning == "with [redacted: GitHub Token]"
+
+
+def test_an_outcome_without_secrets_is_unchanged() -> None:
+    made = outcome(raw(context={"a": None, "b": 1.5, "c": True}, own={"x": [1, {"y": "z"}]}))
+    assert plain(redacted(made)) == plain(made)
+
+
+def test_no_secret_reaches_any_object_of_the_repository(vault: Vault, person: Person) -> None:
+    given = raw(
+        event_id=f"e {AWS}",
+        decision={"action": f"use {GITHUB}", "target": STRIPE, "reasoning": f"a\n{KEY}\nb"},
+        result__evidence=f"curl -u ada:x https://ada:{PASSWORD}@example.org\n{SLACK}",
+        result__summary=f"token was {JWT}",
+        context={"api_key": PASSWORD, ANTHROPIC: OPENAI},
+        applied=[GOOGLE],
+        source={"agent": f"agent {GOOGLE}", "session": AWS},
+        own={"deep": [{"password": PASSWORD}, AWS]},
+    )
+    for name in ("a.json", "broken.json"):
+        data = as_file(given)
+        (vault.root / "inbox" / name).write_bytes(data if name == "a.json" else data[:-1])
+    vault.run(now=NOW)
+    objects = person.git("cat-file", "--batch-all-objects", "--batch")
+    assert "redacted: GitHub Token" in objects
+    left = [kind for kind, secret in SECRETS.items() if secret in objects]
+    assert (left, PASSWORD in objects, "MIIEow" in objects) == ([], False, False)
+    assert len(person.git("rev-list", "--all").splitlines()) > 2
+    for path in Path(vault.root / "outcomes").rglob("*.yaml"):
+        assert AWS not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "password ", "password=", "eyJ", "QUJD", "secret: ", "token=", "x\n", "'\""]
+)
+def test_a_long_text_of_anything_is_read_in_reasonable_time(unit: str) -> None:
+    text = (unit * 65_536)[:65_536]
+    start = time.perf_counter()
+    redacted_text(text)
+    assert time.perf_counter() - start < 20  # seconds; it takes one

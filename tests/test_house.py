@@ -1,13 +1,11 @@
 """The house stands: imports only go down, and each library has one home."""
 
 import ast
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
+from tests.house import cycles, imported, imports, modules, tree
+
 WORDS = {
     "records", "brief", "intake", "recommended", "strict_json", "change", "claude_models",
     "policy", "text", "errors", "integrity",
@@ -47,36 +45,9 @@ IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "
 IMPURE_CALLS = {"now", "utcnow", "today", "open", "input", "print"}
 
 
-def _modules() -> list[str]:
-    return sorted(str(p.relative_to(PACKAGE).with_suffix("")) for p in PACKAGE.rglob("*.py"))
-
-
 def _pure() -> list[str]:
     """The modules of the words and the rules."""
-    return [module for module in _modules() if _floor(module) in WORDS | {"learning"}]
-
-
-@cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
-
-
-def _imports(module: str) -> Iterator[str]:
-    """The dotted names that a module imports, at its top, in functions, for types only."""
-    for node in ast.walk(_tree(module)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-            if node.module and node.module.startswith("skillvault"):
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-@cache
-def _imported(module: str) -> frozenset[str]:
-    """The modules of the package that a module imports."""
-    paths = {name.removeprefix("skillvault.").replace(".", "/") for name in _imports(module)}
-    return frozenset(name for name in _modules() if name in paths and name != module)
+    return [module for module in modules() if _floor(module) in WORDS | {"learning"}]
 
 
 def _floor(module: str) -> str:
@@ -96,7 +67,7 @@ def _below(module: str) -> set[str]:
         return WORDS
     if floor in {"learning", "vault", "judge", "exchange"}:
         return WORDS | {floor}
-    everything = {_floor(name) for name in _modules()}
+    everything = {_floor(name) for name in modules()}
     return everything - DOORS if floor == "steps" else everything
 
 
@@ -112,28 +83,14 @@ def _at_home(library: str, module: str) -> bool:
     return homes is None or bool(homes & {module, _floor(module), module.rpartition("/")[0]})
 
 
-def _cycle(module: str) -> list[str]:
-    """The modules by which one imports itself; none if it does not."""
-    trails = [[name] for name in _imported(module)]
-    seen: set[str] = set()
-    while trails:
-        trail = trails.pop()
-        if trail[-1] == module:
-            return trail
-        if trail[-1] not in seen:
-            seen.add(trail[-1])
-            trails += [[*trail, name] for name in _imported(trail[-1])]
-    return []
-
-
 def _calls(module: str) -> set[str]:
     """The last names of the functions that a module calls."""
-    calls = (node.func for node in ast.walk(_tree(module)) if isinstance(node, ast.Call))
+    calls = (node.func for node in ast.walk(tree(module)) if isinstance(node, ast.Call))
     return {getattr(func, "attr", getattr(func, "id", "")) for func in calls}
 
 
 def _handlers(module: str) -> list[ast.ExceptHandler]:
-    return [node for node in ast.walk(_tree(module)) if isinstance(node, ast.ExceptHandler)]
+    return [node for node in ast.walk(tree(module)) if isinstance(node, ast.ExceptHandler)]
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
@@ -153,8 +110,8 @@ def _offenders(findings: dict[str, set[str]]) -> list[str]:
 def test_imports_only_go_down() -> None:
     upward = _offenders(
         {
-            module: {name for name in _imported(module) if _floor(name) not in _below(module)}
-            for module in _modules()
+            module: {name for name in imported(module) if _floor(name) not in _below(module)}
+            for module in modules()
         }
     )
     assert not upward, upward
@@ -165,10 +122,10 @@ def test_rooms_of_a_floor_import_only_those_behind_them() -> None:
         {
             module: {
                 name
-                for name in _imported(module)
+                for name in imported(module)
                 if _floor(name) == _floor(module) and _room(name) not in _behind(module)
             }
-            for module in _modules()
+            for module in modules()
             if _floor(module) in ORDER and module.count("/") and _room(module)
         }
     )
@@ -177,21 +134,20 @@ def test_rooms_of_a_floor_import_only_those_behind_them() -> None:
 
 def test_the_order_names_every_room() -> None:
     for floor in ("learning", "vault", "judge"):
-        rooms = {_room(module) for module in _modules() if _floor(module) == floor} - {""}
+        rooms = {_room(module) for module in modules() if _floor(module) == floor} - {""}
         assert rooms == set(ORDER[floor])
 
 
 @pytest.mark.xfail(strict=True, reason="index/records and index/snapshot do, for their types")
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    cycles = {module: cycle for module in _modules() if (cycle := _cycle(module))}
-    assert not cycles, cycles
+    assert not cycles()
 
 
 def test_each_library_has_one_home() -> None:
     strays = _offenders(
         {
-            module: {name for name in _imports(module) if not _at_home(name, module)}
-            for module in _modules()
+            module: {name for name in imports(module) if not _at_home(name, module)}
+            for module in modules()
         }
     )
     assert not strays, strays
@@ -199,7 +155,7 @@ def test_each_library_has_one_home() -> None:
 
 def test_words_and_rules_are_pure() -> None:
     impure = _offenders(
-        {module: {name.split(".")[0] for name in _imports(module)} & IMPURE for module in _pure()}
+        {module: {name.split(".")[0] for name in imports(module)} & IMPURE for module in _pure()}
     )
     assert not impure, impure
 
@@ -210,7 +166,7 @@ def test_words_and_rules_ask_no_clock_and_open_no_file() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [module for module in _modules() if not ast.get_docstring(_tree(module))]
+    silent = [module for module in modules() if not ast.get_docstring(tree(module))]
     assert not silent, silent
 
 
@@ -218,7 +174,7 @@ def test_no_exception_is_swallowed() -> None:
     handlers = _offenders(
         {
             module: {f"line {node.lineno}" for node in _handlers(module) if _swallows(node)}
-            for module in _modules()
+            for module in modules()
         }
     )
     assert not handlers, handlers

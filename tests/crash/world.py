@@ -22,7 +22,7 @@ KILLED = -signal.SIGKILL
 def failpoints() -> list[str]:
     """Every point in the package, by its calls of `reach`; a paid judge's are in tests/judge."""
     found: set[str] = set()
-    for path in set(PACKAGE.rglob("*.py")) - {PACKAGE / "vault" / "ledger.py"}:
+    for path in set(PACKAGE.rglob("*.py")) - {PACKAGE / "vault" / "spending.py"}:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "reach":
                 found.update(str(a.value) for a in node.args if isinstance(a, ast.Constant))

@@ -8,7 +8,7 @@ from typing import Any
 from ground import Ground
 from row import Figure, Row, at_most, spent
 
-from skillvault.learning.effect.exposure import Sums
+from skillvault.learning.effect.estimate import Sums
 from skillvault.steps.effects import Uses
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.database import Projection

@@ -23,7 +23,7 @@ from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import evaluate, record
 from skillvault.learning.generate import strategy
 from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.period import GRADED, UNGRADED
+from skillvault.learning.generate.strategy import GRADED, UNGRADED
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge import groups as merge
 from skillvault.learning.promote import facts as promote

@@ -1,7 +1,7 @@
 """From foreign data to a record, or a refusal that names the key and the next step.
 
-`outcome_from` is the only way from what an agent wrote to an Outcome. Pure: the time and
-the door's trust are arguments.
+`outcome_from` and `recommendation_from` are the only ways from what an agent wrote to an
+Outcome and a Recommendation. Pure: the time and the trust of the source are arguments.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from skillvault.errors import BadInputError
 from skillvault.records import (
     Decision,
     Outcome,
+    Recommendation,
     Result,
     Scalar,
     Source,
@@ -33,9 +34,12 @@ from skillvault.text import is_slug
 
 MAX_EVIDENCE = 64 * 1024
 SCORE_TOLERANCE = 0.001
+MAX_SHOWN = 1000  # skills in one list of a recommendation
 
 _NESTED: dict[str, type[Struct]] = {"decision": Decision, "result": Result, "source": Source}
-_OURS = frozenset({"id", "received"})  # at the top level these are the vault's to give
+_ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
+_RECOMMENDATION_KEYS = frozenset(f.name for f in msgspec.structs.fields(Recommendation)) - {"extra"}
+_NOT_TAKEN = _ASSIGNED | {"type", "extra"}  # of a recommendation
 _AT = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
 _EXPECTED = re.compile(
     r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
@@ -66,7 +70,7 @@ def outcome_from(
     `trust` is what the door gives; the record's own `source.trust` can only lower it.
     Times are refused beyond `now + ahead`. Raises BadInputError with the dotted key.
     """
-    known = {key: value for key, value in raw.items() if key not in _OURS and key != "type"}
+    known = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
     claimed = _claimed_trust(known)
     if isinstance(known.get("result"), Mapping):
         known["result"] = _with_status(known["result"])
@@ -82,7 +86,7 @@ def outcome_from(
             code="future",
             key="occurred_at",
         )
-    digest = hashlib.sha256(_normal_form(record).encode()).hexdigest()
+    digest = hashlib.sha256(_outcome_normal_form(record).encode()).hexdigest()
     given: Trust = "untrusted" if "untrusted" in (trust, claimed) else "local"
     return msgspec.structs.replace(
         record,
@@ -105,7 +109,57 @@ def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
         raise _in_words(error, "", raw) from None
 
 
-def _normal_form(record: Outcome) -> str:
+def recommendation_from(
+    raw: Mapping[str, Any],
+    *,
+    trust: Trust,
+    now: datetime,
+    ahead: timedelta = timedelta(days=1),
+) -> Recommendation:
+    """A validated Recommendation from a mapping; BadInputError names the key.
+
+    `trust` is what the door gives; the record's own can only lower it. Times are refused
+    beyond `now + ahead`.
+    """
+    values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN}
+    record = stored_recommendation({**values, "received": ""}, "")
+    _check_recommendation(record)
+    if record.at - now > ahead:
+        raise BadInputError(
+            f"at: {stamp(record.at)} lies in the future (now is {stamp(now)}); give the time at "
+            "which it was shown",
+            code="future",
+            key="at",
+        )
+    digest = hashlib.sha256(_recommendation_normal_form(record).encode()).hexdigest()
+    return msgspec.structs.replace(
+        record,
+        id=f"{moment_of(record.at)}-{digest[:10]}",
+        received=digest,
+        trust="untrusted" if "untrusted" in (trust, record.trust) else "local",
+    )
+
+
+def stored_recommendation(raw: Mapping[str, Any], recommendation_id: str) -> Recommendation:
+    """A Recommendation as it was recorded; only its shape is checked again."""
+    values = {key: value for key, value in raw.items() if key in _RECOMMENDATION_KEYS}
+    extra = {key: value for key, value in raw.items() if key not in _RECOMMENDATION_KEYS}
+    return stored({**values, "id": recommendation_id, "extra": extra}, Recommendation)
+
+
+def plain_recommendation(record: Recommendation) -> dict[str, Any]:
+    """The record as a mapping in the format's key order, without its id."""
+    values: dict[str, Any] = msgspec.to_builtins(record)
+    extra = values.pop("extra")
+    received = values.pop("received")
+    del values["id"]
+    if record.trust == "local":
+        del values["trust"]
+    kept = {key: value for key, value in values.items() if value not in ({}, [])}
+    return {**kept, "at": stamp(record.at), **extra, "received": received}
+
+
+def _outcome_normal_form(record: Outcome) -> str:
     """The record as canonical JSON, without what the vault gives (id, trust)."""
     body = plain(record)
     body.pop("received")
@@ -328,3 +382,32 @@ def _check_ratio(score: float, computed: float) -> None:
         code="score-mismatch",
         key="result.score",
     )
+
+
+# ── recommendations ──────────────────────────────────────────────────────────────────
+
+
+def _check_recommendation(record: Recommendation) -> None:
+    check_slug(record.domain)
+    for key in ("shown", "held_out", "next"):
+        if len(getattr(record, key)) > MAX_SHOWN:
+            raise BadInputError(
+                f"{key}: more than {MAX_SHOWN} skills; leave out the last ones",
+                code="too-large",
+                key=key,
+            )
+    try:
+        record.at.astimezone(UTC)
+    except OverflowError:
+        raise BadInputError(
+            f"at: {record.at} is no time in UTC; give the time at which it was shown",
+            code="bad-value",
+            key="at",
+        ) from None
+
+
+def _recommendation_normal_form(record: Recommendation) -> str:
+    """The record as canonical JSON, without what the vault gives (id, trust)."""
+    body = plain_recommendation(msgspec.structs.replace(record, trust="local"))
+    del body["received"]
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

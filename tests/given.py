@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from skillvault.intake import outcome_from
-from skillvault.recommended import recommendation_from
+from skillvault.intake import outcome_from, recommendation_from
 from skillvault.records import Evaluation, JudgeInfo, Outcome, Recommendation, Trust
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from tests.house import cycles, imported, imports, modules, tree
 
 WORDS = {
-    "records", "brief", "intake", "recommended", "strict_json", "change", "claude_models",
+    "records", "brief", "intake", "strict_json", "change", "claude_models",
     "policy", "text", "errors", "integrity",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}

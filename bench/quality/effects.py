@@ -16,8 +16,7 @@ import numpy as np
 from measures import interval, mean
 
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.estimate import Lift, Prior, lifts
-from skillvault.learning.effect.exposure import UNSEEN, Exposure, Sums, sums
+from skillvault.learning.effect.estimate import UNSEEN, Lift, Observation, Prior, Sums, lifts, sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.policy import EffectPolicy, Policy
@@ -83,7 +82,7 @@ def helping(x: Array, y: Array, domains: int = 4) -> Array:
 
 def _sums(x: Array, y: Array) -> Sums:
     rows = [
-        Exposure(str(i), str(skill), "", bool(y[i]), 0, applied=True, weight=1.0)
+        Observation(str(i), str(skill), "", bool(y[i]), 0, applied=True, weight=1.0)
         for i in range(len(y))
         for skill in np.flatnonzero(x[i])
     ]
@@ -110,7 +109,7 @@ class _Ours:
 
     def __init__(self, world: Any, seed: int) -> None:
         self._world, self._seed, self._asked = world, seed, 0
-        self._exposures: dict[int, list[Exposure]] = {d: [] for d in range(world.nd)}
+        self._observations: dict[int, list[Observation]] = {d: [] for d in range(world.nd)}
         self._totals = dict.fromkeys(range(world.nd), (0, 0))
         self._sums: dict[int, Sums] = {}
         self._lifts: dict[tuple[str, int], Lift] = {}
@@ -128,8 +127,8 @@ class _Ours:
         """Learn from one decision; `applied` is what was detected."""
         hit, name = bool(success), f"{domain} {self._asked}"
         self._counts[list(applied)] += [1, int(hit)]
-        self._exposures[domain] += [
-            Exposure(
+        self._observations[domain] += [
+            Observation(
                 name,
                 str(one),
                 "",
@@ -144,7 +143,7 @@ class _Ours:
         count, hits = self._totals[domain]
         self._totals[domain] = count + 1, hits + hit
         least = self.rules.effect.min_held_out
-        self._sums[domain] = sums(self._exposures[domain], {"": self._totals[domain]}, {}, least)
+        self._sums[domain] = sums(self._observations[domain], {"": self._totals[domain]}, {}, least)
         self._lifts = lifts(self._sums.values(), PRIOR)
 
     def est(self) -> Array:
@@ -227,13 +226,13 @@ def _cells(path: Path) -> Rows:
 
 def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
     """Task -> (the lift of its skill, whether it is said to help)."""
-    rows: list[Exposure] = []
+    rows: list[Observation] = []
     totals: dict[str, tuple[int, int]] = {}
     for cell in cells:
         count, hits = totals.get(cell.task, (0, 0))
         totals[cell.task] = count + 2 * cell.trials, hits + cell.without + cell.having
         rows += [
-            Exposure(f"{cell} {i}", cell.task, cell.task, i < cell.having, 0, True, 1.0)
+            Observation(f"{cell} {i}", cell.task, cell.task, i < cell.having, 0, True, 1.0)
             for i in range(cell.trials)
         ]
     known = lifts([sums(rows, totals, {}, POLICY.effect.min_held_out)], PRIOR)

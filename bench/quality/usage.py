@@ -7,7 +7,7 @@ from pathlib import Path
 from measures import f1, interval
 from retrieval import lines
 
-from skillvault.learning.effect import detect as track
+from skillvault.learning.effect import detect
 
 Says = Callable[[str, str, str], bool]  # name, body, text
 
@@ -38,11 +38,11 @@ def told(found: dict[str, list[tuple[bool, bool]]]) -> Iterator[str]:
 
 
 def _ours(name: str, body: str, text: str) -> bool:
-    return track.detect(name, body, text).applied
+    return detect.detect(name, body, text).applied
 
 
 def _named(name: str, _: str, text: str) -> bool:
-    return track.explicit(name, text).applied
+    return detect.explicit(name, text).applied
 
 
 def _mention(name: str, _: str, text: str) -> bool:

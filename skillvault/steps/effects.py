@@ -21,8 +21,8 @@ from skillvault.vault.index.snapshot import Snapshot
 from skillvault.vault.index.uses import Used
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect import usage
-    from skillvault.learning.effect.exposure import Offer
+    from skillvault.learning.effect import detect
+    from skillvault.learning.effect.estimate import Offer
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -54,17 +54,17 @@ class Uses:
 
     def names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
         """Every skill that a decision may name, by its first word."""
-        from skillvault.learning.effect import detect as track  # noqa: PLC0415 (only what detects pays for it)
+        from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
 
         stored = [
             name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
         ]
         names = [*stored, *self._others()]
         if names != self._names[0]:
-            self._names = names, track.by_first_word(names)
+            self._names = names, detect.by_first_word(names)
         return self._names[1]
 
-    def read(self, head: Snapshot) -> "usage.Read":
+    def read(self, head: Snapshot) -> "detect.Read":
         """Reads a skill's text at a version: what git has, or another layer as it is now."""
 
         def read(name: str, blob: str) -> str:
@@ -138,8 +138,11 @@ class Uses:
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
-        from skillvault.learning.effect.estimate import Prior, lifts  # noqa: PLC0415
-        from skillvault.learning.effect.exposure import Sums  # noqa: PLC0415
+        from skillvault.learning.effect.estimate import (  # noqa: PLC0415
+            Prior,
+            Sums,
+            lifts,
+        )
 
         rules = head.policy.effect
         prior = Prior(scale=rules.scale, carry=rules.carry)
@@ -158,13 +161,13 @@ class Uses:
 
 
 def _used(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "usage.Read"
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.Read"
 ) -> Iterator[Used]:
-    from skillvault.learning.effect import usage  # noqa: PLC0415 (only what detects pays for it)
+    from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
 
     decision = outcome.decision.id
     shown = head.decisions(decision)[0] if decision else []
-    for one in usage.exposed(outcome, shown, known, read):
+    for one in detect.detected_uses(outcome, shown, known, read):
         told = (one.match, one.confidence, one.quote, one.offer)
         yield Used(outcome.id, one.skill, micros(one.made), *told)
 
@@ -185,10 +188,10 @@ def _sums(
     merged: Mapping[str, str],
     policy: Policy,
 ) -> object:
-    from skillvault.learning.effect.exposure import Exposure, sums  # noqa: PLC0415
+    from skillvault.learning.effect.estimate import Observation, sums  # noqa: PLC0415
 
     found = (
-        Exposure(
+        Observation(
             decision=outcome,
             skill=_whole(skill, merged),
             group=group,
@@ -230,7 +233,7 @@ def _counted(
     return {
         name: effect.by_version(
             [
-                effect.Exposed(outcome, moment(at), status, made, match in _APPLIED, offer)
+                effect.ClosedDecision(outcome, moment(at), status, made, match in _APPLIED, offer)
                 for _, outcome, at, status, made, match, offer in some
             ],
             begun.get(name, ()),

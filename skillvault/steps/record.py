@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from skillvault.change import Change
 from skillvault.errors import BadInputError
-from skillvault.intake import outcome_from
+from skillvault.intake import outcome_from, recommendation_from
 from skillvault.learning import record
-from skillvault.recommended import recommendation_from
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
 from skillvault.steps.run import Run
 from skillvault.vault.files import layout

@@ -284,8 +284,8 @@ class Shelf:
                 yield msgspec.structs.replace(found, name=name)
 
     def stats(self, decision: str) -> dict[str, Any]:
-        """What was shown for a decision and what it applied; see `learning.usage.decision`."""
-        from skillvault.learning.effect import usage  # noqa: PLC0415 (only who asks for it pays for it)
+        """What was shown for a decision and what it applied, as `detect.decision` joins them."""
+        from skillvault.learning.effect import detect  # noqa: PLC0415 (only who asks for it pays for it)
 
         with self._store.reading() as head:
             shown, outcomes = head.decisions(decision)
@@ -295,8 +295,8 @@ class Shelf:
                     "names it as decision.id"
                 )
             known, read = self.uses.names(head), self.uses.read(head)
-            uses = [use for o in outcomes for use in usage.exposed(o, shown, known, read)]
-            return usage.decision(decision, shown, outcomes, uses)
+            uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
+            return detect.decision(decision, shown, outcomes, uses)
 
     def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""

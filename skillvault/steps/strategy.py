@@ -6,7 +6,7 @@ from functools import partial
 from skillvault.change import Change
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import strategy
-from skillvault.learning.generate.period import period
+from skillvault.learning.generate.strategy import period
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.sections import Written

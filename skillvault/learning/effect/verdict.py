@@ -32,7 +32,7 @@ class Use(Struct, frozen=True, order=True):
     status: Status
 
 
-class Exposed(Struct, frozen=True):
+class ClosedDecision(Struct, frozen=True):
     """One closed decision that had to do with a skill: it applied it, or it was offered it.
 
     `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided, in
@@ -111,16 +111,16 @@ def counted(uses: Iterable[Use]) -> Evidence:
     )
 
 
-def by_version(exposed: Iterable[Exposed], begun: Sequence[int]) -> Evidence:
+def by_version(decisions: Iterable[ClosedDecision], begun: Sequence[int]) -> Evidence:
     """The evidence of a skill whose text is another from each of these times on."""
-    versions: list[list[Exposed]] = [[] for _ in range(len(begun) + 1)]
-    for one in exposed:
+    versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
+    for one in decisions:
         versions[bisect_right(begun, one.made)].append(one)
     *earlier, last = (_of_version(some) for some in versions)
     return replace(last, earlier=tuple(earlier))
 
 
-def _of_version(some: Sequence[Exposed]) -> Evidence:
+def _of_version(some: Sequence[ClosedDecision]) -> Evidence:
     known = counted(Use(one.at, one.outcome, one.status) for one in some if one.applied)
     offers = {one.outcome: one.offer for one in some}
     shown, held = (sum(offer == what for offer in offers.values()) for what in ("shown", "held"))

@@ -1,28 +1,33 @@
 """strategy: what the latest outcomes of a domain say together. One living skill a domain.
 
-When one is due, which outcomes it looks at, and the commit that writes it anew: the program's
-sections only, what a person wrote stays.
+When one is due, which outcomes it looks at, what separates them, and the commit that writes it
+anew: the program's sections only, what a person wrote stays.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from skillvault.brief import Comparison, Draft, Period
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
+from skillvault.learning.contrast.conditions import unrecorded, varying
+from skillvault.learning.contrast.contrast import contrasts
+from skillvault.learning.evaluate import group_of
 from skillvault.learning.expire import EXPIRES, lifetime
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
+from skillvault.records import Evaluation, Outcome, Ref, Skill, Status, link_of, stamp
 from skillvault.text import count_of, listed, percent, shorten, slug
 
 _TAGGED = 3  # actions that become tags
+FEW = 20  # losses, for which one question is enough
+GRADED, UNGRADED = "Market Context", "Context"
 
 
 class Material(Struct, frozen=True, kw_only=True):
@@ -104,6 +109,111 @@ def _kept(material: Material, now: datetime, policy: Policy) -> str | None:
 def _is_over(skill: Skill, now: datetime, policy: Policy) -> bool:
     life = lifetime(skill, policy)
     return skill.status != "retired" and life is not None and life.ends < now
+
+
+# ── what separates its outcomes ──────────────────────────────────────────────────────
+
+# All questions that one strategy asks share one allowance for false alarms, so that a domain
+# in which nothing separates gets a strategy that names a condition as seldom as one question
+# would. Actions are compared each with itself.
+
+
+class _Question(NamedTuple):
+    """A group to compare with all others but those that stand `aside`, which are counted only.
+
+    `part` is 1, or its part of what one question would have where two ask the same.
+    """
+
+    group: str
+    members: list[Outcome]
+    aside: frozenset[str] = frozenset()
+    part: float = 1.0
+
+
+def period(
+    domain: str,
+    outcomes: Sequence[Outcome],
+    evaluations: Mapping[str, Evaluation],
+    policy: Policy,
+) -> Period:
+    """The brief of a strategy from these outcomes, oldest first."""
+    graded = _graded(outcomes)
+    losses, wins = ("losses", "wins") if graded else ("failures", "successes")
+    avoid = list(_losses(losses, outcomes, policy))
+    seek = [_Question(wins, _ended(outcomes, "success"))]
+    weights = {q.group: _weight(q, outcomes, policy) for q in (*avoid, *seek)}
+    whole = sum(weights.values()) or 1.0
+    shares = {group: weight / whole for group, weight in weights.items()}
+    heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
+    return Period(
+        domain=domain,
+        heading=heading,
+        outcomes=tuple(outcomes),
+        evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
+        graded=graded,
+        avoid=tuple(_answered(q, outcomes, shares[q.group], policy) for q in avoid),
+        seek=tuple(_answered(q, outcomes, shares[q.group], policy) for q in seek),
+        varying=varying(outcomes),
+        unrecorded=unrecorded(outcomes),
+    )
+
+
+def _graded(outcomes: Sequence[Outcome]) -> bool:
+    """Whether most have a score."""
+    return 2 * sum(o.result.score is not None for o in outcomes) > len(outcomes)
+
+
+def _ended(outcomes: Sequence[Outcome], status: Status) -> list[Outcome]:
+    return [o for o in outcomes if o.result.status == status]
+
+
+def _losses(name: str, outcomes: Sequence[Outcome], policy: Policy) -> Iterator[_Question]:
+    """The losses, and the heavy ones among them; of few that are mostly heavy only these.
+
+    Small ones among so few tell neither of what to avoid nor of what to seek.
+    """
+    losses = _ended(outcomes, "failure")
+    below = policy.generate.warning_below
+    heavy = [o for o in losses if o.result.score is not None and o.result.score < below]
+    if not policy.evaluate.contrast_support <= len(heavy) < len(losses):
+        yield _Question(name, losses)
+        return
+    heavily = group_of(heavy[0], policy)
+    if len(losses) < FEW and 2 * len(heavy) > len(losses):
+        small = frozenset(o.id for o in losses) - {o.id for o in heavy}
+        yield _Question(heavily, heavy, aside=small)
+    else:
+        yield _Question(name, losses, part=0.5)
+        yield _Question(heavily, heavy, part=0.5)
+
+
+def _weight(question: _Question, outcomes: Sequence[Outcome], policy: Policy) -> float:
+    """A question's part of the allowance, in proportion to the other questions'.
+
+    The smaller of its two sides decides: a few can never be as surely different as many, and
+    need more of it. How many there are says nothing of the conditions.
+    """
+    inside, others = len(question.members), len(outcomes) - len(question.aside)
+    if inside < policy.evaluate.contrast_support or inside == others:
+        return 0.0
+    return question.part / min(inside, others - inside)
+
+
+def _answered(
+    question: _Question, outcomes: Sequence[Outcome], share: float, policy: Policy
+) -> Comparison:
+    """A question with the conditions that separate its group, none without an allowance."""
+    members = frozenset(o.id for o in question.members)
+    if not share:
+        return Comparison(group=question.group, members=members)
+    found = contrasts(
+        question.members,
+        [o for o in outcomes if o.id not in members],
+        policy.evaluate,
+        share=share,
+        stratum=lambda o: None if o.id in question.aside else o.decision.action,
+    )
+    return Comparison(group=question.group, members=members, contrasts=tuple(found))
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────

@@ -6,7 +6,6 @@ Later layers override earlier ones by name. What of these earned a place is `rec
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from skillvault.learning.recommend.frame import element, inert
 from skillvault.records import Shelved, Skill
 
 Strategy = Literal["tag", "semantic", "hybrid"]
@@ -104,12 +103,6 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
         asked = _tokens(task)
         rest.sort(key=lambda skill: -len(asked & _said(skill)))
     return [*first, *rest][: max(0, k)]
-
-
-def render(skills: Iterable[Skill]) -> str:
-    """The `<skills>` block of a prompt; "" for none."""
-    blocks = [element("skill", inert(skill.body), name=skill.name) for skill in skills]
-    return element("skills", "\n".join(blocks)) if blocks else ""
 
 
 def _said(skill: Skill) -> frozenset[str]:

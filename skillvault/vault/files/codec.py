@@ -13,8 +13,7 @@ from frontmatter.default_handlers import YAMLHandler
 
 from skillvault import strict_json
 from skillvault.errors import BadInputError
-from skillvault.intake import stored, stored_outcome
-from skillvault.recommended import plain_recommendation, stored_recommendation
+from skillvault.intake import plain_recommendation, stored, stored_outcome, stored_recommendation
 from skillvault.records import (
     LINK_TYPES,
     ORIGINS,

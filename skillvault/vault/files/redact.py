@@ -21,8 +21,7 @@ from detect_secrets.plugins.keyword import (
     PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX,
 )
 
-from skillvault.intake import stored_outcome
-from skillvault.recommended import plain_recommendation, stored_recommendation
+from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
 from skillvault.records import Outcome, Recommendation, plain
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skillvault.brief import Comparison, Contrast, Draft, Period
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.judge.offline.planning import planned
-from skillvault.learning.generate.period import period
+from skillvault.learning.generate.strategy import period
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome
 from tests.given import evaluation, outcome, raw, trade

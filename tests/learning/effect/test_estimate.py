@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.estimate import Lift, Prior, lifts
-from skillvault.learning.effect.exposure import Exposure, Offer, Sums, sums
+from skillvault.learning.effect.estimate import Lift, Observation, Offer, Prior, Sums, lifts, sums
 
 Decided = tuple[str, bool, Mapping[str, float]]  # group, success, skill -> weight
 
@@ -16,15 +15,15 @@ Decided = tuple[str, bool, Mapping[str, float]]  # group, success, skill -> weig
 def added(decided: Sequence[Decided], begun: Mapping[str, Sequence[int]] | None = None) -> Sums:
     """The sums of decisions that were made one after the other."""
     totals: dict[str, tuple[int, int]] = {}
-    exposures: list[Exposure] = []
+    observations: list[Observation] = []
     for i, (group, success, weights) in enumerate(decided):
         count, hits = totals.get(group, (0, 0))
         totals[group] = count + 1, hits + success
-        exposures += [
-            Exposure(f"o{i}", skill, group, success, i, True, weight)
+        observations += [
+            Observation(f"o{i}", skill, group, success, i, True, weight)
             for skill, weight in weights.items()
         ]
-    return sums(exposures, totals, begun or {}, 5)
+    return sums(observations, totals, begun or {}, 5)
 
 
 def of(decided: Sequence[Decided], skill: str = "a") -> Lift:
@@ -96,11 +95,13 @@ def test_a_rewritten_text_starts_again_and_the_old_evidence_is_its_prior() -> No
     assert new.error > 1.5 * old.error
 
 
-def offered(offer: Offer, rate: float, times: int, applies: float) -> list[Exposure]:
+def offered(offer: Offer, rate: float, times: int, applies: float) -> list[Observation]:
     """Decisions that a skill was shown to, or held out from; those that succeed apply it."""
     hits, taken = round(rate * times), round(applies * times)
     return [
-        Exposure(f"{offer}{i}", "a", "g", i < hits, 0, applied := i < taken, float(applied), offer)
+        Observation(
+            f"{offer}{i}", "a", "g", i < hits, 0, applied := i < taken, float(applied), offer
+        )
         for i in range(times)
     ]
 

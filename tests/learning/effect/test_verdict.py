@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from skillvault.learning.effect.estimate import Lift
 from skillvault.learning.effect.verdict import (
+    ClosedDecision,
     Evidence,
-    Exposed,
     Use,
     by_version,
     counted,
@@ -176,17 +176,19 @@ def test_the_verdict_waits_for_a_few_uses(helps: float, times: int, expected: st
 
 def test_counting_starts_again_when_a_person_rewrote_the_text() -> None:
     made = [START + timedelta(hours=i) for i in range(5)]
-    exposed = [Exposed(f"o{i}", at, "success", i, applied=True) for i, at in enumerate(made)]
-    found = by_version(exposed, [3])
+    decisions = [
+        ClosedDecision(f"o{i}", at, "success", i, applied=True) for i, at in enumerate(made)
+    ]
+    found = by_version(decisions, [3])
     assert (found.times_applied, [one.times_applied for one in found.earlier]) == (2, [3])
     assert found.latest == made[4]
 
 
 def test_what_was_shown_and_held_out_is_counted_apart() -> None:
     offers = ("shown", "shown", "held", "")
-    exposed = [
-        Exposed(f"o{i}", START, "success", 0, applied=offer == "", offer=offer)
+    decisions = [
+        ClosedDecision(f"o{i}", START, "success", 0, applied=offer == "", offer=offer)
         for i, offer in enumerate(offers)
     ]
-    found = by_version(exposed, [])
+    found = by_version(decisions, [])
     assert (found.times_applied, found.shown, found.held_out) == (1, 2, 1)

@@ -12,7 +12,7 @@ from skillvault.brief import Draft, Period
 from skillvault.change import Change, Edit, Move
 from skillvault.errors import BadInputError
 from skillvault.learning.generate import strategy
-from skillvault.learning.generate.period import period
+from skillvault.learning.generate.strategy import period
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, Written
 from skillvault.policy import GeneratePolicy, Policy, policy_from

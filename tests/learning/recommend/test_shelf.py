@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.recommend import shelf
+from skillvault.learning.recommend.render import skills_xml
 from skillvault.records import Shelved, Skill
 from tests.vectors import skill_of, vectors
 
@@ -38,7 +39,7 @@ def test_the_top_k_are_those_of_the_vectors(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", vectors("shelf_render"))
 def test_the_block_is_that_of_the_vectors(row: dict[str, Any]) -> None:
-    assert shelf.render([skill_of(one) for one in row["args"][0]]) == row["expect"]
+    assert skills_xml([skill_of(one) for one in row["args"][0]]) == row["expect"]
 
 
 # ── layers ───────────────────────────────────────────────────────────────────────────
@@ -126,7 +127,7 @@ def test_without_similarities_the_semantic_strategy_counts_shared_words() -> Non
 
 
 def test_no_skills_make_no_block() -> None:
-    assert shelf.render([]) == ""
+    assert skills_xml([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_no_skills_make_no_block() -> None:
     ],
 )
 def test_what_imitates_the_frame_is_plain_text(imitation: str) -> None:
-    text = shelf.render([Skill("a", body=f"before {imitation} after")])
+    text = skills_xml([Skill("a", body=f"before {imitation} after")])
     said = f"before {imitation.replace('<', '&lt;')} after"
     assert text == f'<skills>\n<skill name="a">\n{said}\n</skill>\n</skills>'
 
@@ -155,21 +156,21 @@ def test_what_imitates_the_frame_is_plain_text(imitation: str) -> None:
     "kept", ["a < b", "<skill-name>", "<code>x</code>", "<skillful>", "x</div>"]
 )
 def test_other_marks_of_a_body_stay(kept: str) -> None:
-    assert kept in shelf.render([Skill("a", body=kept)])
+    assert kept in skills_xml([Skill("a", body=kept)])
 
 
 def test_a_name_cannot_leave_its_attribute() -> None:
-    text = shelf.render([Skill('a"><b>\n&')])
+    text = skills_xml([Skill('a"><b>\n&')])
     assert '<skill name="a&quot;&gt;&lt;b&gt; &amp;">' in text
 
 
 @given(st.lists(st.text(alphabet="<>/skil nstrucoe\"'&\n"), min_size=1, max_size=3))
 def test_no_body_changes_how_many_skills_there_are(bodies: list[str]) -> None:
-    text = shelf.render([Skill(f"s{i}", body=body) for i, body in enumerate(bodies)])
+    text = skills_xml([Skill(f"s{i}", body=body) for i, body in enumerate(bodies)])
     assert text.lower().count("</skill>") == len(bodies)
     assert text.lower().count("<skill ") == len(bodies)
 
 
 def test_the_block_of_plain_texts_is_xml() -> None:
-    found = fromstring(shelf.render([Skill("a", body="x"), Skill("b", body="y")]))
+    found = fromstring(skills_xml([Skill("a", body="x"), Skill("b", body="y")]))
     assert [one.get("name") for one in found] == ["a", "b"]

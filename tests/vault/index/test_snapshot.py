@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.learning import evaluate, record
-from skillvault.learning.effect import detect as track
+from skillvault.learning.effect import detect
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.steps.run import Run
 from skillvault.vault.files import codec, layout
@@ -146,6 +146,6 @@ def test_what_names_a_skill_is_among_what_may_name_it(said: list[tuple[str, ...]
     one = outcome(raw(decision__reasoning=f"We follow {', '.join(words)}"))
     listed = outcome(raw(1, applied=["warning_late_exit"]))
     view = showing(one, listed)
-    found = track.used(one.decision.reasoning, None, track.by_first_word(NAMES), {})
+    found = detect.used(one.decision.reasoning, None, detect.by_first_word(NAMES), {})
     assert all(one.id in view.naming([name]) for name in found)
     assert listed.id in view.naming(["warning-late-exit"])

@@ -1,4 +1,4 @@
-"""recommended: what was shown before a decision becomes a record, or is refused by name."""
+"""intake: what was shown before a decision becomes a record, or is refused by name."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from skillvault.errors import BadInputError
+from skillvault.intake import MAX_SHOWN, recommendation_from
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.policy import Policy
-from skillvault.recommended import MAX_SHOWN, recommendation_from
 from skillvault.records import Recommendation, Ref
 from skillvault.vault.files import codec
 from skillvault.vault.files.redact import redacted_recommendation

@@ -36,7 +36,7 @@ from skillvault.vault.index.snapshot import Present
 
 if TYPE_CHECKING:
     from skillvault.steps.shelf import Shelf
-    from skillvault.vault.commit.publish import Laid
+    from skillvault.vault.commit.publish import StagedChange
 
 
 # The steps that write the text of skills.
@@ -103,7 +103,7 @@ class Run:
         self.inbox = Inbox(store.root)
         self.view = store.head()  # the vault with all that was done so far
         self._base = self.view.commit
-        self._pending: list[tuple[Laid, _Texts]] = []
+        self._pending: list[tuple[StagedChange, _Texts]] = []
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
         self.policy: Policy = self.view.policy
@@ -256,7 +256,7 @@ class Run:
         else:
             self.store.keep()
 
-    def _publish(self, pending: Sequence[tuple["Laid", _Texts]]) -> None:
+    def _publish(self, pending: Sequence[tuple["StagedChange", _Texts]]) -> None:
         try:
             self._commit([laid for laid, _ in pending], [texts for _, texts in pending])
         except EditedError as error:
@@ -281,7 +281,7 @@ class Run:
         """Whether all is there that a change is made of and links to."""
         return len(self.view.present(change.needs)) == len(change.needs)
 
-    def _commit(self, laid: Sequence["Laid"], texts: Sequence[_Texts]) -> None:
+    def _commit(self, laid: Sequence["StagedChange"], texts: Sequence[_Texts]) -> None:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own.update(commits)

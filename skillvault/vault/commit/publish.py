@@ -24,7 +24,7 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import REGULAR, Entry
 
 
-class Laid(Struct, frozen=True):
+class StagedChange(Struct, frozen=True):
     """A change and what it does to files: path -> new bytes, None for one that goes away.
 
     `origins` says where each file that it moves stood before, `created` which were not there.
@@ -39,7 +39,7 @@ class Laid(Struct, frozen=True):
 class Group(Struct, frozen=True):
     """What laid changes do together, the last word on each path."""
 
-    steps: Sequence[Laid]
+    steps: Sequence[StagedChange]
 
     @property
     def files(self) -> dict[str, bytes | None]:
@@ -158,7 +158,7 @@ class Writer:
         return self._git.commits(made, parent, at, settings), entries
 
     def _entry(
-        self, path: str, data: bytes | None, step: Laid, now: Mapping[str, Entry | None]
+        self, path: str, data: bytes | None, step: StagedChange, now: Mapping[str, Entry | None]
     ) -> Entry | None:
         """A file that stays or moves keeps its mode."""
         if data is None:

@@ -27,7 +27,7 @@ from skillvault.vault.index.schema import Made
 from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from skillvault.vault.commit.publish import Laid
+    from skillvault.vault.commit.publish import StagedChange
     from skillvault.vault.spending import Ledger
 
 _TRIES = 5
@@ -210,15 +210,15 @@ class Store:
             files[path] = None
         return files
 
-    def lay(self, change: Change) -> Laid:
+    def lay(self, change: Change) -> StagedChange:
         """What a change does to files; the vault shows them from now on, committed or not."""
-        from skillvault.vault.commit.publish import Laid
+        from skillvault.vault.commit.publish import StagedChange
 
         self._projection.begin()
         view = self._snapshot
         files = self.files_of(change, view)
         created = files.keys() - view.existing(files)
-        laid = Laid(change, files, _origins(change, view), frozenset(created))
+        laid = StagedChange(change, files, _origins(change, view), frozenset(created))
         view.lay(files)
         return laid
 
@@ -236,7 +236,7 @@ class Store:
         """path -> why it is a person's now; empty when every path is ours to write."""
         return self._held(files, {})
 
-    def check_free(self, laid: Laid) -> None:
+    def check_free(self, laid: StagedChange) -> None:
         """EditedError where a path that a change touches is in a person's hand."""
         if held := self._held(laid.files, laid.origins):
             path, why = min(held.items())
@@ -260,7 +260,7 @@ class Store:
 
     def apply(
         self,
-        laid: Sequence[Laid],
+        laid: Sequence[StagedChange],
         base: str | None,
         *,
         now: datetime,
@@ -282,7 +282,7 @@ class Store:
 
     def _applied(
         self,
-        laid: Sequence[Laid],
+        laid: Sequence[StagedChange],
         base: str | None,
         *,
         now: datetime,
@@ -311,7 +311,7 @@ class Store:
                 return commits
         raise VaultBusyError("the branch moves faster than a change can be laid on it; try again")
 
-    def _follow(self, laid: Sequence[Laid], commits: Sequence[str], now: datetime) -> None:
+    def _follow(self, laid: Sequence[StagedChange], commits: Sequence[str], now: datetime) -> None:
         """Let the projection show our own commits, whose files it shows already."""
         depth = self._projection.depth
         date = utc(stamp(now))

@@ -26,7 +26,7 @@ from skillvault.errors import (
 )
 from skillvault.policy import Policy
 from skillvault.text import shorten
-from skillvault.vault.commit import lock_files as held
+from skillvault.vault.commit import locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox, shown
@@ -354,13 +354,13 @@ def _hooks(visit: Visit) -> Iterator[Row]:
 def _locks(visit: Visit) -> Iterator[Row]:
     own, common = visit.dirs
     for name in ("writer", "daemon"):
-        who = held.holder(common / "skillvault" / f"{name}.lock")
+        who = locks.holder(common / "skillvault" / f"{name}.lock")
         yield Row(f"{name} lock", "ok", f"held by {who}" if who else "free")
-    for lock in held.lock_files(visit.root, own, common, visit.now.timestamp()):
-        yield _lock_file(lock)
+    for lock in locks.git_locks(visit.root, own, common, visit.now.timestamp()):
+        yield _git_lock(lock)
 
 
-def _lock_file(lock: held.LockFile) -> Row:
+def _git_lock(lock: locks.GitLock) -> Row:
     age = f"{lock.path}: {_span(lock.age)} old"
     if lock.stale:
         fix = f"rm {shlex.quote(str(lock.path))}"

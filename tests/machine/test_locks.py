@@ -18,8 +18,7 @@ from skillvault.api import Vault
 from skillvault.learning import record
 from skillvault.vault import disk
 from skillvault.vault.commit import files as worktree
-from skillvault.vault.commit import journal
-from skillvault.vault.commit import lock_files as held
+from skillvault.vault.commit import journal, locks
 from skillvault.vault.commit import publish as writer
 from skillvault.vault.commit.locks import WAIT_SECONDS
 from skillvault.vault.commit.store import Store
@@ -373,6 +372,6 @@ def test_a_lock_of_a_persons_git_that_goes_while_it_is_looked_at_is_no_trouble(
         lock.unlink(missing_ok=True)  # their git is done while /proc is read
         return iter(())
 
-    monkeypatch.setattr(held, "_working_in", ending)
+    monkeypatch.setattr(locks, "_working_in", ending)
     vault.record([("one.json", given(1))], now=NOW)
     assert events(vault) == ["event-1"]

@@ -21,7 +21,7 @@ from msgspec import Struct
 from skillvault.errors import PausedError
 from skillvault.vault.commit import files as worktree
 from skillvault.vault.commit import local_edits as hand
-from skillvault.vault.commit.lock_files import claimed, clear
+from skillvault.vault.commit.locks import claim, clear_git_locks
 from skillvault.vault.disk import synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.repository import Git
@@ -72,7 +72,7 @@ class Journal:
         draft = Path(name)
         path = draft.with_suffix(".json")
         try:
-            claimed(descriptor)
+            claim(descriptor)
             # ASCII: the name of a file that a skill brought along need not be UTF-8.
             draft.write_text(json.dumps(msgspec.to_builtins(intent)), encoding="ascii")
             if durable:
@@ -117,7 +117,7 @@ class Journal:
             except FileNotFoundError:
                 continue  # its writer is done
             try:
-                if claimed(descriptor):
+                if claim(descriptor):
                     self._settle(path)
             finally:
                 os.close(descriptor)
@@ -135,7 +135,7 @@ class Journal:
     def unlock(self, *, since: float = inf) -> None:
         """Remove git's locks that were left behind; `since`: also those of a killed writer."""
         own, common = self._git.dirs()
-        clear(self._root, own, common, time.time(), since=since)
+        clear_git_locks(self._root, own, common, time.time(), since=since)
 
     def _published(self, intent: Intent) -> bool:
         """Whether the branch got the commits, though a person may have moved it since."""

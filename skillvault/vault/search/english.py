@@ -1,13 +1,17 @@
-"""What the ranking knows of English, and how texts without spaces are cut.
+"""English for the search: stems, function words, irregular forms; texts without spaces are cut.
 
-Function words say nothing of what a text is about and general ones little; FTS5's stemmer knows
-no irregular forms.
+Function words say nothing of what a text is about and general ones little. FTS5 makes the stems,
+which are read back from a table in memory, and knows no irregular forms.
 """
 
 import re
+import sqlite3
+from collections.abc import Sequence
 
 from skillvault.text import UNSPACED
 
+FIELDS = ("name", "description", "body")
+TOKENS = "porter unicode61"
 _RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 
 FUNCTION_WORDS = frozenset(
@@ -66,3 +70,24 @@ def spaced(text: str) -> str:
 def _pairs(run: re.Match[str]) -> str:
     text = run[0]
     return " ".join(["", *(text[i : i + 2] for i in range(len(text) - 1)), ""])
+
+
+class Stems:
+    """A stemmer; close it."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect(":memory:")
+        self._database.execute(
+            f"create virtual table t using fts5({', '.join(FIELDS)}, tokenize='{TOKENS}')"
+        )
+        self._database.execute("create virtual table v using fts5vocab(t, 'col')")
+
+    def close(self) -> None:
+        """Let go of the table."""
+        self._database.close()
+
+    def counts(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
+        """(stem, field, how often) of the three fields' texts, by stem."""
+        self._database.execute("delete from t")
+        self._database.execute("insert into t values (?, ?, ?)", texts)
+        return self._database.execute("select term, col, cnt from v order by term, col").fetchall()

@@ -24,11 +24,12 @@ from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
 
+from msgspec.structs import replace
 from stream import START, STEP, stream
 
 from skillvault import Vault
 from skillvault.change import Change
-from skillvault.steps import STEPS, Step
+from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Run
 
 DOMAINS = ("perps", "coding")
@@ -57,9 +58,9 @@ def fed(
     def marked(name: str, step: Step) -> Step:
         def run(state: Run) -> Iterator[Change]:
             begun[name] = spent()
-            yield from step(state)
+            yield from step.run(state)
 
-        return run
+        return replace(step, run=run)
 
     with patch.dict(STEPS, {name: marked(name, step) for name, step in STEPS.items()}):
         report = vault.run(now=now)

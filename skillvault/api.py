@@ -167,7 +167,7 @@ class Vault:
         batch: bool = False,
         between: Callable[[], None] | None = None,
     ) -> Report:
-        """Do what is due in these steps (all by default); see `steps.run`.
+        """Do what is due in these steps (all by default); see `steps.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
@@ -184,10 +184,11 @@ class Vault:
                 return self._done(state, wanted, patience)
 
     def _done(self, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
-        from skillvault import steps
+        from skillvault.steps import loop
         from skillvault.steps import status as questions
+        from skillvault.steps.registry import STEPS
 
-        if "record" in (wanted or steps.STEPS):
+        if "record" in (wanted or STEPS):
             if state.dry:
                 state.arrived = self.inbox.changed()
             else:
@@ -197,7 +198,7 @@ class Vault:
             state.names, young = self.inbox.settle(settle, patience)
             state.leave(young, WRITING)
             state.leave(self.inbox.folders(), "a folder; the inbox is flat, move its files up")
-        report = steps.run(state, wanted)
+        report = loop.run(state, wanted)
         if report.waiting:
             state.renew()  # what waits may have met another run
         report.reasons = partial(questions.reasons, state)
@@ -232,16 +233,16 @@ class Vault:
         """Put outcomes, as (file name, bytes), through the inbox into the vault."""
         now = now or _clock()
         with guarded():
-            from skillvault import steps
+            from skillvault.steps import loop
 
             if dry:
                 arrived = [Received(name, data) for name, data in files]
                 with self._running(now=now, dry=True, arrived=arrived) as state:
-                    return steps.run(state, ["record"])
+                    return loop.run(state, ["record"])
             names = list(self.inbox.put(files))
             try:
                 with self._running(now=now, names=names, track=track) as state:
-                    return steps.run(state, ["record"])
+                    return loop.run(state, ["record"])
             except PausedError as error:
                 raise PausedError(
                     f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"

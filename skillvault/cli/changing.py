@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from skillvault import exchange, steps
+from skillvault import exchange
 from skillvault.api import Vault
 from skillvault.cli.report import print_done, print_intake, print_refused, print_run, run_shape
 from skillvault.cli.shared import (
@@ -21,6 +21,7 @@ from skillvault.cli.shared import (
     vault_option,
 )
 from skillvault.errors import UnavailableError, UsageError
+from skillvault.steps.registry import STEPS
 from skillvault.steps.run import Report
 from skillvault.vault.files import layout
 
@@ -100,7 +101,7 @@ def _intake(report: Report, *, dry: bool, as_data: bool) -> None:
 
 
 @click.command()
-@click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(steps.STEPS)))
+@click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(STEPS)))
 @click.option("--batch", is_flag=True, help="Send what Claude is asked as a batch, at half price.")
 @click.option("--retry", is_flag=True, help="Ask the judge again what it failed at.")
 @vault_option

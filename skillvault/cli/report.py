@@ -9,7 +9,7 @@ from skillvault.api import Vault
 from skillvault.change import Change
 from skillvault.cli.shared import as_json, say
 from skillvault.records import Skill
-from skillvault.steps import counts
+from skillvault.steps.loop import counts
 from skillvault.steps.run import Done, Report
 from skillvault.vault.files import layout
 

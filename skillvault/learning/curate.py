@@ -9,6 +9,7 @@ from skillvault.policy import Policy
 from skillvault.records import Ref, Skill, stamp
 from skillvault.text import is_slug, listed
 
+MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
 _STATUS = ("metadata", "status")
 _MAX_DESCRIPTION = 1024  # by the specification
 # What `put` sets in a file that is there; its status, origin and trust are the vault's.

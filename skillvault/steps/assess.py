@@ -6,10 +6,8 @@ from skillvault.change import Change
 from skillvault.learning import assess
 from skillvault.learning.assess import STEP, Assessed
 from skillvault.records import Ref
+from skillvault.steps.registry import MOVERS
 from skillvault.steps.run import Run
-
-# What puts a skill into archive/ or takes it out again.
-_MOVES = ("assess", "retire", "restore", "expire", "merge")
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -18,12 +16,17 @@ def step(run: Run) -> Iterator[Change]:
     yield from list(due(run))
 
 
+def waiting(run: Run) -> int:
+    """How many skills get another status."""
+    return len(list(due(run)))
+
+
 def due(run: Run) -> Iterator[Change]:
     """The changes of status that follow from what is known of the skills' use."""
     view = run.view
     known = run.shelf.uses.evidence(view)
     for name, shelf, status in view.standing_of(known):
-        ours = shelf == "archive" and view.last_step(Ref("skill", name), _MOVES) == STEP
+        ours = shelf == "archive" and view.last_step(Ref("skill", name), MOVERS) == STEP
         found = assess.change(Assessed(name, shelf, status, known[name], ours), run.policy)
         if found:
             yield found

@@ -36,6 +36,11 @@ def step(run: Run) -> Iterator[Change]:
             yield evaluate.change(domain, ready, run.judge.info)
 
 
+def waiting(run: Run) -> int:
+    """How many outcomes get an evaluation."""
+    return len(unevaluated(run))
+
+
 def unevaluated(run: Run) -> list[Outcome]:
     """The outcomes without an evaluation that are to get one.
 

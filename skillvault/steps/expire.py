@@ -20,6 +20,11 @@ def step(run: Run) -> Iterator[Change]:
         yield expire.change(expiry, run.now)
 
 
+def waiting(run: Run) -> int:
+    """How many skills leave or get another time."""
+    return len(list(due(run)))
+
+
 def due(run: Run) -> Iterator[expire.Expiry]:
     """The skills whose time is over now."""
     view, policy = run.view, run.policy

@@ -10,7 +10,8 @@ from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.records import Placed, Ref, Skill
 from skillvault.steps import strategy
-from skillvault.steps.run import WRITERS, Run
+from skillvault.steps.registry import WRITERS
+from skillvault.steps.run import Run
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -25,6 +26,13 @@ def step(run: Run) -> Iterator[Change]:
     new = {o.id for due in found.due if due.repeated for o, _ in due.candidates}
     yield from _reinforced(run, plan(run, new))
     yield from strategy.due(run)
+
+
+def waiting(run: Run) -> int:
+    """How many skills are made or reinforced, strategies included."""
+    skills = plan(run)
+    texts = sum(map(supported, skills.due))
+    return texts + len(skills.reinforcements) + strategy.waiting(run)
 
 
 def _reinforced(run: Run, found: generate.Plan) -> Iterator[Change]:

@@ -10,7 +10,8 @@ from skillvault.learning.merge import accounting as fates
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge import groups as merge
 from skillvault.records import Ref, Skill
-from skillvault.steps.run import WRITERS, Run, Waiting
+from skillvault.steps.registry import WRITERS
+from skillvault.steps.run import Run, Waiting
 from skillvault.vault.index.snapshot import Snapshot
 
 _Value = TypeVar("_Value")
@@ -34,6 +35,11 @@ def step(run: Run) -> Iterator[Change]:
             make = partial(_written, run, found, due)
             yield from run.written(make, due.evolved or due.fresh[-1])
         run.flush()
+
+
+def waiting(run: Run) -> int:
+    """How many skills come of it or grow."""
+    return len(planned(run)[1].due)
 
 
 def planned(run: Run) -> tuple[merge.Material, merge.Plan]:

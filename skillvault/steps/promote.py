@@ -22,6 +22,13 @@ def step(run: Run) -> Iterator[Change]:
         yield from _skills(run)
 
 
+def waiting(run: Run) -> int:
+    """How many facts and skills are made or grow."""
+    facts = plan(run)
+    skills = sum(len(found.due) for _, found in patterns(run))
+    return len(facts.promotions) + len(facts.repetitions) + skills
+
+
 def plan(run: Run) -> promote.Plan:
     """What the first arrow has to do among the evaluations that changed; settles the others."""
     candidates: list[str] = []

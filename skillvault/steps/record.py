@@ -38,6 +38,11 @@ def step(run: Run) -> Iterator[Change]:
         yield record.change(domain, [ready[ref] for ref in batch], taken)
 
 
+def waiting(run: Run) -> int:
+    """How many files lie in the inbox."""
+    return len(run.inbox.names())
+
+
 def _place(ref: Ref) -> tuple[str, str]:
     return ref.kind, ref.id
 

@@ -29,6 +29,7 @@ from skillvault.records import (
     Skill,
     Trust,
 )
+from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox, Received, Refused
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from skillvault.steps.shelf import Shelf
     from skillvault.vault.commit.publish import StagedChange
 
-
-# The steps that write the text of skills.
-WRITERS = frozenset({"promote", "generate", "merge"})
 
 _GROUP = 100  # so many changes are published at once at most
 # A change waits so long for others, while its step goes on: some seconds, and where publishing

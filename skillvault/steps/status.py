@@ -10,9 +10,9 @@ from skillvault.change import FORMAT
 from skillvault.errors import SkillvaultError, UnavailableError, UsageError
 from skillvault.learning import why_not as account
 from skillvault.records import Ref
-from skillvault.steps import assess, evaluate, expire, generate, strategy
-from skillvault.steps import merge as merging
+from skillvault.steps import evaluate, generate, strategy
 from skillvault.steps import promote as promoting
+from skillvault.steps.registry import STEPS
 from skillvault.steps.run import Run
 
 
@@ -94,21 +94,7 @@ def _judge(run: Run) -> JudgeStatus:
 
 def waiting(run: Run) -> dict[str, int]:
     """How much each step has to do."""
-    facts = promoting.plan(run)
-    skills = generate.plan(run)
-    return {
-        "record": len(run.inbox.names()),
-        "evaluate": len(evaluate.unevaluated(run)),
-        "promote": len(facts.promotions)
-        + len(facts.repetitions)
-        + sum(len(plan.due) for _, plan in promoting.patterns(run)),
-        "generate": sum(map(generate.supported, skills.due))
-        + len(skills.reinforcements)
-        + strategy.waiting(run),
-        "merge": len(merging.planned(run)[1].due),
-        "assess": len(list(assess.due(run))),
-        "expire": len(list(expire.due(run))),
-    }
+    return {name: step.waiting(run) for name, step in STEPS.items()}
 
 
 def why_no_strategy(run: Run, domain: str) -> list[account.Answer]:

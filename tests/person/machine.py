@@ -19,7 +19,7 @@ from skillvault.errors import (
     SkillvaultError,
     VaultBusyError,
 )
-from skillvault.steps import STEPS
+from skillvault.steps.registry import STEPS
 from skillvault.steps.run import Report
 from tests.given import NOW, as_file
 from tests.person.given import (

@@ -1,0 +1,42 @@
+"""The loop: each step asks the vault what is due and yields Changes.
+
+The command line, the daemon and a git hook call the same `run`. A dry run takes the same
+path, lays each change on the snapshot, and publishes nothing.
+"""
+
+from collections.abc import Sequence
+
+from skillvault.errors import PausedError, UsageError
+from skillvault.records import Link
+from skillvault.steps.registry import STEPS
+from skillvault.steps.run import Report, Run
+
+
+def run(state: Run, names: Sequence[str] = ()) -> Report:
+    """Do what is due in these steps, all by default, in the order of the loop."""
+    unknown = [name for name in names if name not in STEPS]
+    if unknown:
+        raise UsageError(f"{unknown[0]}: no such step; there are {', '.join(STEPS)}")
+    paused = state.store.paused(state.policy)
+    if paused and not state.dry:
+        raise PausedError(f"paused: {paused}")
+    for name, step in STEPS.items():
+        if not names or name in names:
+            if step.needs_published:
+                state.flush()
+            for change in step.run(state):
+                state.perform(change)
+    state.flush()
+    state.report.rejected = sorted(set(state.report.rejected))
+    return state.report
+
+
+def counts(report: Report) -> dict[str, int]:
+    """How many insights became memory, how many patterns skills, how many links were made."""
+    links = [w for done in report.done for w in done.change.writes if isinstance(w, Link)]
+    types = [link.type for link in links]
+    return {
+        "insights_to_memory": types.count("promoted"),
+        "patterns_to_skills": len({link.target for link in links if link.type == "derived"}),
+        "links_created": len(links),
+    }

@@ -1,0 +1,76 @@
+"""The steps of the loop, in their order: all that is said of a step stands in its one entry.
+
+A question asks for these facts and runs no step, so a step's module is imported when it runs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault.change import Change
+from skillvault.learning import curate
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A step of the loop; both functions take a `Run`.
+
+    `run` yields the changes that are due, `waiting` counts what the step has to do.
+    `needs_published`: it begins once all that was done before it is published. `writes_skills`:
+    it writes the text of skills. `moves`: it puts skills into archive/, or takes them out.
+    """
+
+    name: str
+    run: Callable[..., Iterator[Change]]
+    waiting: Callable[..., int]
+    needs_published: bool = True
+    writes_skills: bool = False
+    moves: bool = False
+
+
+def lazy(place: str) -> Callable[..., Any]:
+    """The function at `<module>:<name>` in this folder, imported when it is first called."""
+    module, _, name = place.partition(":")
+
+    def call(*values: Any) -> Any:
+        return getattr(import_module(f"skillvault.steps.{module}"), name)(*values)
+
+    return call
+
+
+_LOOP = (
+    Step(name="record", run=lazy("record:step"), waiting=lazy("record:waiting")),
+    Step(
+        name="evaluate",
+        run=lazy("evaluate:step"),
+        waiting=lazy("evaluate:waiting"),
+        needs_published=False,  # a verdict needs its outcome alone
+    ),
+    Step(
+        name="promote",
+        run=lazy("promote:step"),
+        waiting=lazy("promote:waiting"),
+        writes_skills=True,
+    ),
+    Step(
+        name="generate",
+        run=lazy("generate:step"),
+        waiting=lazy("generate:waiting"),
+        writes_skills=True,
+    ),
+    Step(
+        name="merge",
+        run=lazy("merge:step"),
+        waiting=lazy("merge:waiting"),
+        writes_skills=True,
+        moves=True,
+    ),
+    Step(name="assess", run=lazy("assess:step"), waiting=lazy("assess:waiting"), moves=True),
+    Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
+)
+STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
+
+WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
+# What puts a skill into archive/ or takes it out again, a person's decisions included.
+MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVERS

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
 _BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
+# `cache` runs a function twice for two threads that come first together, and a connection that
+# one event loop has opened fails in another.
+_STARTING = threading.Lock()
 _Value = TypeVar("_Value")
 
 
@@ -209,7 +212,8 @@ def _connected() -> "anthropic.AsyncAnthropic":
     key = key_given()
     if key is None:
         raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
-    return _client(key, os.environ.get("ANTHROPIC_BASE_URL"))
+    with _STARTING:
+        return _client(key, os.environ.get("ANTHROPIC_BASE_URL"))
 
 
 @cache
@@ -294,8 +298,13 @@ async def _within(seconds: float) -> AsyncIterator[None]:
 # ── one loop for all threads: connections are kept, and a deadline ends any wait ──────
 
 
-@cache
 def _loop() -> asyncio.AbstractEventLoop:
+    with _STARTING:
+        return _started_loop()
+
+
+@cache
+def _started_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="claude", daemon=True).start()
     return loop

@@ -2,13 +2,17 @@
 
 import json
 import sys
+from asyncio import AbstractEventLoop
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from skillvault.api import Vault
 from skillvault.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.errors import BadInputError
+from skillvault.judge.claude.judge import _loop, _started_loop
 from skillvault.policy import policy_from
 from skillvault.records import Evaluation
 from tests.conftest import NOW, Person
@@ -197,3 +201,23 @@ def test_an_idle_vault_sends_nothing(claudes: Vault, api: Server) -> None:
         assert claudes.run(now=NOW).done == []
         claudes.status()
     assert len(api.requests) == count == 3
+
+
+def test_threads_that_ask_first_together_share_one_event_loop() -> None:
+    threads, rounds = 8, 5
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in range(rounds):
+                _started_loop.cache_clear()
+                barrier = Barrier(threads)
+
+                def first(barrier: Barrier = barrier) -> AbstractEventLoop:
+                    barrier.wait()
+                    return _loop()
+
+                jobs = [pool.submit(first) for _ in range(threads)]
+                assert len({id(job.result()) for job in jobs}) == 1
+    finally:
+        sys.setswitchinterval(interval)

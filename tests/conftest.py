@@ -8,12 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from skillvault.api import Vault
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+# Drawing and checking an example may take any time: a busy machine is no defect.
+settings.register_profile(
+    "any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any-machine")
 
 
 @pytest.fixture(autouse=True)

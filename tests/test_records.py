@@ -207,7 +207,7 @@ def test_the_same_record_has_the_same_id_in_yaml_json_and_markdown() -> None:
 
 
 @given(st.randoms())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_order_of_keys_does_not_matter(random: Any) -> None:
     def shuffled(value: Any) -> Any:
         if not isinstance(value, dict):

@@ -78,7 +78,7 @@ def test_a_trusted_outcome_never_sees_an_untrusted_one() -> None:
 
 
 @given(st.integers(min_value=1, max_value=70), st.integers(min_value=20, max_value=40))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_an_outcome_is_among_the_peers_it_is_compared_with(count: int, width: int) -> None:
     for place in range(count):
         start, end = evaluate.window(place, count, width)

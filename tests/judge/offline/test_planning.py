@@ -308,7 +308,7 @@ def check_inert(made: Draft | None) -> None:
     assert len(made.description) <= 400
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(max_size=200), st.text(min_size=1, max_size=60), st.floats(-0.5, 0.5))
 def test_any_text_gives_bullets(reasoning: str, name: str, score: float) -> None:
     named = name.strip() or "x"

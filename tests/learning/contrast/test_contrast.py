@@ -157,7 +157,7 @@ def test_fisher_equals_the_enumeration_of_all_tables(a: int, b: int, c: int, d: 
     assert fisher(a, of, holds, total) == pytest.approx(float(Fraction(ways, comb(total, of))))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_arrival_order_changes_nothing(seed: int, shuffler: random.Random) -> None:
     group, rest = halves(stream(seed, PLANTED["volatility is high"], size=80))

@@ -117,7 +117,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_prose_stays_byte_for_byte(words: list[str]) -> None:
     text = " ".join(words)
     assert redacted_text(text) == text

@@ -32,7 +32,7 @@ RECORDS = (
 )
 
 
-@given(st.lists(RECORDS, max_size=8))
+@given(st.lists(RECORDS, max_size=4))
 def test_what_is_read_back_is_what_was_kept(
     records: list[Outcome | Evaluation | Fact | Skill | Link | Problem],
 ) -> None:

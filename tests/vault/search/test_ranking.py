@@ -212,7 +212,7 @@ TEXTS = st.lists(WORDS, max_size=40).map(" ".join)
 DOCUMENTS = st.builds(skill, st.sampled_from("abcdefgh"), TEXTS, TEXTS)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(DOCUMENTS, st.booleans()), max_size=20), TEXTS)
 def test_adding_and_removing_ranks_as_a_database_made_anew(
     steps: list[tuple[Document, bool]], query: str

@@ -413,6 +413,7 @@ def test_a_daemon_on_a_full_disk_says_once_that_it_is_paused(
 ) -> None:
     disk.crowd(8)
     with watched(world, tmp_path) as daemon:
+        until(lambda: of_space(daemon))
         time.sleep(2 * RETRY + 2)
         said = of_space(daemon)
     assert len(said) == 1
@@ -425,6 +426,7 @@ def test_a_daemon_that_cannot_write_a_reason_says_once_that_it_is_paused(
     world.drop("worse.yaml", scenario.BAD)
     disk.fill(1)  # for its lock
     with watched(world, tmp_path) as daemon:
+        until(lambda: of_space(daemon))
         time.sleep(2 * RETRY + 2)
         said = of_space(daemon)
     assert len(said) == 1

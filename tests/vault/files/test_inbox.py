@@ -18,6 +18,7 @@ from skillvault.errors import BadInputError
 from skillvault.vault.files.inbox import MAX_OUTCOME, Inbox
 from tests.given import NOW, as_file, raw
 
+PATIENCE = 30.0  # seconds within which a busy machine has done next to nothing
 ERROR = BadInputError("domain: missing; add it", code="missing-key", key="domain", line=3)
 
 
@@ -155,24 +156,24 @@ def test_a_file_that_vanished_since_the_scan_is_nothing(inbox: Inbox) -> None:
 
 
 def test_old_files_are_taken_at_once(inbox: Inbox) -> None:
-    drop(inbox, "a.yaml")
+    drop(inbox, "a.yaml", age=120)
     start = time.monotonic()
-    assert inbox.settle(5)[1] == []
-    assert time.monotonic() - start < 1
+    assert inbox.settle(60)[1] == []
+    assert time.monotonic() - start < PATIENCE
 
 
 def test_a_young_file_is_waited_for(inbox: Inbox) -> None:
     drop(inbox, "a.yaml", age=0)
     start = time.monotonic()
     assert inbox.settle(0.4)[1] == []
-    assert 0.3 < time.monotonic() - start < 3
+    assert 0.3 < time.monotonic() - start < PATIENCE
 
 
 def test_a_file_from_the_future_is_taken_when_it_was_still_for_the_time(inbox: Inbox) -> None:
     drop(inbox, "untrusted/a.yaml", age=-100_000)
     start = time.monotonic()
     assert inbox.settle(0.3)[1] == []
-    assert 0.2 < time.monotonic() - start < 3
+    assert 0.2 < time.monotonic() - start < PATIENCE
 
 
 def test_a_file_that_is_written_all_the_time_is_named_and_left(

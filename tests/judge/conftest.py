@@ -18,7 +18,8 @@ def appoint(vault: Vault, **rules: object) -> None:
     page = vault.root / "vault.yaml"
     head = page.read_text(encoding="utf-8").partition("\njudge:")[0].rstrip()
     page.write_text(f"{head}\njudge:\n{lines}", encoding="utf-8")
-    person.git("commit", "-q", "-am", "Appoint Claude")
+    # The hook is a Python of its own: half a second for each test.
+    person.git("commit", "-q", "-am", "Appoint Claude", "--no-verify")
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""A person and the program in one vault, in hundreds of orders that nobody thought of.
+"""A person and the program in one vault, in orders that nobody thought of.
 
-`SKILLVAULT_SEQUENCES=500 pytest tests/person` runs so many others, at random, and shrinks.
+`make person` runs two thousand others, at random, and shrinks.
 """
 
 import os
@@ -14,7 +14,7 @@ from tests.person.given import learned_vault
 from tests.person.machine import PersonBeside
 
 WANTED = os.environ.get("SKILLVAULT_SEQUENCES")
-SEQUENCES = int(WANTED or 150)
+SEQUENCES = int(WANTED or 60)
 SHARES = 4
 STEPS = 12
 

@@ -190,7 +190,7 @@ def anew(root: Path) -> Vault:
 
 
 _TABLES = (
-    "path, blob, top, ref, type, value from file",
+    "path, blob, top, ref_kind, ref_id, type, value from file",
     (
         "path, id, domain, action, target, trust, at, event, session, decision, status, failed "
         "from outcome natural join file"
@@ -205,11 +205,14 @@ _TABLES = (
         "from skill s join file f on s.n = f.n"
     ),
     "path, id, decision, trust from recommendation natural join file",
-    "path, id, l.type, source, target from link l join file f on l.n = f.n",
+    (
+        "path, id, l.type, source_kind, source_id, target_kind, target_id "
+        "from link l join file f on l.n = f.n"
+    ),
     "sha, depth, date, step, subject from commits",
-    "sha, role, place, ref from trailer natural join commits",
-    "sha, ref from touch natural join commits",
-    "ref from gone",
+    "sha, role, place, ref_kind, ref_id from trailer natural join commits",
+    "sha, ref_kind, ref_id from touch natural join commits",
+    "ref_kind, ref_id from gone",
     "name, value from state where name = 'commit'",
 )
 

@@ -203,8 +203,11 @@ class Projection:
         if before == digest:
             return
         self.begin()
-        query = f"select ref from file where top = '{SERVED}' and type = 'Skill' and ref in {{}}"
-        there = {ref for (ref,) in self.rows_in(query, ids)}
+        query = (
+            f"select ref_id from file where top = '{SERVED}' and type = 'Skill' and ref_id in {{}}"
+        )
+        names = (one.partition(":")[2] for one in ids)
+        there = {f"skill:{name}" for (name,) in self.rows_in(query, names)}
         self._safely(lambda database: ranking.remove(database, set(ids) - there))
         self._safely(lambda database: ranking.add(database, documents))
         for name in {one.id for one in documents}.symmetric_difference(ids):
@@ -222,7 +225,7 @@ class Projection:
         """Let go of commits that are no part of the history any more."""
         for sha in commits:
             number = self.value("select c from commits where sha = ?", [sha])
-            self.rows(f"{due.VERSION} where c = ? and ref like 'skill:%'", [number])
+            self.rows(f"{due.VERSION} where c = ? and ref_kind = 'skill'", [number])
             for table in ("trailer", "touch", "commits"):
                 self.rows(f"delete from {table} where c = ?", [number])
 

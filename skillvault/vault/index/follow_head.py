@@ -5,6 +5,7 @@ from contextlib import suppress
 from itertools import islice
 
 from skillvault.errors import BadInputError
+from skillvault.records import Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed, policy_of
 from skillvault.vault.git.repository import Git
@@ -101,13 +102,13 @@ def _history(projection: Projection, git: Git, span: str) -> Iterator[Made]:
         yield Made(commit, depths[commit.sha], refs_of(touched.get(commit.sha, ())))
 
 
-def refs_of(paths: Iterable[str]) -> list[str]:
-    """The `<kind>:<id>` of the records at these paths; a skill's links count as its own."""
+def refs_of(paths: Iterable[str]) -> list[Ref]:
+    """The records at these paths; a skill's links count as its own."""
     return list(dict.fromkeys(ref for path in paths for ref in _refs(path)))
 
 
-def _refs(path: str) -> Iterator[str]:
+def _refs(path: str) -> Iterator[Ref]:
     if ref := layout.ref_of(path):
-        yield str(ref)
+        yield ref
     if target := layout.target_of(path):
-        yield f"skill:{target}"
+        yield Ref("skill", target)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from skillvault.records import Evaluation, Fact, Link, Outcome, Skill
-from skillvault.vault.files import layout
 
 if TYPE_CHECKING:
     from skillvault.vault.index.snapshot import Snapshot
@@ -21,7 +20,6 @@ class Records(Mapping[str, _R], Generic[_R]):
         self._snapshot = snapshot
         self._top = top
         self._kind: type[_R] = kind
-        self._begins = "skill" if top in layout.SHELVES else kind.__name__.lower()
 
     def __getitem__(self, name: str) -> _R:
         found = self.of([name])
@@ -35,7 +33,8 @@ class Records(Mapping[str, _R], Generic[_R]):
 
     def __len__(self) -> int:
         query = (
-            "select count(distinct ref) from file where top = ? and ref is not null and type = ?"
+            "select count(distinct ref_id) from file "
+            "where top = ? and ref_id is not null and type = ?"
         )
         return int(self._snapshot.ask(query, [self._top, self._kind.__name__])[0][0])
 
@@ -46,16 +45,15 @@ class Records(Mapping[str, _R], Generic[_R]):
     def of(self, names: Iterable[str]) -> dict[str, _R]:
         """Those of these ids that are there."""
         query = (
-            "select ref, path, blob, type, value from file "
-            "where top = ? and ref in {} order by ref, path"
+            "select ref_id, path, blob, type, value from file "
+            "where top = ? and ref_id in {} order by ref_id, path"
         )
-        refs = (f"{self._begins}:{name}" for name in names)
-        return dict(self._read(self._snapshot.ask_in(query, refs, before=[self._top])))
+        return dict(self._read(self._snapshot.ask_in(query, names, before=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
         query = (
-            "select ref, path, blob, type, value from file where top = ? and ref > ? "
-            f"order by ref, path limit {_PAGE}"
+            "select ref_id, path, blob, type, value from file where top = ? and ref_id > ? "
+            f"order by ref_id, path limit {_PAGE}"
         )
         last = ""
         while rows := self._snapshot.ask(query, [self._top, last]):
@@ -65,11 +63,11 @@ class Records(Mapping[str, _R], Generic[_R]):
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, _R]]:
         """The records of rows that are sorted; of two of one id the first."""
         before = None
-        for ref, *row in rows:
-            record = self._snapshot.record_of(*row) if ref != before else None
-            before = ref
+        for record_id, *row in rows:
+            record = self._snapshot.record_of(*row) if record_id != before else None
+            before = record_id
             if isinstance(record, self._kind):
-                yield ref.partition(":")[2], record
+                yield record_id, record
 
 
 class _Values(ValuesView[_R]):

@@ -94,7 +94,8 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
         case Recommendation():
             yield "recommendation", ref.id, parsed.decision, parsed.trust
         case Link():
-            yield "link", ref.id, parsed.type, str(parsed.source), str(parsed.target)
+            ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
+            yield "link", ref.id, parsed.type, *ends
 
 
 def micros(at: datetime) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault import policy, records
-from skillvault.records import Commit, Outcome
+from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.index import dirty as due
 from skillvault.vault.index.rows import (
@@ -33,13 +33,15 @@ LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
 # The tables named after kinds hold what is asked of many records at once. `due` is what a step
 # must look at again, `gone` what a commit made and HEAD has no more. `said` finds the outcomes
 # that may name a skill; what is gone stays in it, and is then looked for in vain.
+# A record's address is its kind and its id; an index begins with the id, or a query for one kind
+# would be planned as a scan of all of that kind.
 SCHEMA = """
 create table state (name text primary key, value text) without rowid;
 create table file (
     n integer primary key, path text not null unique, blob text not null,
-    top text not null, ref text, type text, value blob);
-create index file_ref on file (ref, path, type) where ref is not null;
-create index file_top on file (top, ref, path) where ref is not null;
+    top text not null, ref_kind text, ref_id text, type text, value blob);
+create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not null;
+create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text, failed integer);
@@ -68,24 +70,28 @@ create table skill (
     created text, expires text, tokens integer, roles text, stages text, blob text);
 create index skill_shelf on skill (shelf, domain);
 create index skill_id on skill (id);
-create table link (n integer primary key, id text, type text, source text, target text);
-create index link_source on link (source, id);
-create index link_target on link (target, id);
+create table link (
+    n integer primary key, id text, type text,
+    source_kind text, source_id text, target_kind text, target_id text);
+create index link_source on link (source_id, source_kind, id);
+create index link_target on link (target_id, target_kind, id);
 create table commits (
     c integer primary key, sha text not null unique, depth integer, date text, step text,
     subject text);
 create index commits_order on commits (depth, date, sha);
-create table trailer (c integer, role text, place integer, ref text);
-create index trailer_ref on trailer (ref, role, c);
+create table trailer (c integer, role text, place integer, ref_kind text, ref_id text);
+create index trailer_ref on trailer (ref_id, ref_kind, role, c);
 create index trailer_c on trailer (c, role, place);
-create table touch (ref text, c integer, primary key (ref, c)) without rowid;
+create table touch (
+    ref_kind text, ref_id text, c integer, primary key (ref_id, ref_kind, c)) without rowid;
 create index touch_c on touch (c);
-create table gone (ref text primary key) without rowid;
+create table gone (ref_kind text, ref_id text, primary key (ref_id, ref_kind)) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
 GONE = """
-insert or ignore into gone select distinct +t.ref from trailer t
-where t.role = 'target' and not exists (select 1 from file f where f.ref = t.ref)
+insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
+where t.role = 'target' and not exists
+(select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
 _ALL = (
     *("file", *TYPED, "used", "begun", "sums", "evidence", "commits", "trailer", "touch"),
@@ -97,12 +103,12 @@ class Made(Struct, frozen=True):
     """A commit of the history: the program's own, or (step "") a person's.
 
     `depth` is the length of the longest way to it from the first commit; `touched` are the
-    `<kind>:<id>` of the records whose files it changes.
+    records whose files it changes.
     """
 
     commit: Commit
     depth: int
-    touched: Sequence[str]
+    touched: Sequence[Ref]
 
 
 def _shape() -> int:
@@ -152,17 +158,17 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None:
     for table in ("file", *TYPED):
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
-    refs = {path: str(ref) for path in files if (ref := layout.ref_of(path))}
-    _unfind(database, {ref for path, ref in refs.items() if is_found(path)})
-    outcomes = (ref for path, ref in refs.items() if path.startswith("outcomes/"))
-    _unuse(database, [(ref.partition(":")[2],) for ref in outcomes])
+    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
+    _unfind(database, {str(ref) for path, ref in refs.items() if is_found(path)})
+    _unuse(database, [(ref.id,) for ref in refs.values() if ref.kind == "outcome"])
     new = insert(database, {path: found for path, found in files.items() if found})
     due.mark(database, new.values(), [n for path, n in new.items() if path not in same])
-    judged = (ref for ref in refs.values() if ref.startswith(("outcome:", "evaluation:")))
-    due.mark_unevaluated(database, {ref.partition(":")[2] for ref in judged})
-    for name in set(refs.values()):
-        database.execute("delete from gone where ref = ?", [name])
-        database.execute(f"{GONE} and t.ref = ?", [name])
+    judged = {ref.id for ref in refs.values() if ref.kind in ("outcome", "evaluation")}
+    due.mark_unevaluated(database, judged)
+    for ref in set(refs.values()):
+        values = [bound(ref.kind), bound(ref.id)]
+        database.execute("delete from gone where ref_kind = ? and ref_id = ?", values)
+        database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values)
     if layout.MARK in files:
         for query in due.EVERYTHING:
             database.execute(query)
@@ -214,7 +220,8 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
         ref = layout.ref_of(path)
         kind, value = (type(parsed).__name__, encoded(parsed)) if parsed else (None, None)
         top = layout.shelf_of(path)
-        rows.append((n, path, blob, top, str(ref) if ref else None, kind, value))
+        address = (ref.kind, ref.id) if ref else (None, None)
+        rows.append((n, path, blob, top, *address, kind, value))
         numbers[path] = n
         for table, *values in columns(ref, top, parsed, blob) if ref else ():
             typed[table].append((n, *values))
@@ -245,12 +252,22 @@ def enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
         row = (number, one.sha, made.depth, one.date, one.step, one.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?)", row)
         roles = (("source", one.sources), ("target", one.targets))
-        rows = [(number, role, i, ref) for role, refs in roles for i, ref in enumerate(refs)]
-        database.executemany("insert into trailer values (?, ?, ?, ?)", rows)
-        touched = [(ref, number) for ref in made.touched]
-        database.executemany("insert or ignore into touch values (?, ?)", touched)
+        rows = [
+            (number, role, i, *map(bound, _address(ref)))
+            for role, refs in roles
+            for i, ref in enumerate(refs)
+        ]
+        database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
+        touched = [(ref.kind, bound(ref.id), number) for ref in made.touched]
+        database.executemany("insert or ignore into touch values (?, ?, ?)", touched)
         if one.step not in LEARNING:
-            skills = [(ref[due.SKILL - 1 :],) for ref in made.touched if ref.startswith("skill:")]
+            skills = [(bound(ref.id),) for ref in made.touched if ref.kind == "skill"]
             database.executemany("insert or ignore into due values ('version', ?)", skills)
     # What came and went between two states stands in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
+
+
+def _address(ref: str) -> tuple[str, str]:
+    """The kind and the id of a trailer's `<kind>:<id>`."""
+    kind, _, record_id = ref.partition(":")
+    return kind, record_id

@@ -110,8 +110,8 @@ class Snapshot:
 
     def path_of(self, ref: Ref) -> str | None:
         """Where a record stands, read or not; None where it does not."""
-        query = "select path from file where ref = ? order by path limit 1"
-        found = self.ask(query, [str(ref)])
+        query = "select path from file where ref_kind = ? and ref_id = ? order by path limit 1"
+        found = self.ask(query, [ref.kind, ref.id])
         return found[0][0] if found else None
 
     def has(self, ref: Ref) -> bool:
@@ -120,7 +120,9 @@ class Snapshot:
 
     def counted(self) -> dict[str, int]:
         """How many records stand in each of the vault's folders, read or not."""
-        return dict(self.ask("select top, count(*) from file where ref is not null group by top"))
+        return dict(
+            self.ask("select top, count(*) from file where ref_id is not null group by top")
+        )
 
     def link_types(self) -> dict[str, int]:
         """How many links of each type there are."""
@@ -128,15 +130,27 @@ class Snapshot:
 
     def present(self, refs: Iterable[Ref]) -> set[str]:
         """The `<kind>:<id>` of those of these records that are there, read or not."""
-        query = "select ref from file where ref in {}"
-        return {ref for (ref,) in self.ask_in(query, map(str, refs))}
+        query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
+        return {f"{kind}:{name}" for kind, name in self._ask_of(query, refs)}
 
-    def beginning(self, kind: str, begin: str) -> list[Ref]:
+    def _ask_of(
+        self, query: str, refs: Iterable[Ref], *, before: Sequence[str] = ()
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query whose `?` stands for a kind and `{}` for ids of it, kind by kind."""
+        by_kind: dict[str, list[str]] = {}
+        for ref in refs:
+            by_kind.setdefault(ref.kind, []).append(ref.id)
+        for kind, ids in by_kind.items():
+            yield from self.ask_in(query, ids, before=[*before, kind])
+
+    def beginning(self, kind: RecordKind, begin: str) -> list[Ref]:
         """The records of a kind whose id begins so."""
-        begins = f"{kind}:{begin}"
-        end = begins[:-1] + chr(ord(begins[-1]) + 1)
-        query = "select distinct ref from file where ref >= ? and ref < ? order by ref"
-        return [ref_from(ref) for (ref,) in self.ask(query, [begins, end])]
+        end = begin[:-1] + chr(ord(begin[-1]) + 1)
+        query = (
+            "select distinct ref_id from file "
+            "where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"
+        )
+        return [Ref(kind, name) for (name,) in self.ask(query, [kind, begin, end])]
 
     def any_skill(self, name: str) -> Skill | None:
         """The skill of this name, in whatever folder it stands."""
@@ -145,14 +159,14 @@ class Snapshot:
 
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record, or the problem that keeps it from being read."""
-        rows = self.ask_in(f"{_FILE} where ref is not null and path in {{}}", paths)
+        rows = self.ask_in(f"{_FILE} where ref_id is not null and path in {{}}", paths)
         return {row[0]: self.record_of(*row) for row in rows}
 
     def known(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
         """What HEAD says of these (path, blob), where it has them."""
         wanted = set(keys)
         rows = self.ask_in(
-            f"{_FILE} where ref is not null and path in {{}}", {p for p, _ in wanted}
+            f"{_FILE} where ref_id is not null and path in {{}}", {p for p, _ in wanted}
         )
         return {
             (row[0], row[1]): self.record_of(*row) for row in rows if (row[0], row[1]) in wanted
@@ -191,15 +205,18 @@ class Snapshot:
         return self._links("source", refs)
 
     def _links(self, end: str, refs: Iterable[Ref]) -> list[Link]:
-        query = f"{_FILE} where n in (select n from link where {end} in {{}})"
-        rows = self.ask_in(query, dict.fromkeys(map(str, refs)))
+        query = f"{_FILE} where n in (select n from link where {end}_kind = ? and {end}_id in {{}})"
+        rows = self._ask_of(query, dict.fromkeys(refs))
         found = (self.record_of(*row) for row in rows)
         return sorted((one for one in found if isinstance(one, Link)), key=lambda link: link.id)
 
     def linked_to(self, ref: Ref, link_type: str) -> list[str]:
         """The ids of what is linked to a record so, sorted."""
-        query = "select source from link where target = ? and type = ? order by source"
-        return [source.partition(":")[2] for (source,) in self.ask(query, [str(ref), link_type])]
+        query = (
+            "select source_id from link where target_kind = ? and target_id = ? and type = ? "
+            "order by source_kind, source_id"
+        )
+        return [source for (source,) in self.ask(query, [ref.kind, ref.id, link_type])]
 
     # ── facts ────────────────────────────────────────────────────────────────────────
 
@@ -211,10 +228,10 @@ class Snapshot:
 
     def support(self, fact: str) -> list[Evaluation]:
         """The evaluations that made or repeat a fact, in the order of their ids."""
-        query = f"select substr(source, 12) from link where target = ? and {_TELLS}"
-        return list(
-            self.evaluations.of(name for (name,) in self.ask(query, [f"fact:{fact}"])).values()
+        query = (
+            f"select source_id from link where target_kind = 'fact' and target_id = ? and {_TELLS}"
         )
+        return list(self.evaluations.of(name for (name,) in self.ask(query, [fact])).values())
 
     def unevaluated(self) -> list[str]:
         """The outcomes without an evaluation, read or not, by id."""
@@ -240,11 +257,12 @@ class Snapshot:
         """The sessions of the outcomes behind facts; no more than `enough` of them."""
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
-            f"on o.id = substr(l.source, 12) where l.target in {{}} and {_TELLS} "
-            "and exists (select 1 from file e where e.ref = l.source and e.type = 'Evaluation')"
+            "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
+            f"and {_TELLS} and exists (select 1 from file e where e.ref_kind = 'evaluation' "
+            "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {enough}" if enough is not None else "")
         )
-        return {session for (session,) in self.ask_in(query, (f"fact:{name}" for name in facts))}
+        return {session for (session,) in self.ask_in(query, facts)}
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -254,20 +272,28 @@ class Snapshot:
 
     def linked(self, sources: Iterable[Ref], target: Ref) -> set[str]:
         """The ids of those of these records that are linked to another."""
-        query = "select source from link where target = ? and source in {}"
-        rows = self.ask_in(query, map(str, sources), before=[str(target)])
-        return {source.partition(":")[2] for (source,) in rows}
+        query = (
+            "select source_id from link where target_kind = ? and target_id = ? "
+            "and source_kind = ? and source_id in {}"
+        )
+        rows = self._ask_of(query, sources, before=[target.kind, target.id])
+        return {source for (source,) in rows}
 
     def merged(self, refs: Iterable[Ref]) -> dict[str, str]:
         """Skill -> the evolved one that its link says it was merged into."""
-        query = "select source, target from link where type = 'merged' and source in {} order by id"
-        rows = self.ask_in(query, map(str, refs))
-        return {source.partition(":")[2]: target.partition(":")[2] for source, target in rows}
+        query = (
+            "select source_id, target_id from link "
+            "where type = 'merged' and source_kind = ? and source_id in {} order by id"
+        )
+        return dict(self._ask_of(query, refs))
 
     def from_memory(self, name: str) -> bool:
         """Whether facts made a skill."""
-        query = "select exists (select 1 from link where target = ? and type = 'derived')"
-        return bool(self.ask(query, [f"skill:{name}"])[0][0])
+        query = (
+            "select exists (select 1 from link "
+            "where target_kind = 'skill' and target_id = ? and type = 'derived')"
+        )
+        return bool(self.ask(query, [name])[0][0])
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """The outcomes that each of these skills rests on, through whatever links, oldest first."""
@@ -288,22 +314,21 @@ class Snapshot:
 
     def _behind(self, names: Iterable[str]) -> dict[str, list[str]]:
         """The ids of the outcomes that each of these skills rests on."""
-        roots = [f"skill:{name}" for name in names]
-        sources: dict[str, list[str]] = {}
+        roots = [Ref("skill", name) for name in names]
+        sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)
+        query = (
+            "select target_kind, target_id, source_kind, source_id from link "
+            "where target_kind = ? and target_id in {}"
+        )
         while level:
             sources |= {ref: [] for ref in level}
-            query = "select target, source from link where target in {}"
-            for target, source in self.ask_in(query, level):
-                sources[target].append(source)
+            for kind, name, *source in self._ask_of(query, level):
+                sources[Ref(kind, name)].append(Ref(*source))
             below = dict.fromkeys(ref for target in level for ref in sources[target])
             level = {ref: None for ref in below if ref not in sources}
         return {
-            root[_SKILL:]: [
-                ref[_EVALUATION:]
-                for ref in _reached(root, sources)
-                if ref.startswith("evaluation:")
-            ]
+            root.id: [ref.id for ref in _reached(root, sources) if ref.kind == "evaluation"]
             for root in roots
         }
 
@@ -334,11 +359,12 @@ class Snapshot:
         A new one would inherit another skill's links and rejections.
         """
         query = (
-            "select exists (select 1 from file where ref = ?1) "
-            "or exists (select 1 from link where target = ?1) "
-            "or exists (select 1 from trailer where ref = ?1 and role = 'target')"
+            "select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?1) "
+            "or exists (select 1 from link where target_kind = 'skill' and target_id = ?1) "
+            "or exists (select 1 from trailer "
+            "where ref_kind = 'skill' and ref_id = ?1 and role = 'target')"
         )
-        return bool(self.ask(query, [f"skill:{name}"])[0][0])
+        return bool(self.ask(query, [name])[0][0])
 
     def standing_of(self, names: Iterable[str]) -> list[tuple[str, str, str]]:
         """(name, shelf, status) of those of these skills that are there, by name."""
@@ -373,17 +399,13 @@ class Snapshot:
             "o.domain = s.domain and o.action = s.action and o.target is s.target "
             "and o.trust = s.trust"
         )
-        judged = (
-            "exists (select 1 from file e where e.ref = 'evaluation:' || o.id "
-            "and e.type = 'Evaluation')"
-        )
         linked = (
-            "exists (select 1 from link l where l.source = 'evaluation:' || o.id "
-            "and l.type = '{}' and l.target like 'skill:%')"
+            "exists (select 1 from link l where l.source_kind = 'evaluation' "
+            "and l.source_id = o.id and l.type = '{}' and l.target_kind = 'skill')"
         )
         told = f"{linked.format('reinforced')} and not {linked.format('generated')}"
         query = (
-            f"select o.at, o.id, o.failed, {judged}, o.failed and {told} from outcome s "
+            f"select o.at, o.id, o.failed, {_EVALUATED}, o.failed and {told} from outcome s "
             f"join outcome o on {same} where s.id = ? order by o.at, o.id"
         )
         found = (
@@ -539,37 +561,41 @@ class Snapshot:
 
     def touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""
-        return self._commits(
-            {c for (c,) in self.ask_in("select c from touch where ref in {}", map(str, refs))}
-        )
+        query = "select c from touch where ref_kind = ? and ref_id in {}"
+        return self._commits({c for (c,) in self._ask_of(query, refs)})
 
     def touched_again(self, skills: Iterable[str]) -> list[str]:
         """Those of these skills that more than one commit touches."""
-        query = "select ref from touch where ref in {} group by ref having count(*) > 1"
-        found = self.ask_in(query, (f"skill:{name}" for name in skills))
-        return [ref.partition(":")[2] for (ref,) in found]
+        query = (
+            "select ref_id from touch where ref_kind = 'skill' and ref_id in {} "
+            "group by ref_id having count(*) > 1"
+        )
+        return [name for (name,) in self.ask_in(query, skills)]
 
     def making(self, ref: Ref) -> list[Commit]:
         """The program's commits that made or changed a record, newest first."""
-        query = "select c from trailer where ref = ? and role = 'target'"
-        return self._commits({c for (c,) in self.ask(query, [str(ref)])})
+        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'target'"
+        return self._commits({c for (c,) in self.ask(query, [ref.kind, ref.id])})
 
     def taken_in(self, step: str, ref: Ref) -> set[str]:
         """The sources of a step's commits that made or changed a record."""
         query = (
-            "select distinct s.ref from trailer t join commits c on c.c = t.c and c.step = ? "
+            "select distinct s.ref_kind, s.ref_id from trailer t "
+            "join commits c on c.c = t.c and c.step = ? "
             "join trailer s on s.c = t.c and s.role = 'source' "
-            "where t.ref = ? and t.role = 'target'"
+            "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target'"
         )
-        return {source for (source,) in self.ask(query, [step, str(ref)])}
+        rows = self.ask(query, [step, ref.kind, ref.id])
+        return {f"{kind}:{name}" for kind, name in rows}
 
     def last_making(self, ref: Ref, steps: Collection[str]) -> tuple[str, str] | None:
         """(sha, step) of the latest commit by which one of these steps made or changed a record."""
         query = (
-            "select c.sha, c.step from trailer t join commits c on c.c = t.c where t.ref = ? "
+            "select c.sha, c.step from trailer t join commits c on c.c = t.c "
+            "where t.ref_kind = ? and t.ref_id = ? "
             f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
-        return next(iter(self.ask(query, [str(ref), *steps])), None)
+        return next(iter(self.ask(query, [ref.kind, ref.id, *steps])), None)
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
         """Which of these steps made or changed a record last."""
@@ -579,27 +605,31 @@ class Snapshot:
     def rejecting(self) -> list[Commit]:
         """The commits that made what is not there any more, newest first."""
         query = (
-            "select distinct c from trailer where role = 'target' and ref in (select ref from gone)"
+            "select distinct t.c from gone g cross join trailer t "
+            "on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"
         )
         return self._commits(c for (c,) in self.ask(query))
 
     def made(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """(source id, target id) of what a step's commits made of these, newest first."""
         query = (
-            "select s.ref, t.ref from trailer s join commits c on c.c = s.c and c.step = ? "
-            "join trailer t on t.c = s.c and t.role = 'target' "
-            f"and t.ref like '{kind}:%' and exists (select 1 from file f where f.ref = t.ref) "
-            "where s.role = 'source' and s.ref in {} order by c.depth desc, c.date desc, c.sha desc"
+            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and c.step = ?1 "
+            "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ?2 "
+            "and exists "
+            "(select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id) "
+            "where s.role = 'source' and s.ref_kind = ? and s.ref_id in {} "
+            "order by c.depth desc, c.date desc, c.sha desc"
         )
-        for source, target in self.ask_in(query, map(str, sources), before=[step]):
-            yield source.partition(":")[2], target.partition(":")[2]
+        yield from self._ask_of(query, sources, before=[step, kind])
 
     def _commits(self, numbers: Iterable[int]) -> list[Commit]:
         wanted = list(numbers)
         refs: dict[tuple[int, str], list[str]] = {}
-        query = "select c, role, ref from trailer where c in {} order by c, role, place"
-        for c, role, ref in self.ask_in(query, wanted):
-            refs.setdefault((c, role), []).append(ref)
+        query = (
+            "select c, role, ref_kind, ref_id from trailer where c in {} order by c, role, place"
+        )
+        for c, role, kind, name in self.ask_in(query, wanted):
+            refs.setdefault((c, role), []).append(f"{kind}:{name}")
         query = "select depth, date, sha, c, step, subject from commits where c in {}"
         return [
             Commit(
@@ -621,24 +651,24 @@ class Present(Container[str]):
 
 
 _SEEN: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
-_JUDGED = (
-    "trust = 'local' and exists "
-    "(select 1 from file e where e.ref = 'evaluation:' || o.id and e.type = 'Evaluation')"
+_EVALUATED = (
+    "exists (select 1 from file e "
+    "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
 )
-_TELLS = "type in ('promoted', 'reinforced') and source like 'evaluation:%'"
+_JUDGED = f"trust = 'local' and {_EVALUATED}"
+_TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 _FILES = "select f.path, f.blob, f.type, f.value from file f"
 _SAME = "domain = ? and action = ? and target is ? and trust = ?"
 _NEWEST = "order by depth desc, date desc, sha desc"
 _FEW = 20
 _SHELVED = "select id, kind, tokens, domain, status, roles, stages, blob from skill"
 _IN_DOMAIN = "(domain is null or domain = ?)"
-_EVALUATION, _SKILL = len("evaluation:"), len("skill:")
 _EVERY_OUTCOME = "select id from outcome"
 
 
-def _reached(start: str, sources: Mapping[str, Sequence[str]]) -> set[str]:
+def _reached(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
     """What a record comes of, step by step."""
-    found: set[str] = set()
+    found: set[Ref] = set()
     left = [start]
     while left:
         new = set(sources[left.pop()]) - found

@@ -109,9 +109,9 @@ class Uses:
     def merged(self) -> dict[str, str]:
         """Skill in archive/ -> the one that stands for it since they were merged."""
         query = (
-            "select substr(source, 7), substr(target, 7) from link where type = 'merged' "
-            "and exists (select 1 from skill s where s.id = substr(source, 7) "
-            "and s.shelf = 'archive') order by id"
+            "select source_id, target_id from link where type = 'merged' and source_kind = 'skill' "
+            "and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive') "
+            "order by id"
         )
         return dict(self._projection.rows(query))
 

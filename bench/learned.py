@@ -93,10 +93,12 @@ class Loop:
     def _changes(self, outcomes: list[Outcome], at: datetime) -> Iterator[Change]:
         batches = by_domain(outcomes)
         for domain, batch in batches.items():
-            yield record.change(domain, batch, ())
+            yield record.record_change(domain, batch, ())
         pairs = {domain: [(o, self._judged(o)) for o in of] for domain, of in batches.items()}
         for domain, of in pairs.items():
-            yield evaluate.change(domain, [evaluation for _, evaluation in of], JUDGE.info)
+            yield evaluate.evaluation_change(
+                domain, [evaluation for _, evaluation in of], JUDGE.info
+            )
         for step in (self._promoted, self._generated, self._planned):
             for of in pairs.values():
                 yield from step(of, at)
@@ -163,7 +165,7 @@ class Loop:
             subject = outcome.subject
             kind, reason = self._significance(subject, outcome)
             if kind is not None:
-                yield self._skill(generate.Due(kind, ((outcome, evaluation),), reason), at)
+                yield self._skill(generate.DueSkill(kind, ((outcome, evaluation),), reason), at)
             elif outcome.ungraded_failure:
                 warning = self._warnings[subject]
                 repeats[self._merged.get(warning, warning)].append(evaluation)
@@ -179,7 +181,7 @@ class Loop:
         self._before[subject] = [*first, outcome]
         return found.kind, found.reason
 
-    def _skill(self, due: generate.Due, at: datetime) -> Change:
+    def _skill(self, due: generate.DueSkill, at: datetime) -> Change:
         outcome, evaluation = pair = due.candidates[0]
         title = f"{outcome.decision.target} {outcome.decision.action}: {_ground(outcome)}"
         draft = _draft(evaluation.key_insight or "", title, _SECTIONS[due.kind])
@@ -212,7 +214,7 @@ class Loop:
             evaluations=evaluations,
             graded=graded,
         )
-        material = strategy.Material(
+        material = strategy.StrategyMaterial(
             domain=domain, outcomes=outcomes, evaluations=evaluations, fresh=len(outcomes)
         )
         text = " ".join(e.key_insight or "" for e in list(evaluations.values())[:3])

@@ -396,7 +396,7 @@ class Vault:
         return self.shelf.effects(skill, domain)
 
     def stats(self, decision: str) -> dict[str, Any]:
-        """What a decision was shown, what it applied, how it ended; see `learning.usage`."""
+        """What a decision was shown, what it applied, how it ended; see `effect.detect`."""
         return self.shelf.stats(decision)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
@@ -469,7 +469,7 @@ class Vault:
                     ) from None
             raise
 
-    def why_not(self, text: str) -> tuple[tuple[str, str], list[account.Answer]]:
+    def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
         """What each step says of one outcome, fact or domain, with its numbers.
 
         ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).

@@ -177,7 +177,7 @@ def _claimed_trust(raw: Mapping[str, Any]) -> str | None:
 
 def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _RECORD:
     """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise."""
-    names = _names(kind)
+    names = _field_names(kind)
     values: dict[str, Any] = {"extra": {}}
     for key, value in raw.items():
         if not isinstance(key, str):
@@ -199,7 +199,7 @@ def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _
 
 
 @cache
-def _names(kind: type[Struct]) -> frozenset[str]:
+def _field_names(kind: type[Struct]) -> frozenset[str]:
     """The keys that a record knows."""
     return frozenset(f.name for f in msgspec.structs.fields(kind)) - {"extra"}
 
@@ -232,7 +232,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
     elif text.startswith("Expected `str` of length"):
         want = "text that is not empty"
     return BadInputError(
-        f"{key or 'the record'}: expected {want}, found {_shown(value)}",
+        f"{key or 'the record'}: expected {want}, found {_value_in_words(value)}",
         code="bad-value" if expected["bound"] else "wrong-type",
         key=key or None,
     )
@@ -257,7 +257,7 @@ def _dig(raw: Any, path: str) -> Any:
     return raw
 
 
-def _shown(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     if isinstance(value, str):
         return f"text {json.dumps(value[:40], ensure_ascii=False)}"
     if isinstance(value, Mapping):
@@ -331,7 +331,7 @@ def _check_context(context: Any) -> None:
     for key, value in context.items() if isinstance(context, Mapping) else ():
         if not isinstance(value, Scalar):
             raise BadInputError(
-                f"context.{key}: expected one value, found {_shown(value)}; "
+                f"context.{key}: expected one value, found {_value_in_words(value)}; "
                 "write its parts as keys of their own",
                 code="wrong-type",
                 key=f"context.{key}",

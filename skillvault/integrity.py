@@ -16,7 +16,7 @@ MAX_DESCRIPTION = 1024
 _NO_SKILL = "SKILL.md"
 
 
-class View(Struct, frozen=True, kw_only=True):
+class VaultRecords(Struct, frozen=True, kw_only=True):
     """A vault as integrity sees it.
 
     `records` are the readable ones by path, `existing` the `<kind>:<id>` of every record
@@ -30,7 +30,7 @@ class View(Struct, frozen=True, kw_only=True):
     removed: Callable[[Ref], str | None]
 
 
-def problems(view: View) -> Iterator[Problem]:
+def problems(view: VaultRecords) -> Iterator[Problem]:
     """Everything that must be mended."""
     for path in view.strays:
         yield Problem(path, None, "stray", _stray(path))
@@ -48,7 +48,7 @@ def problems(view: View) -> Iterator[Problem]:
     yield from (problem for problem, gone in _missing_ends(view) if gone is None)
 
 
-def notes(view: View) -> Iterator[Problem]:
+def notes(view: VaultRecords) -> Iterator[Problem]:
     """What a reader should know and nobody has to mend."""
     for problem, gone in _missing_ends(view):
         if gone is not None:
@@ -199,7 +199,7 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
         )
 
 
-def _twice(view: View) -> Iterator[Problem]:
+def _twice(view: VaultRecords) -> Iterator[Problem]:
     """A name or id that two records of one kind have."""
     seen: dict[tuple[str, str], str] = {}
     for path, record in sorted(view.records.items()):
@@ -215,7 +215,7 @@ def _twice(view: View) -> Iterator[Problem]:
         seen.setdefault(key, path)
 
 
-def _missing_ends(view: View) -> Iterator[tuple[Problem, str | None]]:
+def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
     """Each end that is not there, with the words for who removed it."""
     for path, record in view.records.items():
         ends: tuple[tuple[str, Ref], ...] = ()

@@ -487,9 +487,9 @@ def rows() -> Iterator[tuple[str, str, str]]:
     for name, default, meta in _settings(Policy):
         if isinstance(default, Struct):
             for key, value, inner in _settings(type(default)):
-                yield f"{name}.{key}", _shown(value), inner
+                yield f"{name}.{key}", _default_text(value), inner
         else:
-            yield name, _shown(default), meta
+            yield name, _default_text(default), meta
 
 
 def table() -> str:
@@ -510,7 +510,7 @@ def _settings(kind: type[Struct]) -> Iterator[tuple[str, Any, str]]:
         yield setting.name, default, (metas[0].description or "") if metas else ""
 
 
-def _shown(value: Any) -> str:
+def _default_text(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 

@@ -16,7 +16,15 @@ import numpy as np
 from measures import interval, mean
 
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.estimate import UNSEEN, Lift, Observation, Prior, Sums, lifts, sums
+from skillvault.learning.effect.estimate import (
+    UNSEEN,
+    Lift,
+    Observation,
+    Prior,
+    Sums,
+    add_up,
+    estimate_lifts,
+)
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.policy import EffectPolicy, Policy
@@ -72,9 +80,9 @@ def _stress(script: Mapping[str, Any]) -> Rows:
 
 def helping(x: Array, y: Array, domains: int = 4) -> Array:
     """Which skills are said to help, by their verdict; the decisions go round the domains."""
-    known = lifts([_sums(x[d::domains], y[d::domains]) for d in range(domains)], PRIOR)
+    known = estimate_lifts([_sums(x[d::domains], y[d::domains]) for d in range(domains)], PRIOR)
     said = [
-        effect.verdict(_evidence(known.get((str(skill), 0)), int(x[:, skill].sum())), POLICY)
+        effect.verdict_on(_evidence(known.get((str(skill), 0)), int(x[:, skill].sum())), POLICY)
         for skill in range(x.shape[1])
     ]
     return np.array([one == "helps" for one in said])
@@ -86,7 +94,7 @@ def _sums(x: Array, y: Array) -> Sums:
         for i in range(len(y))
         for skill in np.flatnonzero(x[i])
     ]
-    return sums(rows, {"": (len(y), int(y.sum()))}, {}, POLICY.effect.min_held_out)
+    return add_up(rows, {"": (len(y), int(y.sum()))}, {}, POLICY.effect.min_held_out)
 
 
 def _evidence(lift: Lift | None, times: int, successes: int = 0) -> Evidence:
@@ -143,8 +151,10 @@ class _Ours:
         count, hits = self._totals[domain]
         self._totals[domain] = count + 1, hits + hit
         least = self.rules.effect.min_held_out
-        self._sums[domain] = sums(self._observations[domain], {"": self._totals[domain]}, {}, least)
-        self._lifts = lifts(self._sums.values(), PRIOR)
+        self._sums[domain] = add_up(
+            self._observations[domain], {"": self._totals[domain]}, {}, least
+        )
+        self._lifts = estimate_lifts(self._sums.values(), PRIOR)
 
     def est(self) -> Array:
         """The lift of each lesson."""
@@ -154,7 +164,7 @@ class _Ours:
     def retired(self) -> Array:
         """The lessons that are not recommended any more, for they are said to hurt."""
         known = (self._candidate(i).evidence for i in range(len(self._world.L)))
-        return np.array([effect.verdict(one, self.rules) == "hurts" for one in known])
+        return np.array([effect.verdict_on(one, self.rules) == "hurts" for one in known])
 
     def _candidate(self, i: int) -> Candidate:
         times, hits = map(int, self._counts[i])
@@ -235,10 +245,10 @@ def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
             Observation(f"{cell} {i}", cell.task, cell.task, i < cell.having, 0, True, 1.0)
             for i in range(cell.trials)
         ]
-    known = lifts([sums(rows, totals, {}, POLICY.effect.min_held_out)], PRIOR)
+    known = estimate_lifts([add_up(rows, totals, {}, POLICY.effect.min_held_out)], PRIOR)
     times = {task: sum(c.trials for c in cells if c.task == task) for task in totals}
     return {
-        task: (lift.lift, effect.verdict(_evidence(lift, times[task]), POLICY) == "helps")
+        task: (lift.lift, effect.verdict_on(_evidence(lift, times[task]), POLICY) == "helps")
         for (task, _), lift in known.items()
     }
 

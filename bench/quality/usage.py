@@ -42,7 +42,7 @@ def _ours(name: str, body: str, text: str) -> bool:
 
 
 def _named(name: str, _: str, text: str) -> bool:
-    return detect.explicit(name, text).applied
+    return detect.explicit_use(name, text).applied
 
 
 def _mention(name: str, _: str, text: str) -> bool:

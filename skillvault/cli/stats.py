@@ -11,7 +11,7 @@ from skillvault.text import shorten
 from skillvault.vault.files.inbox import shown
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect.stats import SkillStats, Version
+    from skillvault.learning.effect.stats import SkillStats, VersionStats
 
 _NAME = 44  # letters of a skill in a list
 
@@ -91,7 +91,7 @@ def _print_skill(one: "SkillStats") -> None:
             click.echo(f"    {line}")
 
 
-def _lines(one: "Version") -> list[str]:
+def _lines(one: "VersionStats") -> list[str]:
     if not one.times_applied and not one.shown and not one.held_out:
         return ["not used yet"]
     rate = "" if one.success_rate is None else f" ({one.success_rate:.0%})"
@@ -107,7 +107,7 @@ def _lines(one: "Version") -> list[str]:
     return found
 
 
-def _lift(one: "Version") -> str:
+def _lift(one: "VersionStats") -> str:
     low, high = one.interval or (0.0, 0.0)
     return f"lift {one.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {one.p_helps:.3f}"
 

@@ -26,14 +26,14 @@ class Assessed(Struct, frozen=True):
     ours: bool = False
 
 
-def change(skill: Assessed, policy: Policy) -> Change | None:
+def status_change(skill: Assessed, policy: Policy) -> Change | None:
     """The commit that gives a skill the status it earned; None where it has it."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None
     # What stands in skills/ as retired was brought back by a person.
     before = "retired" if archived else skill.status.replace("retired", "testing")
-    found = effect.standing(before, skill.evidence, policy)
+    found = effect.next_status(before, skill.evidence, policy)
     if found.status == skill.status and archived == (found.status == "retired"):
         return None
     place = _ARCHIVE if found.status == "retired" else _SERVED

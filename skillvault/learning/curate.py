@@ -27,8 +27,8 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
         said = f"{skill.kind} {skill.name}"
         return Change(step="put", subject=said, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
-    given = {key: _said(skill, key) for key in _PUT}
-    changed = [key for key, value in given.items() if value and value != _said(old, key)]
+    given = {key: _key_text(skill, key) for key in _PUT}
+    changed = [key for key, value in given.items() if value and value != _key_text(old, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
     edits = tuple(Edit(path, places[key], given[key]) for key in changed)
     texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
@@ -102,7 +102,7 @@ def _check(skill: Skill, shelf: str) -> None:
         )
 
 
-def _said(skill: Skill, key: str) -> str:
+def _key_text(skill: Skill, key: str) -> str:
     """A key's value as one line, as it stands in the file."""
     value = getattr(skill, key)
     return " ".join(value if isinstance(value, tuple) else (value or "").split())

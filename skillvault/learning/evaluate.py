@@ -187,7 +187,7 @@ def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:
     return verdict.was_good_decision == (outcome.result.status == "success")
 
 
-def change(domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo) -> Change:
+def evaluation_change(domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo) -> Change:
     """The commit that holds a batch of one domain's evaluations."""
     rights = sum(e.judge_was_right is True for e in evaluations)
     known = sum(e.judge_was_right is not None for e in evaluations)

@@ -49,7 +49,7 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     return None
 
 
-def due(
+def expiry(
     skill: Skill,
     shelf: str,
     *,
@@ -69,7 +69,7 @@ def due(
     return Expiry(name=skill.name, shelf=shelf, life=life, renewed=why)
 
 
-def change(expiry: Expiry, now: datetime) -> Change:
+def expiry_change(expiry: Expiry, now: datetime) -> Change:
     """The commit that archives a skill, or that gives it another time to live."""
     target = Ref("skill", expiry.name)
     ended = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."

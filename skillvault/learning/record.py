@@ -31,7 +31,9 @@ def check_domain(domain: str, seen: Collection[str], policy: Policy) -> None:
             code="unknown-domain",
             key="domain",
         )
-    if domain not in {*seen, *listed_ones} and (close := near(domain, {*seen, *listed_ones})):
+    if domain not in {*seen, *listed_ones} and (
+        close := near_domain(domain, {*seen, *listed_ones})
+    ):
         raise BadInputError(
             f"domain: {domain} is new here; did you mean {close}? If not, add {domain} to "
             "`domains` in vault.yaml",
@@ -40,7 +42,7 @@ def check_domain(domain: str, seen: Collection[str], policy: Policy) -> None:
         )
 
 
-def near(domain: str, known: Collection[str]) -> str | None:
+def near_domain(domain: str, known: Collection[str]) -> str | None:
     """A known domain of which this one may be a misspelling.
 
     Names that differ in digits alone are members of a series, not typing errors.
@@ -65,7 +67,7 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
         )
 
 
-def change(
+def record_change(
     domain: str, records: Sequence[Outcome | Recommendation], takes: Sequence[str]
 ) -> Change:
     """The commit that records a batch of one domain's outcomes and recommendations."""

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from skillvault.learning.generate.warning_pattern import (
     STEP,
-    Material,
     Significance,
+    SkillMaterial,
     by_subject,
     makes_skill,
     significances,
@@ -22,7 +22,7 @@ from skillvault.records import Evaluation, Fact, Outcome, Ref
 from skillvault.text import percent
 
 
-class Answer(Struct, frozen=True):
+class StepAnswer(Struct, frozen=True):
     """Where one outcome stands with one step: done, waiting, rejected and so on."""
 
     step: str
@@ -32,62 +32,62 @@ class Answer(Struct, frozen=True):
 
 def answers(
     outcome: Outcome,
-    material: Material,
-    memory: promote.Material,
+    material: SkillMaterial,
+    memory: promote.PromotionMaterial,
     policy: Policy,
     *,
     aside: str | None = None,
-) -> list[Answer]:
+) -> list[StepAnswer]:
     """The steps of the loop in order, each with its answer for this outcome.
 
     `aside`: why the judge failed at it, too often to be asked again.
     """
-    found = [Answer("record", "done", f"trust {outcome.trust}")]
+    found = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
     if evaluation is None:
         refused = material.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             reason = f"its evaluation was made in {refused.commit[:10]} and taken away since"
-            return [*found, Answer("evaluate", "rejected", reason)]
+            return [*found, StepAnswer("evaluate", "rejected", reason)]
         if aside:
             reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
-            return [*found, Answer("evaluate", "aside", reason)]
-        return [*found, Answer("evaluate", "waiting", "not evaluated yet; `skillvault run`")]
+            return [*found, StepAnswer("evaluate", "aside", reason)]
+        return [*found, StepAnswer("evaluate", "waiting", "not evaluated yet; `skillvault run`")]
     verdict = "good" if evaluation.was_good_decision else "bad"
     agrees = {True: "agrees with", False: "contradicts", None: "is not tested by"}
     found.append(
-        Answer(
+        StepAnswer(
             "evaluate",
             "done",
             f"{verdict} decision, quality {evaluation.quality_score:.2f}; the verdict "
             f"{agrees[evaluation.judge_was_right]} the result ({outcome.result.status})",
         )
     )
-    held = promote.standing(evaluation, memory, policy)
-    found.append(Answer(promote.STEP, held.state, held.reason))
-    state, reason = _standings(material, policy)[outcome.id]
-    return [*found, Answer(STEP, state, reason)]
+    held = promote.insight_state(evaluation, memory, policy)
+    found.append(StepAnswer(promote.STEP, held.state, held.reason))
+    state, reason = _skill_states(material, policy)[outcome.id]
+    return [*found, StepAnswer(STEP, state, reason)]
 
 
-def of_fact(
-    fact: Fact, memory: promote.Material, skills: Collection[str], policy: Policy
-) -> list[Answer]:
+def fact_answers(
+    fact: Fact, memory: promote.PromotionMaterial, skills: Collection[str], policy: Policy
+) -> list[StepAnswer]:
     """Where a fact stands: what supports it, and the skill it made or why it makes none."""
     support = memory.support(fact.id)
     sessions = len(memory.sessions([fact]))
     behind = f"rests on {_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')}"
     if fact.kind == "human" and not support:
         behind = "written by a person"
-    held = recurrence.standing(fact, memory, skills, policy.promote)
-    return [Answer("memory", "done", behind), Answer(promote.STEP, held.state, held.reason)]
+    held = recurrence.fact_state(fact, memory, skills, policy.promote)
+    return [StepAnswer("memory", "done", behind), StepAnswer(promote.STEP, held.state, held.reason)]
 
 
-def memory_summary(memory: Iterable[promote.Material], policy: Policy) -> list[str]:
+def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) -> list[str]:
     """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
     groups: dict[str, list[Evaluation]] = {}
     for part in memory:
         for evaluation in part.evaluations.values():
-            state = promote.standing(evaluation, part, policy).state
+            state = promote.insight_state(evaluation, part, policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
         f"{_plural(len(of), 'evaluation')}: {_why_no_fact(state, of, policy)}"
@@ -114,11 +114,11 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) 
     }[state]
 
 
-def summary(subjects: Iterable[Material], policy: Policy) -> list[str]:
+def summary(subjects: Iterable[SkillMaterial], policy: Policy) -> list[str]:
     """Why there is nothing to generate, grouped, with counts and the nearest numbers."""
     groups: dict[str, list[Outcome]] = {}
     for material in subjects:
-        for outcome_id, (state, _) in _standings(material, policy).items():
+        for outcome_id, (state, _) in _skill_states(material, policy).items():
             groups.setdefault(state, []).append(material.outcomes[outcome_id])
     if not groups:
         return [
@@ -130,7 +130,7 @@ def summary(subjects: Iterable[Material], policy: Policy) -> list[str]:
     ]
 
 
-def _standings(material: Material, policy: Policy) -> dict[str, tuple[str, str]]:
+def _skill_states(material: SkillMaterial, policy: Policy) -> dict[str, tuple[str, str]]:
     """Outcome id -> (state, reason) with generate."""
     made = {
         link.source: link
@@ -162,7 +162,7 @@ def _standings(material: Material, policy: Policy) -> dict[str, tuple[str, str]]
 
 
 def _open(
-    outcome: Outcome, said: Significance | None, material: Material, gone: Rejection | None
+    outcome: Outcome, said: Significance | None, material: SkillMaterial, gone: Rejection | None
 ) -> tuple[str, str]:
     """Where an outcome stands that no skill is linked to.
 

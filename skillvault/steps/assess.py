@@ -27,6 +27,6 @@ def due(run: Run) -> Iterator[Change]:
     known = run.shelf.uses.evidence(view)
     for name, shelf, status in view.standing_of(known):
         ours = shelf == "archive" and view.last_step(Ref("skill", name), MOVERS) == STEP
-        found = assess.change(Assessed(name, shelf, status, known[name], ours), run.policy)
+        found = assess.status_change(Assessed(name, shelf, status, known[name], ours), run.policy)
         if found:
             yield found

@@ -64,7 +64,7 @@ class Uses:
             self._names = names, detect.by_first_word(names)
         return self._names[1]
 
-    def read(self, head: Snapshot) -> "detect.Read":
+    def read(self, head: Snapshot) -> "detect.ReadText":
         """Reads a skill's text at a version: what git has, or another layer as it is now."""
 
         def read(name: str, blob: str) -> str:
@@ -141,12 +141,12 @@ class Uses:
         from skillvault.learning.effect.estimate import (  # noqa: PLC0415
             Prior,
             Sums,
-            lifts,
+            estimate_lifts,
         )
 
         rules = head.policy.effect
         prior = Prior(scale=rules.scale, carry=rules.carry)
-        lifted = lifts(head.uses.sums(Sums).values(), prior)
+        lifted = estimate_lifts(head.uses.sums(Sums).values(), prior)
         known = self.evidence(head) | _counted(head, touched, begun, merged)
         kept = {
             skill: effect.with_lifts(
@@ -161,7 +161,7 @@ class Uses:
 
 
 def _used(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.Read"
+    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
 ) -> Iterator[Used]:
     from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
 
@@ -188,7 +188,7 @@ def _sums(
     merged: Mapping[str, str],
     policy: Policy,
 ) -> object:
-    from skillvault.learning.effect.estimate import Observation, sums  # noqa: PLC0415
+    from skillvault.learning.effect.estimate import Observation, add_up  # noqa: PLC0415
 
     found = (
         Observation(
@@ -203,7 +203,7 @@ def _sums(
         )
         for outcome, skill, group, status, made, match, confidence, offer in rows
     )
-    return sums(found, totals, begun, policy.effect.min_held_out)
+    return add_up(found, totals, begun, policy.effect.min_held_out)
 
 
 def _whole(skill: str, merged: Mapping[str, str]) -> str:
@@ -231,7 +231,7 @@ def _counted(
         for name in {skill, _whole(skill, merged)} & wanted:
             rows[name] += uses
     return {
-        name: effect.by_version(
+        name: effect.evidence_by_version(
             [
                 effect.ClosedDecision(outcome, moment(at), status, made, match in _APPLIED, offer)
                 for _, outcome, at, status, made, match, offer in some

@@ -33,7 +33,7 @@ def step(run: Run) -> Iterator[Change]:
         free = run.free(judged)
         ready = [e for e in judged if free[layout.path_of(e)]]
         if ready:
-            yield evaluate.change(domain, ready, run.judge.info)
+            yield evaluate.evaluation_change(domain, ready, run.judge.info)
 
 
 def waiting(run: Run) -> int:

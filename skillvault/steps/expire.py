@@ -6,7 +6,7 @@ from functools import partial
 
 from skillvault.change import Change
 from skillvault.learning import expire
-from skillvault.learning.merge.groups import under
+from skillvault.learning.merge.groups import renamed
 from skillvault.records import SKILL_KINDS, Ref, stamp
 from skillvault.steps.run import Run
 
@@ -17,7 +17,7 @@ def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
     run.shelf.follow(run.view)
     for expiry in list(due(run)):
-        yield expire.change(expiry, run.now)
+        yield expire.expiry_change(expiry, run.now)
 
 
 def waiting(run: Run) -> int:
@@ -35,8 +35,8 @@ def due(run: Run) -> Iterator[expire.Expiry]:
         names = view.ending(shelf, stamp(run.now + _CLOSE), made)
         skills = (view.skills if shelf == "skills" else view.proposed).of(names)
         for name, skill in skills.items():
-            found = expire.due(
-                under(name, skill),
+            found = expire.expiry(
+                renamed(name, skill),
                 shelf,
                 commits=partial(run.commits_on, Ref("skill", name), {expire.STEP}),
                 applied=known[name].latest if name in known else None,

@@ -35,21 +35,21 @@ def waiting(run: Run) -> int:
     return texts + len(skills.reinforcements) + strategy.waiting(run)
 
 
-def _reinforced(run: Run, found: generate.Plan) -> Iterator[Change]:
+def _reinforced(run: Run, found: generate.SkillPlan) -> Iterator[Change]:
     return (generate.reinforce_change(one, run.now, run.policy) for one in found.reinforcements)
 
 
-def plan(run: Run, about: Container[str] | None = None) -> generate.Plan:
+def plan(run: Run, about: Container[str] | None = None) -> generate.SkillPlan:
     """What is due of the outcomes that changed, and settles those of which nothing is.
 
     Where it is `about` some outcomes only, nothing is looked at of the others.
     """
     changed = {one for one in run.view.due(STEP) if about is None or one in about}
     settled: list[str] = []
-    found: list[tuple[tuple[int, str], generate.Plan]] = []
+    found: list[tuple[tuple[int, str], generate.SkillPlan]] = []
     for history in subjects(run, sorted(changed), settled):
         asked, read = generate.concerned(history, changed)
-        one = generate.plan(material(run, read), run.policy, asked)
+        one = generate.plan_skills(material(run, read), run.policy, asked)
         kept: set[str] = set()
         if one.rejected or one.reinforcements or any(map(supported, one.due)):
             found.append(((history[0].at, history[0].id), one))
@@ -58,7 +58,7 @@ def plan(run: Run, about: Container[str] | None = None) -> generate.Plan:
     run.settle(STEP, settled)
     plans = [one for _, one in sorted(found, key=lambda pair: pair[0])]
     due = (one for each in plans for one in each.due)
-    return generate.Plan(
+    return generate.SkillPlan(
         tuple(sorted(due, key=lambda one: one.candidates[0][0].order)),
         tuple(one for each in plans for one in each.reinforcements),
         tuple(sorted({one for each in plans for one in each.rejected})),
@@ -79,7 +79,7 @@ def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Pla
             gone.append(outcome_id)
 
 
-def material(run: Run, names: Iterable[str]) -> generate.Material:
+def material(run: Run, names: Iterable[str]) -> generate.SkillMaterial:
     """What the rule of generate reads of the vault for some outcomes of one subject."""
     view = run.view
     outcomes = view.outcomes.of(names)
@@ -97,7 +97,7 @@ def material(run: Run, names: Iterable[str]) -> generate.Material:
         line |= ends
     names = {ref.id for ref in line}
     known = {shelf: view.on_shelf(shelf, names) for shelf in ("skills", "proposed", "archive")}
-    return generate.Material(
+    return generate.SkillMaterial(
         outcomes=outcomes,
         evaluations=evaluations,
         links=links,
@@ -118,12 +118,12 @@ def _expired(run: Run, names: Iterable[str]) -> Iterator[tuple[str, Skill]]:
             yield name, skill
 
 
-def supported(due: generate.Due) -> bool:
+def supported(due: generate.DueSkill) -> bool:
     """Whether any candidate has an insight to make a text of."""
     return any(e.key_insight is not None for _, e in due.candidates)
 
 
-def _written(run: Run, due: generate.Due) -> Change | None:
+def _written(run: Run, due: generate.DueSkill) -> Change | None:
     """The skill of the first candidate whose material supports a text; None for none."""
     for outcome, evaluation in due.candidates:
         case = run.peers.case(outcome)

@@ -42,24 +42,24 @@ def waiting(run: Run) -> int:
     return len(planned(run)[1].due)
 
 
-def planned(run: Run) -> tuple[merge.Material, merge.Plan]:
+def planned(run: Run) -> tuple[merge.MergeMaterial, merge.MergePlan]:
     """What merge has to do in the domains that changed, and of what; settles the others."""
     domains = run.view.due(merge.STEP)
     found = material(run, domains)
-    plan = merge.plan(found, run.policy)
+    plan = merge.plan_merges(found, run.policy)
     if not plan.rejected:
         run.settle(merge.STEP, set(domains) - {due.domain for due in plan.due})
     return found, plan
 
 
-def material(run: Run, domains: Iterable[str]) -> merge.Material:
+def material(run: Run, domains: Iterable[str]) -> merge.MergeMaterial:
     """What the rule of merge reads of the vault for some domains."""
     view = run.view
     names = [name for domain in domains for name in view.skill_names("skills", domain)]
     skills = view.skills.of(names)
     refs = [Ref("skill", name) for name in skills]
     evolved = [name for name, skill in skills.items() if skill.kind == "evolved"]
-    return merge.Material(
+    return merge.MergeMaterial(
         skills=skills,
         known=_Known(view),
         merged=run.made(merge.STEP, "skill", refs) | view.merged(refs),
@@ -91,7 +91,7 @@ class _Known(Mapping[str, Skill]):
             raise KeyError(name)
         for shelf in self._shelves:
             if (found := shelf.get(name)) is not None:
-                return merge.under(name, found)
+                return merge.renamed(name, found)
         raise EditedError(f"skills/{name}: removed by a commit meanwhile; run again")
 
     def __iter__(self) -> Iterator[str]:
@@ -101,10 +101,10 @@ class _Known(Mapping[str, Skill]):
         return len(self._names)
 
 
-def _written(run: Run, found: merge.Material, due: merge.Merge) -> Change | None:
+def _written(run: Run, found: merge.MergeMaterial, due: merge.Merge) -> Change | None:
     """The change, where the judge's text stands for every statement; else why there is none."""
     present = _present(run, found.known[due.evolved]) if due.evolved else None
-    brief = merge.brief_of(due, found, run.policy.merge, present.left if present else ())
+    brief = merge.merge_brief(due, found, run.policy.merge, present.left if present else ())
     draft = run.judge.write(brief)
     reason = "the judge writes no text" if draft is None else fates.unfit(draft, brief)
     if draft is None or reason:
@@ -124,14 +124,14 @@ def _written(run: Run, found: merge.Material, due: merge.Merge) -> Change | None
 _KEYS = ("description", "tags", "expires")
 
 
-def _present(run: Run, skill: Skill) -> evolved.Present:
+def _present(run: Run, skill: Skill) -> evolved.PresentSkill:
     """An evolved skill as it stands, and what of it is as the program left it."""
     page, folder = f"skills/{skill.name}/SKILL.md", f"skills/{skill.name}/references/"
     now = run.view.bytes_of(run.view.below(folder.rstrip("/")))
     written = _written_of(run, skill.name, [page, *now])
     pages = [(_parsed(skill.name, old), _parsed(skill.name, new)) for old, new in written[page]]
     left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}
-    return evolved.Present(
+    return evolved.PresentSkill(
         skill=skill,
         versions=tuple(run.versions(skill.name)[1]),
         untouched=frozenset(key for key, value in left.items() if value == _key(skill, key)),

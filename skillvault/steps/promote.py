@@ -29,7 +29,7 @@ def waiting(run: Run) -> int:
     return len(facts.promotions) + len(facts.repetitions) + skills
 
 
-def plan(run: Run) -> promote.Plan:
+def plan(run: Run) -> promote.FactPlan:
     """What the first arrow has to do among the evaluations that changed; settles the others."""
     candidates: list[str] = []
     due = run.view.due(promote.STEP)
@@ -38,17 +38,17 @@ def plan(run: Run) -> promote.Plan:
             e.id for e in found.evaluations.values() if promote.may_be_due(e, found, run.policy)
         )
     run.settle(promote.STEP, set(due).difference(candidates))
-    return promote.plan(of_evaluations(run, candidates), run.policy)
+    return promote.plan_facts(of_evaluations(run, candidates), run.policy)
 
 
-def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.Material]:
+def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
     """What the first arrow reads for many evaluations, a page at a time."""
     left = iter(ids)
     while page := list(islice(left, _PAGE)):
         yield of_evaluations(run, page)
 
 
-def of_evaluations(run: Run, ids: Iterable[str]) -> promote.Material:
+def of_evaluations(run: Run, ids: Iterable[str]) -> promote.PromotionMaterial:
     """What the first arrow reads of the vault for some evaluations."""
     view = run.view
     evaluations = view.evaluations.of(ids)
@@ -56,7 +56,7 @@ def of_evaluations(run: Run, ids: Iterable[str]) -> promote.Material:
     return _material(run, evaluations, facts, [Ref("evaluation", name) for name in evaluations])
 
 
-def of_facts(run: Run, domains: Iterable[str]) -> promote.Material:
+def of_facts(run: Run, domains: Iterable[str]) -> promote.PromotionMaterial:
     """What the second arrow reads of the vault for some domains."""
     facts = run.view.facts_of(domains)
     return _material(run, {}, facts, [Ref("fact", name) for name in facts])
@@ -64,11 +64,11 @@ def of_facts(run: Run, domains: Iterable[str]) -> promote.Material:
 
 def _material(
     run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
-) -> promote.Material:
+) -> promote.PromotionMaterial:
     view, rules = run.view, run.policy.promote
     refused = run.rejections.sources(promote.STEP, "fact")
     enough = None if run.asks else max(rules.cluster_size, rules.min_sessions)
-    return promote.Material(
+    return promote.PromotionMaterial(
         outcomes=view.outcomes.of(evaluations) if evaluations else view.outcomes,
         evaluations=evaluations,
         facts=facts,
@@ -81,7 +81,7 @@ def _material(
     )
 
 
-def patterns(run: Run) -> Iterator[tuple[promote.Material, recurrence.Patterns]]:
+def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Patterns]]:
     """What the second arrow has to do in the domains that changed; settles the others."""
     due = run.view.due(CONSOLIDATE)
     for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
@@ -112,9 +112,11 @@ def _skills(run: Run) -> Iterator[Change]:
             yield from run.written(make, pattern.skill or f"pattern-{pattern.facts[0].domain}")
 
 
-def _written(run: Run, found: promote.Material, pattern: recurrence.Pattern) -> Change | None:
+def _written(
+    run: Run, found: promote.PromotionMaterial, pattern: recurrence.Pattern
+) -> Change | None:
     """The skill of a pattern, new or grown; None where the judge writes no text."""
-    draft = run.judge.write(recurrence.brief_of(pattern, found))
+    draft = run.judge.write(recurrence.pattern_brief(pattern, found))
     if draft is None:
         return None
     if pattern.skill is None:

@@ -35,7 +35,7 @@ def step(run: Run) -> Iterator[Change]:
     for domain in sorted({one.domain for one in ready.values()}):
         batch = sorted((ref for ref, one in ready.items() if one.domain == domain), key=_place)
         taken = [name for ref in batch for name in names[ref]]
-        yield record.change(domain, [ready[ref] for ref in batch], taken)
+        yield record.record_change(domain, [ready[ref] for ref in batch], taken)
 
 
 def waiting(run: Run) -> int:

@@ -177,7 +177,7 @@ class Shelf:
         if not query.pins:
             return found
         there = {one.name for one in found}
-        pinned = _rows(head.shelved_as(recommend.pins(query)), known)
+        pinned = _rows(head.shelved_as(recommend.pin_places(query)), known)
         return [*found, *(one for one in pinned if one.name not in there)]
 
     def _of_others(self, head: Snapshot, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
@@ -259,8 +259,10 @@ class Shelf:
         for source, whole in head.uses.merged().items():
             merged.setdefault(whole, []).append(source)
         found = [
-            stats.stats(
-                stats.Asked(one.name, one.kind, one.domain, one.status, merged.get(one.name, ())),
+            stats.skill_stats(
+                stats.StatsSubject(
+                    one.name, one.kind, one.domain, one.status, merged.get(one.name, ())
+                ),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,
             )
@@ -296,7 +298,7 @@ class Shelf:
                 )
             known, read = self.uses.names(head), self.uses.read(head)
             uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
-            return detect.decision(decision, shown, outcomes, uses)
+            return detect.decision_stats(decision, shown, outcomes, uses)
 
     def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
@@ -393,7 +395,7 @@ def _earned(skill: Skill, evidence: Evidence, policy: Policy) -> str:
     """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
     if skill.status not in ("testing", "proven"):
         return skill.status
-    return effect.standing(skill.status, evidence, policy).status
+    return effect.next_status(skill.status, evidence, policy).status
 
 
 def _said(record: object) -> str:

@@ -97,21 +97,21 @@ def waiting(run: Run) -> dict[str, int]:
     return {name: step.waiting(run) for name, step in STEPS.items()}
 
 
-def why_no_strategy(run: Run, domain: str) -> list[account.Answer]:
+def why_no_strategy(run: Run, domain: str) -> list[account.StepAnswer]:
     """Where a domain stands with its strategy, with its numbers."""
     found = strategy.standings(run).get(domain)
     if found is None:
-        return [account.Answer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    return [account.Answer("generate", found.state, found.reason)]
+        return [account.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
+    return [account.StepAnswer("generate", found.state, found.reason)]
 
 
-def why_not(run: Run, ref: Ref) -> list[account.Answer]:
+def why_not(run: Run, ref: Ref) -> list[account.StepAnswer]:
     """What each step says of an outcome or a fact, with its numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = promoting.of_facts(run, [fact.domain])
         live = view.live_skills(set(memory.skills_of.values()))
-        return account.of_fact(fact, memory, live, run.policy)
+        return account.fact_answers(fact, memory, live, run.policy)
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
         material = generate.material(run, (one.id for one in view.subject(ref.id)))
         memory = promoting.of_evaluations(run, [ref.id])

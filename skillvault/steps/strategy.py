@@ -6,7 +6,7 @@ from functools import partial
 from skillvault.change import Change
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import strategy
-from skillvault.learning.generate.strategy import period
+from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.sections import Written
@@ -24,15 +24,17 @@ def due(run: Run) -> Iterator[Change]:
         found = material(run, domain, ids)
         if found.rejection and found.fresh >= every:
             run.report.rejected.append(found.rejection)
-        elif strategy.standing(found, run.now, run.policy).state == "due":
+        elif strategy.strategy_state(found, run.now, run.policy).state == "due":
             yield from run.written(partial(_written, run, found), found.name)
 
 
-def standings(run: Run) -> dict[str, strategy.Standing]:
+def standings(run: Run) -> dict[str, strategy.StrategyState]:
     """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
     ids = run.view.judged(DUE)
     return {
-        domain: strategy.standing(material(run, domain, ids.get(domain, ())), run.now, run.policy)
+        domain: strategy.strategy_state(
+            material(run, domain, ids.get(domain, ())), run.now, run.policy
+        )
         for domain in sorted(run.view.judged_domains())
     }
 
@@ -40,10 +42,10 @@ def standings(run: Run) -> dict[str, strategy.Standing]:
 def waiting(run: Run) -> int:
     """How many domains get a strategy now."""
     found = (material(run, domain, ids) for domain, ids in run.view.judged(DUE).items())
-    return sum(strategy.standing(each, run.now, run.policy).state == "due" for each in found)
+    return sum(strategy.strategy_state(each, run.now, run.policy).state == "due" for each in found)
 
 
-def material(run: Run, domain: str, ids: Collection[str]) -> strategy.Material:
+def material(run: Run, domain: str, ids: Collection[str]) -> strategy.StrategyMaterial:
     """What the rule reads for a domain; `ids` are its outcomes that are due."""
     target = Ref("skill", strategy_name(domain))
     written = run.view.last_making(target, {STEP})
@@ -53,7 +55,7 @@ def material(run: Run, domain: str, ids: Collection[str]) -> strategy.Material:
     enough = len(fresh) >= rules.strategy_every and not rejection
     outcomes = run.view.window(domain, strategy.window(len(fresh), rules)) if enough else []
     names = [outcome.id for outcome in outcomes]
-    return strategy.Material(
+    return strategy.StrategyMaterial(
         domain=domain,
         outcomes=tuple(outcomes),
         evaluations=run.view.evaluations.of(names),
@@ -88,9 +90,9 @@ def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
     return linked | {source for source, name in made if name == target.id}
 
 
-def _written(run: Run, material: strategy.Material) -> Change | None:
+def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
     """The strategy, new or rewritten; None where the judge writes no text."""
-    brief = period(material.domain, material.outcomes, material.evaluations, run.policy)
+    brief = period_of(material.domain, material.outcomes, material.evaluations, run.policy)
     draft = run.judge.write(brief)
     if draft is None:
         return None

@@ -18,7 +18,7 @@ def found(
     `removed` says in words who took a record away that is not there.
     """
     parsed = view.records_at(paths)
-    seen = integrity.View(
+    seen = integrity.VaultRecords(
         records={p: r for p, r in parsed.items() if not isinstance(r, Problem)},
         existing=frozenset(view.paths),
         strays=tuple(_strays(view)),

@@ -31,7 +31,7 @@ def expired(
     commits: Collection[Commit] = (),
 ) -> list[str | None]:
     """Why a skill that is due stays, None where it goes; empty for one that is not due."""
-    found = expire.due(
+    found = expire.expiry(
         skill,
         "skills",
         commits=lambda: commits,
@@ -98,5 +98,5 @@ def test_what_a_person_brought_back_begins_its_time_anew() -> None:
 def test_a_renewed_skill_gets_its_kinds_days() -> None:
     life = expire.Lifetime(NOW, timedelta(days=60))
     one = expire.Expiry(name="warning-a", shelf="skills", life=life, renewed="It is used")
-    (edit,) = expire.change(one, NOW).edits
+    (edit,) = expire.expiry_change(one, NOW).edits
     assert edit.value == stamp(NOW + timedelta(days=60))

@@ -18,7 +18,7 @@ def test_a_misspelt_domain_is_asked_about() -> None:
 
 
 def test_members_of_a_numbered_series_are_no_misspellings() -> None:
-    assert record.near("strategytestv3", {"strategytestv2"}) is None
+    assert record.near_domain("strategytestv3", {"strategytestv2"}) is None
 
 
 def test_closed_domains_admit_only_those_listed() -> None:
@@ -45,7 +45,7 @@ def test_an_event_id_means_one_event_of_one_agent() -> None:
 
 def test_the_commit_counts_what_it_records() -> None:
     batch = [outcome(raw(0)), outcome(raw(1, result__status="success"))]
-    change = record.change("coding", batch, ["a.json", "b.json"])
+    change = record.record_change("coding", batch, ["a.json", "b.json"])
     assert change.headline == "record: 2 outcomes in coding"
     assert change.reason == "1 success and 1 failure, reported by coder-1."
     assert change.takes == ("a.json", "b.json")

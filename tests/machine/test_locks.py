@@ -231,7 +231,7 @@ def apply(root: Path, number: int) -> str:
     """One more outcome, by a store of its own."""
     store = Store(root)
     head = store.head()
-    change = record.change("coding", [outcome(raw(number))], [])
+    change = record.record_change("coding", [outcome(raw(number))], [])
     policy, base = head.policy, head.commit
     (commit,) = store.apply([store.lay(change)], base, now=NOW, policy=policy)
     return commit

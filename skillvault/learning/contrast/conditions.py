@@ -102,31 +102,33 @@ def distinct(conditions: Iterable[Condition]) -> list[Condition]:
 
 def conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     """Every condition that any of these outcomes meets, in no order that matters."""
-    yield from _context(everyone)
-    yield from _names(everyone)
-    yield from _skills(everyone)
-    yield from _times(everyone)
+    yield from _context_conditions(everyone)
+    yield from _name_conditions(everyone)
+    yield from _skill_conditions(everyone)
+    yield from _time_conditions(everyone)
     confidence = {i: o.decision.confidence for i, o in enumerate(everyone)}
-    yield from _cuts(Rank.NUMBER, "confidence", _given(confidence, everyone))
+    yield from _number_conditions(Rank.NUMBER, "confidence", _if_complete(confidence, everyone))
     size = {i: o.result.entry_value for i, o in enumerate(everyone)}
-    yield from _cuts(Rank.NUMBER, "entry value", _given(size, everyone))
-    yield from _mentions(everyone)
+    yield from _number_conditions(Rank.NUMBER, "entry value", _if_complete(size, everyone))
+    yield from _term_conditions(everyone)
 
 
-def _given(values: Mapping[int, float | None], everyone: Sequence[Outcome]) -> dict[int, float]:
+def _if_complete(
+    values: Mapping[int, float | None], everyone: Sequence[Outcome]
+) -> dict[int, float]:
     """A number where all recorded it: who did may hang on the result, not only the number."""
     found = {i: v for i, v in values.items() if v is not None and math.isfinite(v)}
     return found if len(found) == len(everyone) else {}
 
 
-def _context(everyone: Sequence[Outcome]) -> Iterator[Condition]:
+def _context_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     keys = sorted({key for outcome in everyone for key in outcome.context})
     for key in keys:
         values = {i: o.context[key] for i, o in enumerate(everyone) if key in o.context}
         numbers = {i: v for i, v in values.items() if _is_number(v)}
-        yield from _cuts(Rank.CONTEXT, key, _given(numbers, everyone))  # type: ignore[arg-type]  # narrowed above
+        yield from _number_conditions(Rank.CONTEXT, key, _if_complete(numbers, everyone))  # type: ignore[arg-type]  # narrowed above
         named = {i: _word(v) for i, v in values.items() if v is not None and not _is_number(v)}
-        yield from _values(Rank.CONTEXT, f"{key} is", named)
+        yield from _value_conditions(Rank.CONTEXT, f"{key} is", named)
 
 
 def _is_number(value: Scalar) -> bool:
@@ -137,7 +139,7 @@ def _word(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
 
 
-def _values(rank: Rank, prefix: str, values: Mapping[int, str]) -> Iterator[Condition]:
+def _value_conditions(rank: Rank, prefix: str, values: Mapping[int, str]) -> Iterator[Condition]:
     """One condition a value."""
     places: dict[str, list[int]] = defaultdict(list)
     for i, value in values.items():
@@ -146,16 +148,20 @@ def _values(rank: Rank, prefix: str, values: Mapping[int, str]) -> Iterator[Cond
         yield Condition(rank, f"{prefix} {value}", bits(holders))
 
 
-def _names(everyone: Sequence[Outcome]) -> Iterator[Condition]:
+def _name_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     actions = {i: o.decision.action for i, o in enumerate(everyone)}
-    yield from _values(Rank.NAME, "action is", actions)
+    yield from _value_conditions(Rank.NAME, "action is", actions)
     targets = {i: o.decision.target for i, o in enumerate(everyone)}
-    yield from _values(Rank.NAME, "target is", {i: name for i, name in targets.items() if name})
+    yield from _value_conditions(
+        Rank.NAME, "target is", {i: name for i, name in targets.items() if name}
+    )
     agents = {i: o.source.agent for i, o in enumerate(everyone)}
-    yield from _values(Rank.NAME, "agent is", {i: name for i, name in agents.items() if name})
+    yield from _value_conditions(
+        Rank.NAME, "agent is", {i: name for i, name in agents.items() if name}
+    )
 
 
-def _skills(everyone: Sequence[Outcome]) -> Iterator[Condition]:
+def _skill_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     logged = {i: set(o.applied) for i, o in enumerate(everyone) if o.applied is not None}
     for skill in sorted(set().union(*logged.values())):
         yield Condition(
@@ -166,7 +172,7 @@ def _skills(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     yield Condition(Rank.SKILL, "applied no skill", bits(i for i, s in logged.items() if not s))
 
 
-def _times(everyone: Sequence[Outcome]) -> Iterator[Condition]:
+def _time_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     made = {
         i: o.decision.made_at.astimezone(UTC)
         for i, o in enumerate(everyone)
@@ -174,8 +180,10 @@ def _times(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     }
     windows = {i: at.hour // 6 * 6 for i, at in made.items()}
     hours = {i: f"{start:02}:00 and {start + 6:02}:00 UTC" for i, start in windows.items()}
-    yield from _values(Rank.WINDOW, "decided between", hours)
-    yield from _values(Rank.DAY, "decided on a", {i: DAYS[at.weekday()] for i, at in made.items()})
+    yield from _value_conditions(Rank.WINDOW, "decided between", hours)
+    yield from _value_conditions(
+        Rank.DAY, "decided on a", {i: DAYS[at.weekday()] for i, at in made.items()}
+    )
     together = "made within 10 minutes of another decision"
     yield Condition(Rank.DAY, together, bits(_together(made)))
 
@@ -186,7 +194,7 @@ def _together(made: Mapping[int, datetime]) -> set[int]:
     return {i for pair in near for i in pair}
 
 
-def _cuts(rank: Rank, name: str, values: Mapping[int, float]) -> Iterator[Condition]:
+def _number_conditions(rank: Rank, name: str, values: Mapping[int, float]) -> Iterator[Condition]:
     """A number cut in two: at its quartiles, or between all values where they are few."""
     order = sorted(values, key=lambda i: (values[i], i))
     steps = sorted(set(values.values()))
@@ -216,7 +224,7 @@ def _figure(value: float) -> str:
     return f"{value:.12g}" if abs(value) < 1e12 else f"{value:g}"
 
 
-def _mentions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
+def _term_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
     """Terms of the reasoning, present or not, among the outcomes that have one."""
     reasoned = [i for i, o in enumerate(everyone) if o.decision.reasoning.strip()]
     places: dict[str, list[int]] = defaultdict(list)

@@ -104,7 +104,7 @@ class _Family(NamedTuple):
     chance: Callable[[float], float]
 
 
-class _Found(NamedTuple):
+class _Unlikely(NamedTuple):
     """A condition with its probability under chance.
 
     `alarms` is how many conditions as sure as this one chance gives in a whole search.
@@ -160,7 +160,7 @@ def _separating(
         found = _step_up(found, rules.contrast_false_discovery)
     else:
         found = sorted(each for each in found if each.alarms <= FALSE_ALARM * share)
-    return [_told(each, split, everyone) for each in _independent(found, split)]
+    return [_contrast_of(each, split, everyone) for each in _independent(found, split)]
 
 
 def _strata(everyone: Sequence[Outcome], stratum: Callable[[Outcome], str | None]) -> Iterator[int]:
@@ -205,7 +205,7 @@ def leads(
 # ── which of them chance does not explain ────────────────────────────────────────────
 
 
-def _weighed(tried: Sequence[Condition], split: _Split) -> list[_Found]:
+def _weighed(tried: Sequence[Condition], split: _Split) -> list[_Unlikely]:
     """The conditions that chance gives seldom, each with its alarms, surest first."""
     families = [
         _Family(weight, members, _expected_by_chance(members, split))
@@ -215,14 +215,14 @@ def _weighed(tried: Sequence[Condition], split: _Split) -> list[_Found]:
     able = [family for family in families if family.chance(1.0)]
     whole = sum(family.weight for family in able)
     found = [
-        _Found(p, *each, alarms=family.chance(p) * whole / family.weight)
+        _Unlikely(p, *each, alarms=family.chance(p) * whole / family.weight)
         for family in able
         for each, p in _unlikely(family.members, split)
     ]
     return sorted(found, key=lambda each: (each.alarms, each))
 
 
-def _step_up(found: Sequence[_Found], false_share: float) -> list[_Found]:
+def _step_up(found: Sequence[_Unlikely], false_share: float) -> list[_Unlikely]:
     """Benjamini-Hochberg, behind a gate: where nothing separates, its promise is too weak.
 
     At a false share of 0.2 every fifth group without any cause would still get one.
@@ -275,9 +275,9 @@ def _attainable(tables: Sequence[Table], support: int) -> Iterator[float]:
 # ── which of those are worth telling ─────────────────────────────────────────────────
 
 
-def _independent(found: Sequence[_Found], split: _Split) -> list[_Found]:
+def _independent(found: Sequence[_Unlikely], split: _Split) -> list[_Unlikely]:
     """Those that neither imply nor follow from one told before, and add to each of them."""
-    kept: list[_Found] = []
+    kept: list[_Unlikely] = []
     # A recorded condition can be acted on; a word of the reasoning stands for one at best.
     for each in sorted(found, key=lambda one: one.rank >= Rank.TERM):
         if all(_adds(each.holds, known.holds, split) for known in kept):
@@ -304,7 +304,7 @@ def _adds(holds: int, known: int, split: _Split) -> bool:
     return variance > 0 and surplus - 0.5 > ADDS * math.sqrt(variance)
 
 
-def _told(found: _Found, split: _Split, everyone: Sequence[Outcome]) -> Contrast:
+def _contrast_of(found: _Unlikely, split: _Split, everyone: Sequence[Outcome]) -> Contrast:
     met, holds = split.counts(found.holds)
     others = split.total - split.group
     share, base = met / split.group, (holds - met) / others

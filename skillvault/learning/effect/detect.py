@@ -86,73 +86,73 @@ NONE = Detection(applied=False)
 
 def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Skills' names by their first word, so that a text is asked only for what it may name."""
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for name in sorted(set(names)):
-        found.setdefault(_first(name), []).append(name)
-    return {first: tuple(some) for first, some in found.items()}
+        by_word.setdefault(_first(name), []).append(name)
+    return {first: tuple(group) for first, group in by_word.items()}
 
 
-def used(
+def detect_all(
     reasoning: str,
     applied: Iterable[str] | None,
-    known: Mapping[str, Iterable[str]],
+    names: Mapping[str, Iterable[str]],
     shown: Mapping[str, str],
 ) -> dict[str, Detection]:
     """Name -> detection of each skill that was applied, by name.
 
-    `applied` is the outcome's own list, `known` the names of all skills `by_first_word`;
+    `applied` is the outcome's own list, `names` are those of all skills `by_first_word`;
     `shown` maps a skill that was shown to its text, at the version shown. A name within a
     longer one that stands there is no mention of its own.
     """
-    found = {name: _found("tool") for name in _listed(applied or (), known, shown)}
+    detections = {name: _detection("tool") for name in _listed(applied or (), names, shown)}
     words = {word.lower() for word in _WORD.findall(reasoning)}
-    named = {name for word in words for name in known.get(word, ())}
+    named = {name for word in words for name in names.get(word, ())}
     text = reasoning
-    for name in sorted({*named, *shown} - found.keys(), key=lambda name: (-len(name), name)):
-        mention = explicit(name, text, reasoning)
-        one = mention if mention.applied else implicit(shown.get(name, ""), reasoning)
-        if one.applied:
-            found[name] = one
+    for name in sorted({*named, *shown} - detections.keys(), key=lambda name: (-len(name), name)):
+        mention = explicit_use(name, text, reasoning)
+        detection = mention if mention.applied else implicit_use(shown.get(name, ""), reasoning)
+        if detection.applied:
+            detections[name] = detection
         text = _name(name).sub(lambda match: " " * len(match[0]), text)
-    return dict(sorted(found.items()))
+    return dict(sorted(detections.items()))
 
 
 def _listed(
-    applied: Iterable[str], known: Mapping[str, Iterable[str]], shown: Iterable[str]
+    applied: Iterable[str], names: Mapping[str, Iterable[str]], shown: Iterable[str]
 ) -> set[str]:
     """The skills of the outcome's own list; a foreign name's `_` stands for `-`."""
-    wanted = {name.replace("_", "-") for name in applied}
-    firsts = set(map(_first, wanted))
-    return wanted & {*shown, *(name for first in firsts for name in known.get(first, ()))}
+    logged = {name.replace("_", "-") for name in applied}
+    firsts = set(map(_first, logged))
+    return logged & {*shown, *(name for first in firsts for name in names.get(first, ()))}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
     """Whether the reasoning applies this one skill, which was shown with this body."""
-    mention = explicit(name, reasoning)
-    return mention if mention.applied else implicit(body, reasoning)
+    mention = explicit_use(name, reasoning)
+    return mention if mention.applied else implicit_use(body, reasoning)
 
 
-def explicit(name: str, text: str, whole: str | None = None) -> Detection:
+def explicit_use(name: str, text: str, quoted: str | None = None) -> Detection:
     """A mention that is used; the quote is taken from the `whole` text."""
     for match in _name(name).finditer(text):
-        before, behind = (
+        before, after = (
             text[max(0, match.start() - 160) : match.start()],
             text[match.end() :][:160],
         )
-        if _REFUSED.search(before) or _UNUSED.match(behind):
+        if _REFUSED.search(before) or _UNUSED.match(after):
             continue
-        if _is_name(name, match[0]) or _is_cued(before, behind):
-            return _found("explicit", _around(whole or text, match.start(), match.end()))
+        if _is_name(name, match[0]) or _is_cued(before, after):
+            return _detection("explicit", _around(quoted or text, match.start(), match.end()))
     return NONE
 
 
-def implicit(body: str, reasoning: str) -> Detection:
+def implicit_use(body: str, reasoning: str) -> Detection:
     """A use that is not named: the text repeats enough key phrases."""
-    said = reasoning.lower()
-    hits = [(at, at + len(p)) for p in key_phrases(body) if (at := said.find(p)) >= 0]
+    words = reasoning.lower()
+    hits = [(at, at + len(p)) for p in key_phrases(body) if (at := words.find(p)) >= 0]
     if len(hits) < PHRASES:
         return NONE
-    return _found("implicit", _around(reasoning, *min(hits)))
+    return _detection("implicit", _around(reasoning, *min(hits)))
 
 
 @lru_cache(maxsize=1024)
@@ -188,24 +188,24 @@ def _first(name: str) -> str:
     return _parts(name.lower())[0]
 
 
-def _is_name(name: str, said: str) -> bool:
+def _is_name(name: str, mention: str) -> bool:
     """A name of several words is one by itself; spelled with spaces, from three words on."""
     words = len(_parts(name))
-    return words > 2 or (words == 2 and " " not in said)
+    return words > 2 or (words == 2 and " " not in mention)
 
 
-def _is_cued(before: str, behind: str) -> bool:
-    quoted = before[-1:] in _QUOTES and behind[:1] in _QUOTES and before and behind
+def _is_cued(before: str, after: str) -> bool:
+    quoted = before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after
     return bool(
         quoted
         or _CUE.search(before)
         or _SKILLS.search(before)
         or _FOLDER.search(before)
-        or _SKILL.match(behind)
+        or _SKILL.match(after)
     )
 
 
-def _found(match: Match, quote: str | None = None) -> Detection:
+def _detection(match: Match, quote: str | None = None) -> Detection:
     return Detection(applied=True, match=match, confidence=CONFIDENCE[match], quote=quote)
 
 
@@ -215,14 +215,14 @@ def _around(text: str, start: int, end: int) -> str:
 
 # ── outcomes joined with what was shown for their decisions ──────────────────────────
 
-Read = Callable[[str, str], str]  # (skill, blob) -> the skill's text at that version
+ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at that version
 
 
 class DetectedUse(Struct, frozen=True, order=True):
-    """What one skill had to do with one outcome's decision, and how that is known.
+    """The part of one skill in one outcome's decision, and how that is known.
 
-    `match` is none where it was offered and not applied; `confidence` is then how likely it was
-    all the same. `made` is when the decision was made.
+    `match` is none if it was offered and not applied; `confidence` is then how likely it was
+    applied all the same. `made` is when the decision was made.
     """
 
     skill: str
@@ -242,36 +242,39 @@ class DetectedUse(Struct, frozen=True, order=True):
 def detected_uses(
     outcome: Outcome,
     shown: Iterable[Recommendation],
-    known: Mapping[str, Iterable[str]],
-    read: Read,
+    names: Mapping[str, Iterable[str]],
+    read: ReadText,
 ) -> list[DetectedUse]:
     """What an outcome's decision applied, was shown and had held out, by skill.
 
     `shown` are the recommendations of its decision; those less trusted than the outcome do not
-    count. `known` are the names of all skills, by `by_first_word`.
+    count. `names` are those of all skills, by `by_first_word`.
     """
-    counted = [one for one in shown if outcome.trust == "untrusted" or one.trust == "local"]
-    texts = {one.skill: read(one.skill, one.blob) for some in counted for one in some.shown}
-    held = {one.skill for some in counted for one in some.held_out} - texts.keys()
-    found = used(outcome.decision.reasoning, outcome.applied, known, texts)
-    made = min((one.at for one in counted), default=outcome.decision.made_at or outcome.occurred_at)
+    counted = [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
+    texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
+    held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
+    detections = detect_all(outcome.decision.reasoning, outcome.applied, names, texts)
+    fallback = outcome.decision.made_at or outcome.occurred_at
+    decided = min((r.at for r in counted), default=fallback)
     # A tool log says all that was applied; reasoning may leave it out.
-    unsaid = 0.0 if outcome.applied is not None else UNSEEN
+    unnamed = 0.0 if outcome.applied is not None else UNSEEN
     return [
         DetectedUse(
             skill=name,
             outcome=outcome.id,
-            made=made,
-            match=found[name].match if name in found else "none",
-            confidence=found[name].confidence if name in found else unsaid * (name in texts),
-            quote=found[name].quote if name in found else None,
-            offer="shown" if name in texts else "held" if name in held else "",
+            made=decided,
+            match=detections[name].match if name in detections else "none",
+            confidence=detections[name].confidence
+            if name in detections
+            else unnamed * (name in texts),
+            quote=detections[name].quote if name in detections else None,
+            offer="shown" if name in texts else "held" if name in held_out else "",
         )
-        for name in sorted({*found, *texts, *held})
+        for name in sorted({*detections, *texts, *held_out})
     ]
 
 
-def decision(
+def decision_stats(
     name: str,
     shown: Sequence[Recommendation],
     outcomes: Sequence[Outcome],
@@ -285,18 +288,25 @@ def decision(
     """
     last = max(outcomes, key=lambda outcome: outcome.order, default=None)
     status = last.result.status if last else "pending"
-    found = {o.skill: o for o in sorted(uses) if last and o.outcome == last.id and o.applied}
-    rows = {row["skill"]: row for one in sorted(shown, key=_order) for row in _offered(one)}
-    for skill in found:
+    applied = {o.skill: o for o in sorted(uses) if last and o.outcome == last.id and o.applied}
+    rows = {
+        row["skill"]: row
+        for recommendation in sorted(shown, key=_order)
+        for row in _offered(recommendation)
+    }
+    for skill in applied:
         rows.setdefault(skill, _row(skill))
-    domains = [*(one.domain for one in shown), *(one.domain for one in outcomes)]
+    domains = [
+        *(recommendation.domain for recommendation in shown),
+        *(outcome.domain for outcome in outcomes),
+    ]
     return {
         "decision": name,
         "domain": domains[0] if domains else None,
         "outcome": status,
         "score": last.result.score if last else None,
-        "outcomes": [one.id for one in sorted(outcomes, key=lambda outcome: outcome.order)],
-        "skills": [{**row, **_part(found.get(skill), status)} for skill, row in rows.items()],
+        "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
+        "skills": [{**row, **_part(applied.get(skill), status)} for skill, row in rows.items()],
     }
 
 
@@ -306,26 +316,28 @@ def _order(recommendation: Recommendation) -> tuple[datetime, str]:
 
 def _offered(recommendation: Recommendation) -> list[dict[str, Any]]:
     shown = [
-        _row(one.skill, blob=one.blob, shown=True, relevance=one.relevance, badge=one.badge)
-        for one in recommendation.shown
+        _row(skill.skill, blob=skill.blob, shown=True, relevance=skill.relevance, badge=skill.badge)
+        for skill in recommendation.shown
     ]
-    held = [_row(one.skill, blob=one.blob, held_out=True) for one in recommendation.held_out]
-    return [*shown, *held]
+    held_out = [
+        _row(skill.skill, blob=skill.blob, held_out=True) for skill in recommendation.held_out
+    ]
+    return [*shown, *held_out]
 
 
-def _row(skill: str, **said: Any) -> dict[str, Any]:
-    unsaid = {"blob": None, "shown": False, "held_out": False, "relevance": None, "badge": None}
-    return {"skill": skill, **unsaid, **said}
+def _row(skill: str, **values: Any) -> dict[str, Any]:
+    defaults = {"blob": None, "shown": False, "held_out": False, "relevance": None, "badge": None}
+    return {"skill": skill, **defaults, **values}
 
 
-def _part(one: DetectedUse | None, status: str) -> dict[str, Any]:
+def _part(use: DetectedUse | None, status: str) -> dict[str, Any]:
     """What a skill had to do with the outcome; whether it contributed is open while pending."""
     return {
-        "applied": one is not None,
-        "match": one.match if one else "none",
-        "confidence": one.confidence if one else 0.0,
-        "quote": one.quote if one else None,
+        "applied": use is not None,
+        "match": use.match if use else "none",
+        "confidence": use.confidence if use else 0.0,
+        "quote": use.quote if use else None,
         "contributed_to_success": None
         if status == "pending"
-        else one is not None and status == "success",
+        else use is not None and status == "success",
     }

@@ -17,7 +17,7 @@ _PERSONS = {
 }
 
 
-class Version(Struct, frozen=True, kw_only=True):
+class VersionStats(Struct, frozen=True, kw_only=True):
     """The evidence of one text of a skill. Rates, lift and bounds are fractions.
 
     `lift` is what having it changes of the rate of success, `error` its standard error,
@@ -41,7 +41,7 @@ class Version(Struct, frozen=True, kw_only=True):
     base_rate: float | None = None
 
 
-class SkillStats(Version, frozen=True, kw_only=True):
+class SkillStats(VersionStats, frozen=True, kw_only=True):
     """A skill's numbers. `earlier` are those of its texts before a person rewrote it.
 
     `merged` are the skills that it stands for: their decisions are counted among its own.
@@ -53,11 +53,11 @@ class SkillStats(Version, frozen=True, kw_only=True):
     status: str
     verdict: effect.Verdict
     decision: str
-    earlier: list[Version]
+    earlier: list[VersionStats]
     merged: list[str]
 
 
-class Asked(Struct, frozen=True):
+class StatsSubject(Struct, frozen=True):
     """The skill that is asked about."""
 
     skill: str
@@ -67,18 +67,18 @@ class Asked(Struct, frozen=True):
     merged: Sequence[str] = ()
 
 
-def stats(asked: Asked, evidence: Evidence, policy: Policy) -> SkillStats:
+def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> SkillStats:
     """The numbers of one skill, and what follows."""
     return SkillStats(
         **_numbers(evidence),
-        skill=asked.skill,
-        kind=asked.kind,
-        domain=asked.domain,
-        status=asked.status,
-        verdict=effect.verdict(evidence, policy),
-        decision=decision(asked.status, evidence, policy),
-        earlier=[Version(**_numbers(one)) for one in evidence.earlier],
-        merged=sorted(asked.merged),
+        skill=skill.skill,
+        kind=skill.kind,
+        domain=skill.domain,
+        status=skill.status,
+        verdict=effect.verdict_on(evidence, policy),
+        decision=decision(skill.status, evidence, policy),
+        earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
+        merged=sorted(skill.merged),
     )
 
 
@@ -86,7 +86,7 @@ def decision(status: str, evidence: Evidence, policy: Policy) -> str:
     """What follows of the evidence, in words."""
     if status in _PERSONS:
         return f"{status}: {_PERSONS[status]}"
-    following = effect.standing(status, evidence, policy).status
+    following = effect.next_status(status, evidence, policy).status
     if following != status:
         return f"{following} at the next run"
     return f"{status}: {_open(status, evidence, policy)}"
@@ -101,25 +101,25 @@ def _open(status: str, evidence: Evidence, policy: Policy) -> str:
         return f"by the rule of the profile {policy.profile}"
     if evidence.times_applied < rules.min_applied:
         return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
-    tried = rules.explore > 0 and effect.is_new(evidence, policy)
+    explored = rules.explore > 0 and effect.is_new(evidence, policy)
     return {
         "helps": "it helps as far as is known"
         + ("" if status == "proven" else f"; proven above {rules.proven_above:g}"),
         "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
-        + ("; still tried as a new one" if tried else ""),
+        + ("; still tried as a new one" if explored else ""),
         "open": "whether it helps is open",
-    }[effect.verdict(evidence, policy)]
+    }[effect.verdict_on(evidence, policy)]
 
 
-def _numbers(known: Evidence) -> dict[str, Any]:
-    names = (name for name in Version.__struct_fields__ if name != "lift")
-    found = {name: getattr(known, name) for name in names if hasattr(known, name)}
-    if lift := known.lift:
-        found |= {
+def _numbers(evidence: Evidence) -> dict[str, Any]:
+    names = (name for name in VersionStats.__struct_fields__ if name != "lift")
+    numbers = {name: getattr(evidence, name) for name in names if hasattr(evidence, name)}
+    if lift := evidence.lift:
+        numbers |= {
             "lift": lift.lift,
             "error": lift.error,
             "interval": lift.interval,
             "p_helps": lift.helps,
             "base_rate": lift.base,
         }
-    return found
+    return numbers

@@ -74,7 +74,7 @@ class Evidence(Struct, frozen=True):
     @property
     def latest(self) -> datetime | None:
         """When any version of it was applied last."""
-        times = [one.last_applied for one in (self, *self.earlier)]
+        times = [version.last_applied for version in (self, *self.earlier)]
         return max(filter(None, times), default=None)
 
     @property
@@ -83,14 +83,14 @@ class Evidence(Struct, frozen=True):
         return wilson_lower(self.success_count, self.times_applied)
 
 
-class Standing(Struct, frozen=True):
+class NextStatus(Struct, frozen=True):
     """The status that a skill's evidence gives it, and why in words."""
 
     status: str
     reason: str
 
 
-def counted(uses: Iterable[Use]) -> Evidence:
+def count_uses(uses: Iterable[Use]) -> Evidence:
     """The evidence of all uses; a neutral one counts as an application and as nothing else."""
     ordered = sorted({use.outcome: use for use in uses}.values())
     statuses = [use.status for use in ordered]
@@ -111,27 +111,35 @@ def counted(uses: Iterable[Use]) -> Evidence:
     )
 
 
-def by_version(decisions: Iterable[ClosedDecision], begun: Sequence[int]) -> Evidence:
+def evidence_by_version(decisions: Iterable[ClosedDecision], begun: Sequence[int]) -> Evidence:
     """The evidence of a skill whose text is another from each of these times on."""
     versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
-    for one in decisions:
-        versions[bisect_right(begun, one.made)].append(one)
-    *earlier, last = (_of_version(some) for some in versions)
+    for decision in decisions:
+        versions[bisect_right(begun, decision.made)].append(decision)
+    *earlier, last = (_of_version(version) for version in versions)
     return replace(last, earlier=tuple(earlier))
 
 
-def _of_version(some: Sequence[ClosedDecision]) -> Evidence:
-    known = counted(Use(one.at, one.outcome, one.status) for one in some if one.applied)
-    offers = {one.outcome: one.offer for one in some}
-    shown, held = (sum(offer == what for offer in offers.values()) for what in ("shown", "held"))
-    return replace(known, shown=shown, held_out=held)
+def _of_version(decisions: Sequence[ClosedDecision]) -> Evidence:
+    evidence = count_uses(
+        Use(decision.at, decision.outcome, decision.status)
+        for decision in decisions
+        if decision.applied
+    )
+    offers = {decision.outcome: decision.offer for decision in decisions}
+    shown, held_out = (
+        sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
+    )
+    return replace(evidence, shown=shown, held_out=held_out)
 
 
-def with_lifts(known: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
+def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
     """The evidence with the lift of each version, the oldest first; of one without any none."""
-    found = dict(enumerate(lifts))
-    earlier = tuple(replace(one, lift=found.get(i)) for i, one in enumerate(known.earlier))
-    return replace(known, lift=found.get(len(earlier)), earlier=earlier)
+    by_place = dict(enumerate(lifts))
+    earlier = tuple(
+        replace(version, lift=by_place.get(i)) for i, version in enumerate(evidence.earlier)
+    )
+    return replace(evidence, lift=by_place.get(len(earlier)), earlier=earlier)
 
 
 def ema(previous: float | None, success: bool) -> float:
@@ -172,7 +180,7 @@ def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
             return helps >= rules.proven_below if already else helps > rules.proven_above
 
 
-def verdict(evidence: Evidence, policy: Policy) -> Verdict:
+def verdict_on(evidence: Evidence, policy: Policy) -> Verdict:
     """Whether a skill helps or hurts as far as is known, on less than a change of status asks."""
     rules = policy.effect
     if evidence.lift is None or evidence.times_applied < rules.min_applied:
@@ -193,24 +201,24 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
     return lift is None or times < rules.min_applied or lift.helps >= rules.restored_above
 
 
-def standing(status: str, evidence: Evidence, policy: Policy) -> Standing:
+def next_status(status: str, evidence: Evidence, policy: Policy) -> NextStatus:
     """The status that follows for a skill that is testing, proven or retired."""
-    said = told(evidence)
-    against = _against(evidence, policy, already=status == "retired")
+    numbers = evidence_line(evidence)
+    against = _retirement_reason(evidence, policy, already=status == "retired")
     if against:
-        return Standing("retired", f"{against}: {said}.")
+        return NextStatus("retired", f"{against}: {numbers}.")
     if status == "retired":
-        return Standing("testing", f"The evidence turned: {said}.")
+        return NextStatus("testing", f"The evidence turned: {numbers}.")
     if proven(evidence, policy, already=status == "proven"):
-        return Standing("proven", f"It helps: {said}.")
+        return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
         unknown = not evidence.times_applied
-        return Standing("proven" if unknown else "testing", f"It is proven no more: {said}.")
-    return Standing("testing", f"Nothing is decided: {said}.")
+        return NextStatus("proven" if unknown else "testing", f"It is proven no more: {numbers}.")
+    return NextStatus("testing", f"Nothing is decided: {numbers}.")
 
 
-def told(evidence: Evidence) -> str:
+def evidence_line(evidence: Evidence) -> str:
     """The numbers of the evidence in one line."""
     parts = [f"{count_of(evidence.success_count, evidence.times_applied)} uses succeeded"]
     if evidence.consecutive_failures > 1:
@@ -222,7 +230,7 @@ def told(evidence: Evidence) -> str:
     return ", ".join(parts)
 
 
-def _against(evidence: Evidence, policy: Policy, *, already: bool) -> str | None:
+def _retirement_reason(evidence: Evidence, policy: Policy, *, already: bool) -> str | None:
     """Why a skill is to be retired, or (`already`) to stay so; None where nothing says so."""
     if policy.profile == "seed":
         return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None

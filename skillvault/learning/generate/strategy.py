@@ -30,7 +30,7 @@ FEW = 20  # losses, for which one question is enough
 GRADED, UNGRADED = "Market Context", "Context"
 
 
-class Material(Struct, frozen=True, kw_only=True):
+class StrategyMaterial(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault, for one domain.
 
     `outcomes` are the latest of its trusted ones with an evaluation, oldest first, as many as a
@@ -57,7 +57,7 @@ class Material(Struct, frozen=True, kw_only=True):
         return strategy_name(self.domain)
 
 
-class Standing(Struct, frozen=True):
+class StrategyState(Struct, frozen=True):
     """Where a domain stands with its strategy, and why, with the numbers."""
 
     state: Literal["due", "waiting", "kept", "rejected"]
@@ -67,19 +67,19 @@ class Standing(Struct, frozen=True):
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def standing(material: Material, now: datetime, policy: Policy) -> Standing:
+def strategy_state(material: StrategyMaterial, now: datetime, policy: Policy) -> StrategyState:
     """Whether a strategy is due for a domain; else why not."""
     if material.rejection:
         made = f"made {material.name} in {material.rejection.commit[:10]}"
-        return Standing("rejected", f"{made}, which was taken away since")
-    if why := _kept(material, now, policy):
-        return Standing("kept", why)
+        return StrategyState("rejected", f"{made}, which was taken away since")
+    if why := _why_kept(material, now, policy):
+        return StrategyState("kept", why)
     count = material.fresh
     said = f"{count} outcome{'' if count == 1 else 's'}"
     since = "so far" if material.first else "since its last strategy"
     if count < policy.generate.strategy_every:
-        return Standing("waiting", f"{said} {since}; needs {policy.generate.strategy_every}")
-    return Standing("due", f"{said} {since}; `skillvault run`")
+        return StrategyState("waiting", f"{said} {since}; needs {policy.generate.strategy_every}")
+    return StrategyState("due", f"{said} {since}; `skillvault run`")
 
 
 def window(fresh: int, rules: GeneratePolicy) -> int:
@@ -90,7 +90,7 @@ def window(fresh: int, rules: GeneratePolicy) -> int:
     return max(min(fresh, rules.strategy_max), rules.strategy_min)
 
 
-def _kept(material: Material, now: datetime, policy: Policy) -> str | None:
+def _why_kept(material: StrategyMaterial, now: datetime, policy: Policy) -> str | None:
     """Why what has the strategy's name is not the program's to write; None where it is."""
     skill, path = material.skill, material.path
     if path is None:
@@ -130,7 +130,7 @@ class _Question(NamedTuple):
     part: float = 1.0
 
 
-def period(
+def period_of(
     domain: str,
     outcomes: Sequence[Outcome],
     evaluations: Mapping[str, Evaluation],
@@ -140,7 +140,7 @@ def period(
     graded = _graded(outcomes)
     losses, wins = ("losses", "wins") if graded else ("failures", "successes")
     avoid = list(_losses(losses, outcomes, policy))
-    seek = [_Question(wins, _ended(outcomes, "success"))]
+    seek = [_Question(wins, _with_status(outcomes, "success"))]
     weights = {q.group: _weight(q, outcomes, policy) for q in (*avoid, *seek)}
     whole = sum(weights.values()) or 1.0
     shares = {group: weight / whole for group, weight in weights.items()}
@@ -151,8 +151,8 @@ def period(
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        avoid=tuple(_answered(q, outcomes, shares[q.group], policy) for q in avoid),
-        seek=tuple(_answered(q, outcomes, shares[q.group], policy) for q in seek),
+        avoid=tuple(_comparison(q, outcomes, shares[q.group], policy) for q in avoid),
+        seek=tuple(_comparison(q, outcomes, shares[q.group], policy) for q in seek),
         varying=varying(outcomes),
         unrecorded=unrecorded(outcomes),
     )
@@ -163,7 +163,7 @@ def _graded(outcomes: Sequence[Outcome]) -> bool:
     return 2 * sum(o.result.score is not None for o in outcomes) > len(outcomes)
 
 
-def _ended(outcomes: Sequence[Outcome], status: Status) -> list[Outcome]:
+def _with_status(outcomes: Sequence[Outcome], status: Status) -> list[Outcome]:
     return [o for o in outcomes if o.result.status == status]
 
 
@@ -172,7 +172,7 @@ def _losses(name: str, outcomes: Sequence[Outcome], policy: Policy) -> Iterator[
 
     Small ones among so few tell neither of what to avoid nor of what to seek.
     """
-    losses = _ended(outcomes, "failure")
+    losses = _with_status(outcomes, "failure")
     below = policy.generate.warning_below
     heavy = [o for o in losses if o.result.score is not None and o.result.score < below]
     if not policy.evaluate.contrast_support <= len(heavy) < len(losses):
@@ -199,7 +199,7 @@ def _weight(question: _Question, outcomes: Sequence[Outcome], policy: Policy) ->
     return question.part / min(inside, others - inside)
 
 
-def _answered(
+def _comparison(
     question: _Question, outcomes: Sequence[Outcome], share: float, policy: Policy
 ) -> Comparison:
     """A question with the conditions that separate its group, none without an allowance."""
@@ -220,15 +220,15 @@ def _answered(
 
 
 def first_change(
-    material: Material, period: Period, draft: Draft, *, now: datetime, policy: Policy
+    material: StrategyMaterial, period: Period, draft: Draft, *, now: datetime, policy: Policy
 ) -> Change:
     """The commit that adds a domain's strategy."""
     days = policy.generate.strategy_days
     skill = Skill(
         name=material.name,
-        description=_description(draft),
-        body=body_of(period, draft),
-        tags=_tags(period),
+        description=_strategy_description(draft),
+        body=strategy_body(period, draft),
+        tags=_strategy_tags(period),
         kind="strategy",
         domain=material.domain,
         origin="generated",
@@ -239,7 +239,7 @@ def first_change(
 
 
 def next_change(
-    material: Material,
+    material: StrategyMaterial,
     period: Period,
     draft: Draft,
     written: sections.Written,
@@ -254,9 +254,9 @@ def next_change(
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    wanted = sections.rewritten(skill.body, written.bodies, body_of(period, draft))
+    wanted = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
     edits: list[Edit] = []
-    said = _description(draft)
+    said = _strategy_description(draft)
     if said != skill.description and sections.untouched(written.descriptions, skill.description):
         edits.append(Edit(path, ("description",), said))
     life, ends = lifetime(skill, policy), now + timedelta(days=policy.generate.strategy_days)
@@ -276,7 +276,7 @@ def next_change(
 
 
 def _generated(
-    material: Material, period: Period, subject: str, now: datetime, **changes: Any
+    material: StrategyMaterial, period: Period, subject: str, now: datetime, **changes: Any
 ) -> Change:
     """A commit with its `generated` links, one for each evaluation that has none yet."""
     target = Ref("skill", material.name)
@@ -287,7 +287,7 @@ def _generated(
     return Change(
         step=STEP,
         subject=subject,
-        reason=_reason(period, len(new)),
+        reason=_strategy_reason(period, len(new)),
         sources=sources,
         targets=(target,),
         judge=listed(sorted(judges)) or None,
@@ -298,15 +298,19 @@ def _generated(
 # ── the text ─────────────────────────────────────────────────────────────────────────
 
 
-def body_of(period: Period, draft: Draft) -> str:
+def strategy_body(period: Period, draft: Draft) -> str:
     """The skill's text: title, header lines, sections."""
-    header = [f"*From {_from(period)}*", f"*{_results(period)}*", f"*Domain: {period.domain}*"]
+    header = [
+        f"*From {_outcomes_line(period)}*",
+        f"*{_results(period)}*",
+        f"*Domain: {period.domain}*",
+    ]
     parts = [f"# Strategy: {draft.title}", "\n".join(header)]
     parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
     return "\n\n".join(parts)
 
 
-def _from(period: Period) -> str:
+def _outcomes_line(period: Period) -> str:
     days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
     count = len(period.outcomes)
     return f"{count} outcome{'s' * (count > 1)} of {' to '.join(dict.fromkeys(days))}"
@@ -328,27 +332,30 @@ def _results(period: Period) -> str:
     return "; ".join(parts)
 
 
-def _description(draft: Draft) -> str:
+def _strategy_description(draft: Draft) -> str:
     return shorten(draft.description, 1024)
 
 
-def _tags(period: Period) -> tuple[str, ...]:
+def _strategy_tags(period: Period) -> tuple[str, ...]:
     """The domain, and the actions taken most."""
     actions = Counter(o.decision.action for o in period.outcomes)
     most = sorted(actions, key=lambda action: (-actions[action], action))[:_TAGGED]
     return tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *most)))))
 
 
-def _reason(period: Period, new: int) -> str:
-    lines = [f"{_from(period)}, {new} of them not in an earlier strategy.", f"{_results(period)}."]
-    found = [_contrasted(each) for each in (*period.avoid, *period.seek)]
+def _strategy_reason(period: Period, new: int) -> str:
+    lines = [
+        f"{_outcomes_line(period)}, {new} of them not in an earlier strategy.",
+        f"{_results(period)}.",
+    ]
+    found = [_contrast_line(each) for each in (*period.avoid, *period.seek)]
     return "\n".join([*lines, *filter(None, found)] if any(found) else [*lines, _SILENT])
 
 
 _SILENT = "No recorded condition separates losses or wins from the others."
 
 
-def _contrasted(comparison: Comparison) -> str:
+def _contrast_line(comparison: Comparison) -> str:
     said = [
         f"{shorten(c.condition, 100)} ({count_of(*c.in_group)}, others {count_of(*c.in_rest)})"
         for c in comparison.contrasts

@@ -43,7 +43,7 @@ class Significance(Struct, frozen=True):
     reason: str
 
 
-class Due(Struct, frozen=True):
+class DueSkill(Struct, frozen=True):
     """A skill to be made of the first of these evaluated outcomes that supports a text.
 
     `repeated`: they are the failures of one subject, which one warning stands for.
@@ -63,7 +63,7 @@ class Reinforcement(Struct, frozen=True):
     expired: Skill | None = None
 
 
-class Material(Struct, frozen=True, kw_only=True):
+class SkillMaterial(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault.
 
     `made` says which skill a commit made of an evaluation, whatever became of the link. `names`
@@ -81,10 +81,10 @@ class Material(Struct, frozen=True, kw_only=True):
     rejections: Rejections
 
 
-class Plan(Struct, frozen=True):
+class SkillPlan(Struct, frozen=True):
     """What is due, what repeats, and what a person rejected before; `about` which outcomes."""
 
-    due: tuple[Due, ...]
+    due: tuple[DueSkill, ...]
     reinforcements: tuple[Reinforcement, ...]
     rejected: tuple[Rejection, ...]
     about: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ def significances(history: Sequence[Outcome], policy: Policy) -> dict[str, Signi
 
 def _failure(outcome: Outcome, before: Sequence[Outcome]) -> Significance:
     if not before:
-        return Significance("warning", f"the first failure of {_about(outcome)}")
+        return Significance("warning", f"the first failure of {_subject_words(outcome)}")
     return Significance(None, f"failure {len(before) + 1} of this kind; repeats {before[0].id}")
 
 
@@ -163,7 +163,9 @@ def concerned(history: Sequence[Placed], changed: Collection[str]) -> tuple[set[
     return asked, asked | beside
 
 
-def plan(material: Material, policy: Policy, about: Collection[str] | None = None) -> Plan:
+def plan_skills(
+    material: SkillMaterial, policy: Policy, about: Collection[str] | None = None
+) -> SkillPlan:
     """What generate has to do in this vault; the same for any order of arrival.
 
     Where it is `about` some outcomes only, nothing is said of the others.
@@ -176,12 +178,12 @@ def plan(material: Material, policy: Policy, about: Collection[str] | None = Non
     for link in links:
         linked[link.target.id].add(link.source.id)
     merged = {link.source.id: link.target.id for link in links if link.type == "merged"}
-    due: list[Due] = []
+    due: list[DueSkill] = []
     repeats: list[Reinforcement] = []
     rejected: list[Rejection] = []
     told: set[str] = set()
     for history in by_subject(material.outcomes.values()).values():
-        for one in _wanted(history, material, policy):
+        for one in _due_skills(history, material, policy):
             if about is not None and all(o.id not in about for o, _ in one.candidates):
                 continue
             names = sorted({made[e.id] for _, e in one.candidates if e.id in made})
@@ -196,16 +198,16 @@ def plan(material: Material, policy: Policy, about: Collection[str] | None = Non
                 due.append(one)
                 told |= asked.keys()
             elif one.repeated:
-                line = _line(names[0], merged)
+                line = _lineage(names[0], merged)
                 known = made.keys() | {source for name in line for source in linked[name]}
                 fresh = [e for _, e in one.candidates if e.id not in known]
                 repeats += _repeat(line, fresh, material, rejected)
                 told |= {e.id for e in fresh}
     due.sort(key=lambda one: one.candidates[0][0].order)
-    return Plan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))), frozenset(told))
+    return SkillPlan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))), frozenset(told))
 
 
-def waiting(history: Sequence[Placed], changed: Collection[str], plan: Plan) -> set[str]:
+def waiting(history: Sequence[Placed], changed: Collection[str], plan: SkillPlan) -> set[str]:
     """The changed outcomes of one subject by which it is known what its plan is about.
 
     Each by itself or by the one before it, a failure that did not change by any.
@@ -223,9 +225,11 @@ def makes_skill(link: Link) -> bool:
     return link.type == "generated" and not is_strategy(link.target.id)
 
 
-def _wanted(history: Sequence[Outcome], material: Material, policy: Policy) -> list[Due]:
+def _due_skills(
+    history: Sequence[Outcome], material: SkillMaterial, policy: Policy
+) -> list[DueSkill]:
     """The skills that one subject's outcomes call for, made already or not."""
-    found: list[Due] = []
+    found: list[DueSkill] = []
     pairs = [(o, material.evaluations[o.id]) for o in history if o.id in material.evaluations]
     said = significances([outcome for outcome, _ in pairs], policy)
     for outcome, evaluation in pairs:
@@ -234,22 +238,22 @@ def _wanted(history: Sequence[Outcome], material: Material, policy: Policy) -> l
             continue
         repeats = kind == "warning" and outcome.result.score is None
         same = [p for p in pairs if p[0].ungraded_failure] if repeats else []
-        found.append(Due(kind, tuple(same or [(outcome, evaluation)]), reason, repeats))
+        found.append(DueSkill(kind, tuple(same or [(outcome, evaluation)]), reason, repeats))
     return found
 
 
-def taken_away(evaluation_id: str, material: Material) -> Rejection | None:
+def taken_away(evaluation_id: str, material: SkillMaterial) -> Rejection | None:
     """The skill that was made of an evaluation and that a person took away."""
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation_id), "skill")
 
 
-def warning_taken_away(history: Iterable[Outcome], material: Material) -> list[Rejection]:
+def warning_taken_away(history: Iterable[Outcome], material: SkillMaterial) -> list[Rejection]:
     """The warnings of one subject's repeated failure that a person took away."""
     failed = (o.id for o in history if o.ungraded_failure)
     return [r for outcome_id in failed if (r := taken_away(outcome_id, material))]
 
 
-def _line(name: str, merged: Mapping[str, str]) -> list[str]:
+def _lineage(name: str, merged: Mapping[str, str]) -> list[str]:
     """A skill, and the evolved ones that stand for it."""
     line = [name]
     while (after := merged.get(line[-1])) and after not in line:
@@ -260,7 +264,7 @@ def _line(name: str, merged: Mapping[str, str]) -> list[str]:
 def _repeat(
     line: Sequence[str],
     fresh: Sequence[Evaluation],
-    material: Material,
+    material: SkillMaterial,
     rejected: list[Rejection],
 ) -> list[Reinforcement]:
     """The repeats that are not linked yet, for the first of a line that lives or only expired.
@@ -282,7 +286,7 @@ def _repeat(
     return [Reinforcement(target, tuple(kept), back)]
 
 
-def _unlinked(evaluation: Evaluation, name: str, material: Material) -> Rejection | None:
+def _unlinked(evaluation: Evaluation, name: str, material: SkillMaterial) -> Rejection | None:
     """The rejection of an evaluation's support of a skill."""
     link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("skill", name))
     return material.rejections.of_target(Ref("link", link))
@@ -292,7 +296,7 @@ def _unlinked(evaluation: Evaluation, name: str, material: Material) -> Rejectio
 
 
 def skill_change(
-    due: Due,
+    due: DueSkill,
     pair: tuple[Outcome, Evaluation],
     draft: Draft,
     *,
@@ -310,8 +314,8 @@ def skill_change(
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
-        body=_body(due.kind, outcome, draft),
-        tags=_tags(outcome),
+        body=_skill_body(due.kind, outcome, draft),
+        tags=_outcome_tags(outcome),
         kind=due.kind,
         domain=outcome.domain,
         status="testing" if outcome.trust == "local" else "proposed",
@@ -324,7 +328,7 @@ def skill_change(
     return Change(
         step=STEP,
         subject=name,
-        reason=_reason(_said(due, pair), outcome, evaluation),
+        reason=_skill_reason(_candidate_reason(due, pair), outcome, evaluation),
         writes=(skill, link_of("generated", source, target, now)),
         sources=(source,),
         targets=(target,),
@@ -357,17 +361,17 @@ def reinforce_change(reinforcement: Reinforcement, now: datetime, policy: Policy
     )
 
 
-def _tags(outcome: Outcome) -> tuple[str, ...]:
+def _outcome_tags(outcome: Outcome) -> tuple[str, ...]:
     names = (outcome.domain, outcome.decision.action, outcome.decision.target or "")
     return tuple(dict.fromkeys(filter(None, map(slug, names))))
 
 
-def _body(kind: SkillKind, outcome: Outcome, draft: Draft) -> str:
+def _skill_body(kind: SkillKind, outcome: Outcome, draft: Draft) -> str:
     day = f"{outcome.occurred_at:%Y-%m-%d}"
     score = outcome.result.score
     ended = outcome.result.status + (f", {percent(score)}" if score is not None else "")
     header = [
-        f"*From one outcome of {day}: {_about(outcome)} ({ended})*",
+        f"*From one outcome of {day}: {_subject_words(outcome)} ({ended})*",
         f"*Domain: {outcome.domain}*",
     ]
     parts = [f"# {kind.capitalize()}: {draft.title}", "\n".join(header)]
@@ -375,18 +379,18 @@ def _body(kind: SkillKind, outcome: Outcome, draft: Draft) -> str:
     return "\n\n".join(parts)
 
 
-def _said(due: Due, pair: tuple[Outcome, Evaluation]) -> str:
+def _candidate_reason(due: DueSkill, pair: tuple[Outcome, Evaluation]) -> str:
     """Why the skill is made, when it is made of another candidate than the first."""
     if pair[0].id == due.candidates[0][0].id:
         return due.reason
     return "a repeated failure, and the first from which something can be learned"
 
 
-def _reason(why: str, outcome: Outcome, evaluation: Evaluation) -> str:
+def _skill_reason(why: str, outcome: Outcome, evaluation: Evaluation) -> str:
     verdict = "good" if evaluation.was_good_decision else "bad"
     right = {True: "confirmed by", False: "contradicted by", None: "open after"}
     lines = [
-        f"{_about(outcome)}: {why}.",
+        f"{_subject_words(outcome)}: {why}.",
         (
             f"Judged a {verdict} decision (quality {evaluation.quality_score:.2f}), "
             f"{right[evaluation.judge_was_right]} the result."
@@ -396,6 +400,6 @@ def _reason(why: str, outcome: Outcome, evaluation: Evaluation) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _about(outcome: Outcome) -> str:
+def _subject_words(outcome: Outcome) -> str:
     names = [outcome.decision.action, outcome.decision.target]
     return listed([inert(name, 60) for name in names if name], last="on")

@@ -25,10 +25,10 @@ def unfit(draft: Draft, brief: Agreement) -> str | None:
     for name, statement in told - said:
         return f"{name} has no statement more: {shorten(statement, 80)}"
     texts = [text for _, text in (*draft.sections, *draft.references)]
-    return next(_lost(draft.fates, Texts(texts)), None)
+    return next(_missing(draft.fates, Texts(texts)), None)
 
 
-def _lost(fates: Iterable[Fate], texts: "Texts") -> Iterator[str]:
+def _missing(fates: Iterable[Fate], texts: "Texts") -> Iterator[str]:
     """What is wrong with what is said of the statements."""
     for fate in fates:
         what = f"{fate.skill}: {shorten(fate.statement, 80)}"
@@ -48,7 +48,7 @@ class Texts:
     """Texts that are asked what stands in them, whatever their marks and line ends."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        said = [each for text in texts for each in _said(text)]
+        said = [each for text in texts for each in _statements(text)]
         self._text = "\n".join(["", *said, ""])
         self._whole = frozenset(said)
 
@@ -58,7 +58,7 @@ class Texts:
         It begins where one begins: `never do so` does not keep `do so`. What it is fused with
         must be quoted so that one statement can be meant.
         """
-        wanted = "\n".join(_said(kept_as(fate)))
+        wanted = "\n".join(_statements(kept_as(fate)))
         if wanted in self._whole:
             return True
         if not wanted or (fate.fate == "fused" and len(wanted) < _QUOTE):
@@ -79,7 +79,7 @@ class Texts:
         return self._text[at - 1 : at + 1].isalnum() and self._text[at].isascii()
 
 
-def _said(text: str) -> list[str]:
+def _statements(text: str) -> list[str]:
     """The statements of a text; behind a heading no line counts as one of its head."""
     return [_plain(each) for each in statements(f"## \n{text}")]
 

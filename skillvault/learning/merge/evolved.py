@@ -23,7 +23,7 @@ FILE = "statements.md"  # where stands what the body has no room for
 _TAGS = 16
 
 
-class Present(Struct, frozen=True, kw_only=True):
+class PresentSkill(Struct, frozen=True, kw_only=True):
     """An evolved skill as it stands, and what of it is as the program left it.
 
     `versions` are the bodies that the program wrote, `untouched` the keys that stand as it set
@@ -85,14 +85,14 @@ def _blocks(text: str) -> list[str]:
     return found
 
 
-class _Text(Struct):
+class _EvolvedText(Struct):
     """An evolved skill's body, and its files in references/ by name."""
 
     body: str
     files: dict[str, str]
 
 
-def _text(draft: Draft, merge: Merge, limit: int) -> _Text:
+def _evolved_text(draft: Draft, merge: Merge, limit: int) -> _EvolvedText:
     count = len(merge.earlier) + len(merge.fresh)
     title = f"# Evolved: {draft.title}"
     header = [f"*Stands for {count} skills, now in archive/*", f"*Domain: {merge.domain}*"]
@@ -100,13 +100,13 @@ def _text(draft: Draft, merge: Merge, limit: int) -> _Text:
     frame = "\n".join([title, *header, more, *(name for name, _ in draft.sections)])
     parts = [(name, text) for name, text in draft.sections if text.strip()]
     kept, moved = fitted(parts, limit - tokens(frame) - 4 * len(parts))
-    files = _files(draft, moved)
+    files = _reference_files(draft, moved)
     header += [more] if FILE in files else []
     found = [title, "\n".join(header), *(f"## {name}\n\n{text.strip()}" for name, text in kept)]
-    return _Text("\n\n".join(found), files)
+    return _EvolvedText("\n\n".join(found), files)
 
 
-def _files(draft: Draft, moved: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _reference_files(draft: Draft, moved: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The files of a draft, what the body has no room for before the rest."""
     files = {f"{slug(name.removesuffix('.md')) or 'more'}.md": t for name, t in draft.references}
     lead = [f"## {name}\n\n{text}" for name, text in moved]
@@ -131,15 +131,15 @@ def merge_change(
 ) -> Change:
     """The commit that makes one skill of several; their own go to archive/."""
     # A title in another script has no slug; what all sources are about may still have one.
-    shared = [t for t in _tags(sources) if all(t in s.tags for s in sources)]
+    shared = [t for t in _common_tags(sources) if all(t in s.tags for s in sources)]
     about = slug(draft.title) or "-".join(tag for tag in shared if tag != merge.domain)
     name = free_name("evolved", merge.domain, about, taken)
-    text = _text(draft, merge, policy.merge.max_tokens)
+    text = _evolved_text(draft, merge, policy.merge.max_tokens)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
         body=text.body,
-        tags=_tags(sources),
+        tags=_common_tags(sources),
         kind="evolved",
         domain=merge.domain,
         status="testing",
@@ -152,7 +152,7 @@ def merge_change(
     return Change(
         step=STEP,
         subject=name,
-        reason=_reason(merge, draft, name),
+        reason=_merge_reason(merge, draft, name),
         writes=(skill, *links),
         files=_placed(name, text.files),
         moves=_moves(merge),
@@ -166,7 +166,7 @@ def growth_change(
     merge: Merge,
     sources: Sequence[Skill],
     draft: Draft,
-    present: Present,
+    present: PresentSkill,
     *,
     judge: JudgeInfo,
     now: datetime,
@@ -175,14 +175,14 @@ def growth_change(
     """The commit by which an evolved skill takes more in; what a person changed stays."""
     name = present.skill.name
     path = f"skills/{name}/SKILL.md"
-    text = _text(draft, merge, policy.merge.max_tokens)
+    text = _evolved_text(draft, merge, policy.merge.max_tokens)
     body = sections.rewritten(present.skill.body, present.versions, text.body)
     target = Ref("skill", name)
     links = tuple(link_of("merged", source, target, now) for source in _refs(merge))
     return Change(
         step=STEP,
         subject=f"grow {name}",
-        reason=_reason(merge, draft, name),
+        reason=_merge_reason(merge, draft, name),
         writes=links,
         files=_placed(name, _grown_files(draft, body, text.files, present)),
         edits=tuple(_edits(path, draft, sources, present, _expiry(now, policy))),
@@ -195,7 +195,7 @@ def growth_change(
 
 
 def _grown_files(
-    draft: Draft, body: str, files: Mapping[str, str], present: Present
+    draft: Draft, body: str, files: Mapping[str, str], present: PresentSkill
 ) -> dict[str, str]:
     """The files to write: a person's stay, and what has no place then gets a file of its own."""
     written = {name: text for name, text in files.items() if name not in present.edited}
@@ -209,7 +209,7 @@ def _grown_files(
     return written
 
 
-def _spare_name(present: Present, written: Mapping[str, str]) -> str:
+def _spare_name(present: PresentSkill, written: Mapping[str, str]) -> str:
     """The first name of a file that neither a person nor this text has."""
     number = 2
     while (name := f"statements-{number}.md") in present.edited or name in written:
@@ -218,15 +218,15 @@ def _spare_name(present: Present, written: Mapping[str, str]) -> str:
 
 
 def _edits(
-    path: str, draft: Draft, sources: Sequence[Skill], present: Present, expires: str
+    path: str, draft: Draft, sources: Sequence[Skill], present: PresentSkill, expires: str
 ) -> Iterator[Edit]:
     """The named keys to set, but for those that a person changed."""
     now = present.skill
     description = shorten(draft.description, 1024)
     if "description" in present.untouched and now.description != description:
         yield Edit(path, ("description",), description)
-    if "tags" in present.untouched and now.tags != _tags(sources):
-        yield Edit(path, ("metadata", "tags"), " ".join(_tags(sources)))
+    if "tags" in present.untouched and now.tags != _common_tags(sources):
+        yield Edit(path, ("metadata", "tags"), " ".join(_common_tags(sources)))
     if "expires" in present.untouched and (now.expires or expires) < expires:
         yield Edit(path, ("metadata", "expires"), expires)
 
@@ -235,7 +235,7 @@ def _expiry(now: datetime, policy: Policy) -> str:
     return stamp(now + timedelta(days=policy.generate.evolved_days))
 
 
-def _tags(sources: Sequence[Skill]) -> tuple[str, ...]:
+def _common_tags(sources: Sequence[Skill]) -> tuple[str, ...]:
     """The tags of all sources, those that most of them have first."""
     counts = Counter(tag for skill in sources for tag in skill.tags)
     return tuple(sorted(counts, key=lambda tag: -counts[tag])[:_TAGS])
@@ -255,7 +255,7 @@ def _placed(name: str, files: Mapping[str, str]) -> tuple[tuple[str, bytes], ...
     )
 
 
-def _reason(merge: Merge, draft: Draft, name: str) -> str:
+def _merge_reason(merge: Merge, draft: Draft, name: str) -> str:
     """Which skills, how much they are alike, and what became of each statement."""
     count = len(merge.fresh)
     go = f"{count} skills that say" if count > 1 else "a skill that says"
@@ -270,20 +270,20 @@ def _reason(merge: Merge, draft: Draft, name: str) -> str:
         lines.append(f"Before it stood for {before}{gone}.")
     counts = Counter(fate.fate for fate in draft.fates)
     lines.append(f"Statements: {listed(f'{n} {fate}' for fate, n in sorted(counts.items()))}.")
-    return "\n".join([*lines, *_table(draft.fates)])
+    return "\n".join([*lines, *_fate_table(draft.fates)])
 
 
-def _table(fates: Sequence[Fate]) -> Iterator[str]:
+def _fate_table(fates: Sequence[Fate]) -> Iterator[str]:
     """One line a statement, under the skill that said it."""
     by_skill: dict[str, list[Fate]] = {}
     for fate in fates:
         by_skill.setdefault(fate.skill, []).append(fate)
     for name, of in by_skill.items():
         yield f"  {name}"
-        yield from (f"    {fate.fate:<8} {_told(fate)}" for fate in of)
+        yield from (f"    {fate.fate:<8} {_fate_line(fate)}" for fate in of)
 
 
-def _told(fate: Fate) -> str:
+def _fate_line(fate: Fate) -> str:
     said = shorten(fate.statement, 100)
     if fate.fate == "fused":
         return f"{said} -> {shorten(fate.note, 70)}"

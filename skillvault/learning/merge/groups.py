@@ -40,7 +40,7 @@ class Origins(Protocol):
         """When each of these skills was made, of those that are there."""
 
 
-class Material:
+class MergeMaterial:
     """What the rule reads of a vault, and what it asks of it more than once.
 
     `skills` are those in skills/ by folder, `known` those and the archived ones. `merged` says
@@ -58,7 +58,7 @@ class Material:
         origins: Origins,
         rejections: Rejections,
     ) -> None:
-        self.skills = {folder: under(folder, skill) for folder, skill in skills.items()}
+        self.skills = {folder: renamed(folder, skill) for folder, skill in skills.items()}
         self.known = known
         self.merged = merged
         self.rejections = rejections
@@ -88,7 +88,9 @@ class Material:
 
     def about(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """Skill -> the slugs of what the outcomes behind it are about."""
-        return {name: _about(of) for name, of in self.origins.subjects_behind(names).items()}
+        return {
+            name: _subject_slugs(of) for name, of in self.origins.subjects_behind(names).items()
+        }
 
 
 class Merge(Struct, frozen=True, kw_only=True):
@@ -107,14 +109,14 @@ class Merge(Struct, frozen=True, kw_only=True):
     alike: tuple[tuple[str, str, float], ...] = ()
 
 
-class Plan(Struct, frozen=True):
+class MergePlan(Struct, frozen=True):
     """What is to be merged, and what a person rejected before."""
 
     due: tuple[Merge, ...]
     rejected: tuple[Rejection, ...]
 
 
-def plan(material: Material, policy: Policy) -> Plan:
+def plan_merges(material: MergeMaterial, policy: Policy) -> MergePlan:
     """What merge has to do in this vault; the same whatever came first within one run."""
     rejected: list[Rejection] = []
     due: list[Merge] = []
@@ -127,11 +129,11 @@ def plan(material: Material, policy: Policy) -> Plan:
         groups = [group for group in table.groups if group.fresh]
         growing.update(group.evolved for group in groups)
         due += [group.merge(domain, material) for group in groups]
-    return Plan(tuple(due), tuple(sorted(set(rejected))))
+    return MergePlan(tuple(due), tuple(sorted(set(rejected))))
 
 
-def brief_of(
-    merge: Merge, material: Material, rules: MergePolicy, references: Iterable[str] = ()
+def merge_brief(
+    merge: Merge, material: MergeMaterial, rules: MergePolicy, references: Iterable[str] = ()
 ) -> Agreement:
     """What a judge is given.
 
@@ -156,12 +158,12 @@ def brief_of(
     )
 
 
-def _about(subjects: Iterable[Subject]) -> frozenset[str]:
+def _subject_slugs(subjects: Iterable[Subject]) -> frozenset[str]:
     parts = {part or "" for subject in subjects for part in subject}
     return frozenset(map(slug, parts)) - {""}
 
 
-def under(folder: str, skill: Skill) -> Skill:
+def renamed(folder: str, skill: Skill) -> Skill:
     """A skill under the name that all else goes by, whatever its front matter says."""
     return skill if skill.name == folder else msgspec.structs.replace(skill, name=folder)
 
@@ -182,7 +184,7 @@ def _mergeable(skill: Skill) -> bool:
 
 
 def _sides(
-    material: Material, rejected: list[Rejection]
+    material: MergeMaterial, rejected: list[Rejection]
 ) -> dict[tuple[str, str], tuple[list[str], list[str]]]:
     """(domain, side) -> (evolved skills, skills that are not merged yet), oldest first."""
     found: dict[tuple[str, str], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
@@ -212,7 +214,7 @@ class _Group:
         self.fresh += names
         self.alike += [(self.fresh[-1], other, value) for other, value in found.items()]
 
-    def merge(self, domain: str, material: Material) -> Merge:
+    def merge(self, domain: str, material: MergeMaterial) -> Merge:
         """The group as a value."""
         there = [name for name in self.earlier if name in material.known]
         return Merge(
@@ -229,7 +231,11 @@ class _Table:
     """One domain's skills of one side, and the groups that they form."""
 
     def __init__(
-        self, evolved: Sequence[str], plain: Sequence[str], material: Material, rules: MergePolicy
+        self,
+        evolved: Sequence[str],
+        plain: Sequence[str],
+        material: MergeMaterial,
+        rules: MergePolicy,
     ) -> None:
         self._material = material
         self._rules = rules

@@ -34,7 +34,7 @@ RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
 
 
-class Material(Struct, kw_only=True, dict=True):
+class PromotionMaterial(Struct, kw_only=True, dict=True):
     """What the rule reads of a vault, and what it asks of it more than once.
 
     `made` says which skill a commit made of a fact, whatever became of the link; `taken` are
@@ -54,7 +54,7 @@ class Material(Struct, kw_only=True, dict=True):
     sessions_of: Callable[[Sequence[str]], Collection[str]]
 
     @cached_property
-    def asked(self) -> "dict[str, Known]":
+    def asked(self) -> "dict[str, DomainTexts]":
         """Domain -> what is known of it, for those that were asked about."""
         return {}
 
@@ -95,10 +95,10 @@ class Material(Struct, kw_only=True, dict=True):
                 found[evaluation.domain].append((refused, evaluation.key_insight))
         return found
 
-    def known(self, domain: str, rules: PromotePolicy) -> "Known":
+    def known(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
         """What an insight of a domain may repeat; made once, for questions."""
         if domain not in self.asked:
-            self.asked[domain] = Known(domain, self, rules)
+            self.asked[domain] = DomainTexts(domain, self, rules)
         return self.asked[domain]
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
@@ -106,7 +106,7 @@ class Material(Struct, kw_only=True, dict=True):
         return self.sessions_of([fact.id for fact in facts])
 
 
-class Standing(Struct, frozen=True):
+class PromotionState(Struct, frozen=True):
     """Where something stands with this step: a state and why, with the numbers."""
 
     state: str
@@ -128,7 +128,7 @@ class Repetition(Struct, frozen=True):
     evaluations: tuple[Evaluation, ...]
 
 
-class Plan(Struct, frozen=True):
+class FactPlan(Struct, frozen=True):
     """The first arrow's work, and what a person rejected before."""
 
     promotions: tuple[Promotion, ...]
@@ -153,41 +153,47 @@ def fact_id(evaluation: Evaluation) -> str:
     return f"{about}-{tail}"
 
 
-def standing(evaluation: Evaluation, material: Material, policy: Policy) -> Standing:
+def insight_state(
+    evaluation: Evaluation, material: PromotionMaterial, policy: Policy
+) -> PromotionState:
     """Where one evaluation stands with the first arrow."""
     link = material.told.get(evaluation.id)
     if link is not None:
         gone = "" if link.target.id in material.facts else ", taken away since"
-        return Standing("rejected" if gone else "done", f"{link.type} {link.target.id}{gone}")
+        return PromotionState("rejected" if gone else "done", f"{link.type} {link.target.id}{gone}")
     if refused := _taken_away(evaluation, material):
         made = refused.target.partition(":")[2]
-        return Standing("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
+        return PromotionState("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
     if unmet := _unmet(evaluation, material, policy):
         return unmet
     refused, _ = material.known(evaluation.domain, policy.promote).repeated(evaluation)
     if refused:
         gone = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
-        return Standing("rejected", f"it repeats {gone} and taken away since")
-    return Standing("due", "`skillvault run`")
+        return PromotionState("rejected", f"it repeats {gone} and taken away since")
+    return PromotionState("due", "`skillvault run`")
 
 
-def _unmet(evaluation: Evaluation, material: Material, policy: Policy) -> Standing | None:
+def _unmet(
+    evaluation: Evaluation, material: PromotionMaterial, policy: Policy
+) -> PromotionState | None:
     """The first condition that an evaluation does not meet; None where it meets all."""
     outcome = material.outcomes.get(evaluation.outcome)
     if outcome is None:
-        return Standing("without outcome", "its outcome is not in this vault")
+        return PromotionState("without outcome", "its outcome is not in this vault")
     if evaluation.key_insight is None:
-        return Standing("silent", "the outcome supports no insight")
+        return PromotionState("silent", "the outcome supports no insight")
     if outcome.trust != "local":
-        return Standing("untrusted", "its source is untrusted; `skillvault fact add` takes it over")
+        return PromotionState(
+            "untrusted", "its source is untrusted; `skillvault fact add` takes it over"
+        )
     if not evaluation.judge_was_right:
         ended = outcome.result.status
         how = "confirms no verdict" if ended == "neutral" else "contradicts the verdict"
-        return Standing("not confirmed", f"the result ({ended}) {how}")
+        return PromotionState("not confirmed", f"the result ({ended}) {how}")
     return _weak(evaluation, policy.promote)
 
 
-def _weak(evaluation: Evaluation, rules: PromotePolicy) -> Standing | None:
+def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None:
     """That a verdict is not strong enough, with the bound; None where it is."""
     good, quality = evaluation.was_good_decision, evaluation.quality_score
     sure = quality if rules.gate == "quality" else strength(evaluation)
@@ -199,20 +205,20 @@ def _weak(evaluation: Evaluation, rules: PromotePolicy) -> Standing | None:
         needs = f"{1 - rules.quality:.2f} or less"
     verdict = "good" if good else "bad"
     reason = f"quality {quality:.2f}; a {verdict} decision needs {needs}"
-    return Standing("weak", reason)
+    return PromotionState("weak", reason)
 
 
-def plan(material: Material, policy: Policy) -> Plan:
+def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
     """What the first arrow has to do, strongest first."""
     rules = policy.promote
-    known: dict[str, Known] = {}
+    known: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
     repeats: dict[str, list[Evaluation]] = defaultdict(list)
     rejected: list[Rejection] = []
     for evaluation in _candidates(material, policy, rejected):
         domain = evaluation.domain
         if domain not in known:
-            known[domain] = Known(domain, material, rules)
+            known[domain] = DomainTexts(domain, material, rules)
         facts = known[domain]
         refused, repeated = facts.repeated(evaluation)
         if refused:
@@ -224,14 +230,14 @@ def plan(material: Material, policy: Policy) -> Plan:
             made = Promotion(evaluation, fact_id(evaluation), "high" if high else "medium")
             promotions.append(made)
             facts.add(made.fact, evaluation.key_insight or "")
-    return Plan(
+    return FactPlan(
         tuple(promotions),
         tuple(Repetition(fact, tuple(of)) for fact, of in repeats.items()),
         tuple(sorted(set(rejected))),
     )
 
 
-def may_be_due(evaluation: Evaluation, material: Material, policy: Policy) -> bool:
+def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
     """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
     if evaluation.id in material.told:
         return False
@@ -239,7 +245,7 @@ def may_be_due(evaluation: Evaluation, material: Material, policy: Policy) -> bo
 
 
 def _candidates(
-    material: Material, policy: Policy, rejected: list[Rejection]
+    material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
 ) -> Iterator[Evaluation]:
     """The evaluations that meet every condition but for their text, strongest first."""
     order = sorted(material.evaluations.values(), key=lambda e: (-strength(e), e.id))
@@ -252,15 +258,15 @@ def _candidates(
             yield evaluation
 
 
-def _taken_away(evaluation: Evaluation, material: Material) -> Rejection | None:
+def _taken_away(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
     """The fact, or its support of one, that a person took away."""
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
 
-class Known:
+class DomainTexts:
     """The trusted facts of a domain, and the insights whose fact a person took away."""
 
-    def __init__(self, domain: str, material: Material, rules: PromotePolicy) -> None:
+    def __init__(self, domain: str, material: PromotionMaterial, rules: PromotePolicy) -> None:
         self._rejections = material.rejections
         self._ids: list[str] = []
         self._facts = Neighbours(rules.duplicate_above)

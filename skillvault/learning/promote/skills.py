@@ -16,7 +16,7 @@ from skillvault.brief import Draft, Recurrence
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.naming import free_name
-from skillvault.learning.promote.facts import STEP, Material, Standing, clusters
+from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, clusters
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy, PromotePolicy
 from skillvault.records import Fact, Ref, Skill, link_id, link_of, stamp
@@ -43,7 +43,7 @@ class Patterns(Struct, frozen=True):
     rejected: tuple[Rejection, ...]
 
 
-def patterns(material: Material, skills: Mapping[str, Skill], policy: Policy) -> Patterns:
+def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy) -> Patterns:
     """What the second arrow has to do; `skills` are those in skills/ and proposed/."""
     due: list[Pattern] = []
     rejected: list[Rejection] = []
@@ -64,7 +64,7 @@ def patterns(material: Material, skills: Mapping[str, Skill], policy: Policy) ->
     return Patterns(tuple(due), tuple(sorted(set(rejected))))
 
 
-def _recurring(material: Material, rules: PromotePolicy) -> Iterator[tuple[Fact, ...]]:
+def _recurring(material: PromotionMaterial, rules: PromotePolicy) -> Iterator[tuple[Fact, ...]]:
     """Clusters, and facts that enough evaluations of different sessions support."""
     groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in material.standing:
@@ -81,24 +81,24 @@ def _recurring(material: Material, rules: PromotePolicy) -> Iterator[tuple[Fact,
                 yield (fact,)
 
 
-def standing(
-    fact: Fact, material: Material, skills: Collection[str], rules: PromotePolicy
-) -> Standing:
+def fact_state(
+    fact: Fact, material: PromotionMaterial, skills: Collection[str], rules: PromotePolicy
+) -> PromotionState:
     """Where one fact stands with the second arrow; `skills` are the living ones."""
     if fact.id in material.superseded:
-        return Standing("superseded", f"by {material.superseded[fact.id]}")
+        return PromotionState("superseded", f"by {material.superseded[fact.id]}")
     if made := material.skills_of.get(fact.id):
         where = "" if made in skills else ", which is not in service any more"
-        return Standing("done", f"derived {made}{where}")
+        return PromotionState("done", f"derived {made}{where}")
     if refused := _skill_taken_away(fact, material):
         made = refused.target.partition(":")[2]
-        return Standing("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
+        return PromotionState("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
     if any(fact in cluster for cluster in _recurring(material, rules)):
-        return Standing("due", "recurs; `skillvault run`")
-    return Standing("alone", _too_few(fact, material, rules))
+        return PromotionState("due", "recurs; `skillvault run`")
+    return PromotionState("alone", _too_few(fact, material, rules))
 
 
-def _too_few(fact: Fact, material: Material, rules: PromotePolicy) -> str:
+def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
     """How many facts are like this one, and what is missing, in numbers."""
     peers = [
         other
@@ -116,15 +116,17 @@ def _too_few(fact: Fact, material: Material, rules: PromotePolicy) -> str:
     )
 
 
-def _supported(fact: Fact, material: Material, rules: PromotePolicy) -> bool:
+def _supported(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> bool:
     return len(material.sessions([fact])) >= rules.cluster_size
 
 
-def _skill_taken_away(fact: Fact, material: Material) -> Rejection | None:
+def _skill_taken_away(fact: Fact, material: PromotionMaterial) -> Rejection | None:
     return material.rejections.of_source(STEP, Ref("fact", fact.id), "skill")
 
 
-def _unlinked(fact: Fact, skill: str, material: Material, rejected: list[Rejection]) -> bool:
+def _unlinked(
+    fact: Fact, skill: str, material: PromotionMaterial, rejected: list[Rejection]
+) -> bool:
     """Whether a person took away the link by which this fact joined the skill before."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
     refused = material.rejections.of_target(Ref("link", link))
@@ -137,7 +139,7 @@ def _held_back(skill: Skill) -> bool:
     return skill.status == "proposed" and skill.trust == "local" and skill.origin == "generated"
 
 
-def brief_of(pattern: Pattern, material: Material) -> Recurrence:
+def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """What a judge is given to write the skill."""
     found = [e for fact in pattern.facts for e in material.support(fact.id)]
     unique = {e.id: e for e in found}
@@ -176,8 +178,8 @@ def skill_change(
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
-        body=body_of(pattern, draft),
-        tags=_tags(lead.domain, draft.title),
+        body=pattern_body(pattern, draft),
+        tags=_pattern_tags(lead.domain, draft.title),
         kind="pattern",
         domain=lead.domain,
         status="testing" if served else "proposed",
@@ -209,7 +211,7 @@ def growth_change(
         edits.append(Edit(path, ("description",), shorten(draft.description, 1024)))
     if admitted:
         edits.append(Edit(path, ("metadata", "status"), "testing"))
-    wanted = sections.rewritten(skill.body, written.bodies, body_of(pattern, draft))
+    wanted = sections.rewritten(skill.body, written.bodies, pattern_body(pattern, draft))
     return _derived(
         pattern,
         skill.name,
@@ -229,14 +231,14 @@ def _derived(pattern: Pattern, name: str, now: datetime, **changes: Any) -> Chan
     return Change(
         step=STEP,
         subject=name if pattern.skill is None else f"grow {name}",
-        reason=_reason(pattern),
+        reason=_pattern_reason(pattern),
         sources=sources,
         targets=targets,
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
 
 
-def body_of(pattern: Pattern, draft: Draft) -> str:
+def pattern_body(pattern: Pattern, draft: Draft) -> str:
     """The skill's text: title, header lines, sections."""
     days = sorted({f"{f.created_at:%Y-%m-%d}" for f in pattern.facts if f.created_at})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
@@ -250,12 +252,12 @@ def body_of(pattern: Pattern, draft: Draft) -> str:
     return "\n\n".join(parts)
 
 
-def _tags(domain: str, title: str) -> tuple[str, ...]:
+def _pattern_tags(domain: str, title: str) -> tuple[str, ...]:
     names = (domain, *(slug(word) for word in title.split("-")))
     return tuple(dict.fromkeys(filter(None, names)))
 
 
-def _reason(pattern: Pattern) -> str:
+def _pattern_reason(pattern: Pattern) -> str:
     count = len(pattern.facts)
     lines = [f"{count} related memory fact{'s' * (count > 1)} say the same."]
     if count == 1:

@@ -14,7 +14,14 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from skillvault.learning.effect.verdict import Evidence, is_new, proven, standing, told, verdict
+from skillvault.learning.effect.verdict import (
+    Evidence,
+    evidence_line,
+    is_new,
+    next_status,
+    proven,
+    verdict_on,
+)
 from skillvault.learning.recommend import shelf
 from skillvault.learning.recommend.relevance import Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
@@ -121,7 +128,7 @@ def qualified(times_applied: float, success_rate: float | None, consecutive_fail
     return often and consecutive_failures < 5
 
 
-def badge(times_applied: float, success_rate: float | None, is_proven: bool) -> str:
+def badge_of(times_applied: float, success_rate: float | None, is_proven: bool) -> str:
     """What is known of a skill in a few words; halves of a percent are rounded up."""
     if is_proven:
         percent = math.floor((success_rate or 0.0) * 100 + 0.5)
@@ -143,7 +150,7 @@ def recommend(
     """
     asked = None if query.strategy == "tag" else scores
     asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, asked))
-    pinned = pins(query)
+    pinned = pin_places(query)
     among = _candidates(candidates, query, pinned)
     doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
     gone = {c.name for c in doubted}
@@ -188,7 +195,7 @@ def plain(answer: Answer) -> dict[str, Any]:
 # ── who is asked, who is left ────────────────────────────────────────────────────────
 
 
-def pins(query: Query) -> dict[str, int]:
+def pin_places(query: Query) -> dict[str, int]:
     """Pin -> its place."""
     names = dict.fromkeys(pin.replace("_", "-") for pin in query.pins)
     return {name: place for place, name in enumerate(names)}
@@ -233,13 +240,13 @@ def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     if candidate.status == "pinned" or known is NO_EVIDENCE:
         return True
     if policy.profile == "lift":
-        return not _is_retired(candidate, policy) and verdict(known, policy) != "hurts"
+        return not _is_retired(candidate, policy) and verdict_on(known, policy) != "hurts"
     return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
 
 
 def _is_retired(candidate: Candidate, policy: Policy) -> bool:
     """As its evidence says, whatever its file does."""
-    return standing(candidate.status, candidate.evidence, policy).status == "retired"
+    return next_status(candidate.status, candidate.evidence, policy).status == "retired"
 
 
 def _is_proven(candidate: Candidate, policy: Policy) -> bool:
@@ -393,7 +400,7 @@ def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> S
         kind=candidate.kind,
         relevance=total,
         score=round(-score, 6),
-        badge=badge(known.times_applied, known.success_rate, "proven" in gains),
+        badge=badge_of(known.times_applied, known.success_rate, "proven" in gains),
         status=candidate.status,
         blob=candidate.blob,
         tokens=candidate.tokens,
@@ -409,4 +416,6 @@ def _irrelevant(low: list[_Weighed], least: float) -> Iterator[Withheld]:
 
 
 def _ineffective(candidate: Candidate) -> Withheld:
-    return Withheld(candidate.name, "low-effectiveness", told(candidate.evidence), candidate.blob)
+    return Withheld(
+        candidate.name, "low-effectiveness", evidence_line(candidate.evidence), candidate.blob
+    )

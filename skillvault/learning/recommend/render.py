@@ -40,7 +40,7 @@ def xml(answer: Answer) -> str:
 
 def skills_xml(skills: Iterable[Served | Skill]) -> str:
     """The `<skills>` block of these skills, "" for none."""
-    blocks = [element("skill", inert(skill.body), name=skill.name) for skill in skills]
+    blocks = [element("skill", inert_body(skill.body), name=skill.name) for skill in skills]
     return element("skills", "\n".join(blocks)) if blocks else ""
 
 
@@ -62,9 +62,9 @@ def record(answer: Answer, query: Query, at: datetime) -> dict[str, Any]:
         "domain": answer.domain,
         "at": stamp(at),
         "context": dict(query.context),
-        "shown": [_shown(one) for one in answer.recommended],
+        "shown": [_shown_entry(one) for one in answer.recommended],
         "held_out": [{"skill": one.name, "blob": one.blob} for one in held],
-        "next": [_next(one) for one in rest[:NEXT]],
+        "next": [_next_entry(one) for one in rest[:NEXT]],
         "counts": counts,
     }
     return found
@@ -72,21 +72,21 @@ def record(answer: Answer, query: Query, at: datetime) -> dict[str, Any]:
 
 def _with_badge(one: Served) -> str:
     percent = f"{math.floor(one.relevance * 100 + 0.5)}%"
-    return element("skill", inert(one.body), name=one.name, badge=one.badge, relevance=percent)
+    return element("skill", inert_body(one.body), name=one.name, badge=one.badge, relevance=percent)
 
 
-def _shown(one: Served) -> dict[str, Any]:
+def _shown_entry(one: Served) -> dict[str, Any]:
     return {"skill": one.name, "blob": one.blob, "relevance": one.relevance, "badge": one.badge}
 
 
-def _next(one: Withheld) -> dict[str, str]:
+def _next_entry(one: Withheld) -> dict[str, str]:
     return {"skill": one.name, "reason": one.reason}
 
 
 # ── the frame, which the text inside cannot leave ────────────────────────────────────
 
 
-def inert(body: str) -> str:
+def inert_body(body: str) -> str:
     """A body, stripped, whose tags of the frame are none any more."""
     return _TAG.sub("&lt;", body).strip()
 

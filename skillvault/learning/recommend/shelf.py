@@ -101,11 +101,11 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
         rest.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
         asked = _tokens(task)
-        rest.sort(key=lambda skill: -len(asked & _said(skill)))
+        rest.sort(key=lambda skill: -len(asked & _searched_words(skill)))
     return [*first, *rest][: max(0, k)]
 
 
-def _said(skill: Skill) -> frozenset[str]:
+def _searched_words(skill: Skill) -> frozenset[str]:
     return _tokens(" ".join([skill.name, skill.description, *skill.tags]))
 
 

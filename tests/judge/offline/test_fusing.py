@@ -11,7 +11,7 @@ from skillvault.brief import Agreement, Draft, Episode, Fate
 from skillvault.judge.offline.fusing import COUNTED_ANEW, IN_ARCHIVE, ITS_SOURCES_TELL, fused
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import evaluate
-from skillvault.learning.generate.warning_pattern import Due, skill_change
+from skillvault.learning.generate.warning_pattern import DueSkill, skill_change
 from skillvault.learning.merge.accounting import unfit
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Skill
@@ -70,7 +70,7 @@ def _skill(one: Outcome, peers: evaluate.Peers) -> Skill:
     said = evaluate.evaluation_of(one, JUDGE.info, verdict, insight, Policy())
     made = JUDGE.write(Episode(kind="warning", case=case, evaluation=said))
     assert made is not None
-    due = Due("warning", ((one, said),), "a loss")
+    due = DueSkill("warning", ((one, said),), "a loss")
     change = skill_change(due, (one, said), made, taken=lambda _: False, now=NOW, policy=Policy())
     skill = change.writes[0]
     assert isinstance(skill, Skill)

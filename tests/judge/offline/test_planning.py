@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skillvault.brief import Comparison, Contrast, Draft, Period
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.judge.offline.planning import planned
-from skillvault.learning.generate.strategy import period
+from skillvault.learning.generate.strategy import period_of
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome
 from tests.given import evaluation, outcome, raw, trade
@@ -40,7 +40,7 @@ def trades(*scores: float, **changes: Any) -> list[Outcome]:
 def brief(outcomes: Sequence[Outcome], **changes: Any) -> Period:
     """A period as the rule makes it, with fields changed."""
     evaluations: dict[str, Evaluation] = {o.id: evaluation(o) for o in outcomes}
-    made = period(outcomes[0].domain, outcomes, evaluations, Policy())
+    made = period_of(outcomes[0].domain, outcomes, evaluations, Policy())
     fields = {name: getattr(made, name) for name in made.__struct_fields__}
     return Period(**{**fields, **changes})
 

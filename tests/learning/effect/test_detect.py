@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from skillvault.learning.effect.detect import (
     Detection,
     by_first_word,
-    decision,
+    decision_stats,
     detect,
+    detect_all,
     detected_uses,
     key_phrases,
-    used,
 )
 from skillvault.learning.effect.estimate import UNSEEN
 from skillvault.records import Outcome, Recommendation, Trust
@@ -148,41 +148,41 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
 
 
 def test_the_tool_log_beats_the_words() -> None:
-    found = used(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
+    found = detect_all(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
     assert found == {NAME: Detection(applied=True, match="tool", confidence=1.0)}
 
 
 def test_a_foreign_name_in_the_tool_log_counts() -> None:
-    assert list(used("", ["dialogue_graph"], by_first_word(["dialogue-graph"]), {})) == [
+    assert list(detect_all("", ["dialogue_graph"], by_first_word(["dialogue-graph"]), {})) == [
         "dialogue-graph"
     ]
 
 
 def test_a_skill_that_is_not_known_any_more_and_was_shown_is_detected() -> None:
-    assert list(used(f"applying {NAME}", None, {}, {NAME: BODY})) == [NAME]
-    assert used("", [NAME], {}, {NAME: BODY})[NAME].match == "tool"
+    assert list(detect_all(f"applying {NAME}", None, {}, {NAME: BODY})) == [NAME]
+    assert detect_all("", [NAME], {}, {NAME: BODY})[NAME].match == "tool"
 
 
 def test_an_unknown_name_in_the_tool_log_is_no_skill() -> None:
-    assert used("", ["ghost"], by_first_word([NAME]), {}) == {}
+    assert detect_all("", ["ghost"], by_first_word([NAME]), {}) == {}
 
 
 def test_the_longest_name_is_the_one_that_is_mentioned() -> None:
     known = by_first_word(["low-tvl", "low-tvl-pool", "tvl"])
-    assert list(used("applying the low tvl pool skill", None, known, {})) == ["low-tvl-pool"]
+    assert list(detect_all("applying the low tvl pool skill", None, known, {})) == ["low-tvl-pool"]
 
 
 def test_only_what_was_shown_is_used_implicitly() -> None:
     said = "Pool depth check; exit plan first; avoid pools younger than one week"
-    assert used(said, None, by_first_word([NAME]), {}) == {}
-    assert used(said, None, {}, {NAME: BODY})[NAME].match == "implicit"
+    assert detect_all(said, None, by_first_word([NAME]), {}) == {}
+    assert detect_all(said, None, {}, {NAME: BODY})[NAME].match == "implicit"
 
 
 @given(st.text(alphabet="ab -_'`.,\n", max_size=60), st.permutations(["a-b", "a", "b-a-b", "b"]))
 def test_the_order_of_the_names_changes_nothing(text: str, names: list[str]) -> None:
     known = by_first_word(names)
     assert known == by_first_word(sorted(names))
-    found = used(text, None, known, {})
+    found = detect_all(text, None, known, {})
     assert found == {name: one for name, one in found.items() if detect(name, "", text).applied}
 
 
@@ -271,7 +271,7 @@ def row(found: dict[str, Any], skill: str) -> dict[str, Any]:
 
 
 def test_a_decision_without_an_outcome_is_pending() -> None:
-    found = decision("d-2211", [recommendation()], [], [])
+    found = decision_stats("d-2211", [recommendation()], [], [])
     assert (found["outcome"], found["score"], found["outcomes"]) == ("pending", None, [])
     assert row(found, "warning-perps-a") == {
         "skill": "warning-perps-a",
@@ -291,7 +291,7 @@ def test_a_decision_without_an_outcome_is_pending() -> None:
 
 def test_a_decision_tells_what_each_skill_had_to_do_with_its_end() -> None:
     one = ended(decision__reasoning="applying guide-b; applying warning-perps-a")
-    found = decision(
+    found = decision_stats(
         "d-2211", [recommendation()], [one], detected_uses(one, [], KNOWN, lambda *_: "")
     )
     assert (found["domain"], found["outcome"], found["score"]) == ("perps", "success", 0.1)
@@ -301,11 +301,11 @@ def test_a_decision_tells_what_each_skill_had_to_do_with_its_end() -> None:
 
 def test_a_failed_decision_has_no_contribution_to_success() -> None:
     one = ended(score=-0.1, decision__reasoning="applying guide-b")
-    found = decision("d-2211", [], [one], detected_uses(one, [], KNOWN, lambda *_: ""))
+    found = decision_stats("d-2211", [], [one], detected_uses(one, [], KNOWN, lambda *_: ""))
     assert row(found, "guide-b")["contributed_to_success"] is False
 
 
 def test_the_last_outcome_of_a_decision_is_its_end() -> None:
-    found = decision("d-2211", [], [ended(2, 0.1), ended(1, -0.1)], [])
+    found = decision_stats("d-2211", [], [ended(2, 0.1), ended(1, -0.1)], [])
     assert found["outcome"] == "success"
     assert len(found["outcomes"]) == 2

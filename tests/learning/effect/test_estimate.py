@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.estimate import Lift, Observation, Offer, Prior, Sums, lifts, sums
+from skillvault.learning.effect.estimate import (
+    Lift,
+    Observation,
+    Offer,
+    Prior,
+    Sums,
+    add_up,
+    estimate_lifts,
+)
 
 Decided = tuple[str, bool, Mapping[str, float]]  # group, success, skill -> weight
 
@@ -23,11 +31,11 @@ def added(decided: Sequence[Decided], begun: Mapping[str, Sequence[int]] | None 
             Observation(f"o{i}", skill, group, success, i, True, weight)
             for skill, weight in weights.items()
         ]
-    return sums(observations, totals, begun or {}, 5)
+    return add_up(observations, totals, begun or {}, 5)
 
 
 def of(decided: Sequence[Decided], skill: str = "a") -> Lift:
-    return lifts([added(decided)], Prior())[skill, 0]
+    return estimate_lifts([added(decided)], Prior())[skill, 0]
 
 
 def tried(rate: float, times: int, group: str = "g", **weights: float) -> list[Decided]:
@@ -81,7 +89,7 @@ def test_an_easy_action_is_no_merit_of_the_skill_applied_to_it() -> None:
 
 def test_a_skill_of_several_domains_has_one_lift() -> None:
     decided = [*tried(0.4, 60), *tried(0.6, 60, a=1.0)]
-    one, two = (lifts([added(decided)] * n, Prior())["a", 0] for n in (1, 2))
+    one, two = (estimate_lifts([added(decided)] * n, Prior())["a", 0] for n in (1, 2))
     assert two.error < one.error
     assert two.lift > one.lift
 
@@ -89,7 +97,7 @@ def test_a_skill_of_several_domains_has_one_lift() -> None:
 def test_a_rewritten_text_starts_again_and_the_old_evidence_is_its_prior() -> None:
     decided = [*tried(0.2, 60), *tried(0.7, 60, a=1.0)]
     rewritten = {"a": [len(decided)]}
-    found = lifts([added(decided, rewritten)], Prior())
+    found = estimate_lifts([added(decided, rewritten)], Prior())
     old, new = found["a", 0], found["a", 1]
     assert new.lift == pytest.approx(old.lift / 2, rel=0.01)
     assert new.error > 1.5 * old.error
@@ -110,8 +118,8 @@ def test_with_hold_outs_counts_to_whom_it_was_offered_not_who_chose_to_apply_it(
     """Agents apply it where they succeed anyway: the same rate when it is held out."""
     chosen = [*offered("shown", 0.5, 200, 0.5), *offered("held", 0.5, 200, 0.0)]
     totals = {"g": (400, 200)}
-    naive = lifts([sums(chosen, totals, {}, 1000)], Prior())["a", 0]
-    fair = lifts([sums(chosen, totals, {}, 5)], Prior())["a", 0]
+    naive = estimate_lifts([add_up(chosen, totals, {}, 1000)], Prior())["a", 0]
+    fair = estimate_lifts([add_up(chosen, totals, {}, 5)], Prior())["a", 0]
     assert naive.helps > 0.99
     assert abs(fair.lift) < 0.02
 
@@ -125,4 +133,4 @@ def test_the_order_of_decisions_changes_nothing(order: list[int]) -> None:
 
 
 def test_nothing_decided_is_no_lift() -> None:
-    assert lifts([sums([], {}, {}, 5)], Prior()) == {}
+    assert estimate_lifts([add_up([], {}, {}, 5)], Prior()) == {}

@@ -13,12 +13,12 @@ from skillvault.learning.effect.verdict import (
     ClosedDecision,
     Evidence,
     Use,
-    by_version,
-    counted,
+    count_uses,
     ema,
+    evidence_by_version,
+    next_status,
     proven,
-    standing,
-    verdict,
+    verdict_on,
     wilson_lower,
 )
 from skillvault.policy import Policy
@@ -50,30 +50,30 @@ def test_the_lower_bound_lies_between_zero_and_the_rate(successes: int, total: i
 
 
 def test_nothing_applied_is_no_rate() -> None:
-    assert counted([]) == Evidence()
+    assert count_uses([]) == Evidence()
 
 
 def test_the_counts_are_those_of_the_uses() -> None:
-    found = counted(uses("+-+"))
+    found = count_uses(uses("+-+"))
     assert (found.times_applied, found.success_count, found.failure_count) == (3, 2, 1)
     assert found.success_rate == 2 / 3
     assert found.last_applied == START + timedelta(hours=2)
 
 
 def test_a_neutral_outcome_is_an_application_and_nothing_else() -> None:
-    without, found = counted(uses("+--")), counted(uses("+--0"))
+    without, found = count_uses(uses("+--")), count_uses(uses("+--0"))
     assert (found.times_applied, found.success_count, found.failure_count) == (4, 1, 2)
     assert (found.consecutive_failures, found.ema) == (2, without.ema)
 
 
 @pytest.mark.parametrize(("statuses", "streak"), [("---", 3), ("--+", 0), ("+--", 2), ("-0-", 2)])
 def test_a_streak_is_of_the_latest_failures(statuses: str, streak: int) -> None:
-    assert counted(uses(statuses)).consecutive_failures == streak
+    assert count_uses(uses(statuses)).consecutive_failures == streak
 
 
 @given(st.permutations(uses("+-0+--")), st.integers(0, 3))
 def test_the_order_of_arrival_and_repetition_change_nothing(order: list[Use], twice: int) -> None:
-    assert counted([*order, *order[:twice]]) == counted(uses("+-0+--"))
+    assert count_uses([*order, *order[:twice]]) == count_uses(uses("+-0+--"))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_order_of_arrival_and_repetition_change_nothing(order: list[Use], tw
     ],
 )
 def test_proven_is_what_the_profile_says(statuses: str, seed: bool, wilson: bool) -> None:
-    evidence = counted(uses(statuses))
+    evidence = count_uses(uses(statuses))
     assert proven(evidence, Policy(profile="seed")) == seed
     assert proven(evidence, Policy(profile="wilson")) == wilson
 
@@ -126,7 +126,7 @@ def likely(helps: float, times: int = 10, **counts: Any) -> Evidence:
 def test_a_status_is_gained_and_lost_at_different_bounds(
     status: str, helps: float, times: int, expected: str
 ) -> None:
-    assert standing(status, likely(helps, times), POLICY).status == expected
+    assert next_status(status, likely(helps, times), POLICY).status == expected
 
 
 @pytest.mark.parametrize(
@@ -137,26 +137,26 @@ def test_a_streak_retires_where_the_base_rate_makes_it_unlikely(
     base: float, streak: int, expected: str
 ) -> None:
     evidence = likely(0.5, base=base, consecutive_failures=streak)
-    assert standing("testing", evidence, POLICY).status == expected
+    assert next_status("testing", evidence, POLICY).status == expected
 
 
 def test_by_the_seed_rule_five_failures_in_a_row_retire() -> None:
     seed = Policy(profile="seed")
-    assert standing("testing", counted(uses("+----")), seed).status == "testing"
-    assert standing("proven", counted(uses("+-----")), seed).status == "retired"
+    assert next_status("testing", count_uses(uses("+----")), seed).status == "testing"
+    assert next_status("proven", count_uses(uses("+-----")), seed).status == "retired"
 
 
 @given(st.text("+-", min_size=3, max_size=60), st.sampled_from(["seed", "wilson"]))
 def test_what_a_status_says_holds_for_itself(statuses: str, profile: Any) -> None:
     """A status that was just given is not taken back on the same evidence."""
     policy = Policy(profile=profile)
-    evidence = counted(uses(statuses))
-    given_now = standing("testing", evidence, policy).status
-    assert standing(given_now, evidence, policy).status == given_now
+    evidence = count_uses(uses(statuses))
+    given_now = next_status("testing", evidence, policy).status
+    assert next_status(given_now, evidence, policy).status == given_now
 
 
 def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
-    assert standing("proven", Evidence(), POLICY).status == "proven"
+    assert next_status("proven", Evidence(), POLICY).status == "proven"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
     ],
 )
 def test_the_verdict_waits_for_a_few_uses(helps: float, times: int, expected: str) -> None:
-    assert verdict(likely(helps, times), POLICY) == expected
+    assert verdict_on(likely(helps, times), POLICY) == expected
 
 
 def test_counting_starts_again_when_a_person_rewrote_the_text() -> None:
@@ -179,7 +179,7 @@ def test_counting_starts_again_when_a_person_rewrote_the_text() -> None:
     decisions = [
         ClosedDecision(f"o{i}", at, "success", i, applied=True) for i, at in enumerate(made)
     ]
-    found = by_version(decisions, [3])
+    found = evidence_by_version(decisions, [3])
     assert (found.times_applied, [one.times_applied for one in found.earlier]) == (2, [3])
     assert found.latest == made[4]
 
@@ -190,5 +190,5 @@ def test_what_was_shown_and_held_out_is_counted_apart() -> None:
         ClosedDecision(f"o{i}", START, "success", 0, applied=offer == "", offer=offer)
         for i, offer in enumerate(offers)
     ]
-    found = by_version(decisions, [])
+    found = evidence_by_version(decisions, [])
     assert (found.times_applied, found.shown, found.held_out) == (1, 2, 1)

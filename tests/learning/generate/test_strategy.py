@@ -12,7 +12,7 @@ from skillvault.brief import Draft, Period
 from skillvault.change import Change, Edit, Move
 from skillvault.errors import BadInputError
 from skillvault.learning.generate import strategy
-from skillvault.learning.generate.strategy import period
+from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, Written
 from skillvault.policy import GeneratePolicy, Policy, policy_from
@@ -55,18 +55,18 @@ def _minute(number: int) -> str:
     return (datetime(2026, 11, 1, 9, 0, tzinfo=UTC) + timedelta(minutes=number)).isoformat()
 
 
-def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.Material:
+def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyMaterial:
     fields: dict[str, Any] = {
         "domain": "coding",
         "outcomes": tuple(outcomes),
         "evaluations": {o.id: evaluation(o) for o in outcomes},
         "fresh": len(outcomes),
     }
-    return strategy.Material(**{**fields, **changes})
+    return strategy.StrategyMaterial(**{**fields, **changes})
 
 
-def _standing(material: strategy.Material) -> strategy.Standing:
-    return strategy.standing(material, NOW, Policy())
+def _standing(material: strategy.StrategyMaterial) -> strategy.StrategyState:
+    return strategy.strategy_state(material, NOW, Policy())
 
 
 def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
@@ -92,7 +92,7 @@ def test_those_of_the_last_strategy_do_not_count_again() -> None:
 
 def test_how_many_make_one_is_the_policys() -> None:
     policy = Policy(generate=GeneratePolicy(strategy_every=3))
-    assert strategy.standing(_material(_outcomes(3)), NOW, policy).state == "due"
+    assert strategy.strategy_state(_material(_outcomes(3)), NOW, policy).state == "due"
 
 
 @pytest.mark.parametrize(
@@ -139,12 +139,14 @@ def test_one_that_a_person_took_away_is_not_redone() -> None:
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
-def _brief(material: strategy.Material, policy: Policy | None = None) -> Period:
-    return period("coding", material.outcomes, material.evaluations, policy or Policy())
+def _brief(material: strategy.StrategyMaterial, policy: Policy | None = None) -> Period:
+    return period_of("coding", material.outcomes, material.evaluations, policy or Policy())
 
 
 def _rewritten(
-    material: strategy.Material, bodies: Sequence[str] = (), said: Sequence[str] = ("Says so.",)
+    material: strategy.StrategyMaterial,
+    bodies: Sequence[str] = (),
+    said: Sequence[str] = ("Says so.",),
 ) -> Change:
     written = Written(
         bodies=[Version(None, body) for body in bodies or (OWN.body,)],
@@ -186,7 +188,7 @@ def test_the_header_says_from_what_and_when_with_result_and_domain() -> None:
         outcome(raw(day, result={"score": score})) for day, score in ((0, 0.1), (1, 0.2), (2, -0.3))
     ]
     material = _material([*scored, outcome(raw(3, result={"score": 0.0}))])
-    body = strategy.body_of(_brief(material), DRAFT)
+    body = strategy.strategy_body(_brief(material), DRAFT)
     assert body.startswith(
         "# Strategy: coding\n\n"
         "*From 4 outcomes of 2026-11-01 to 2026-11-04*\n"
@@ -223,7 +225,7 @@ def test_a_later_end_or_none_that_a_person_gave_stays(expires: str | None) -> No
 
 def test_an_equal_text_still_links_what_it_was_made_of() -> None:
     material = _material(_outcomes(12))
-    same = replace(OWN, body=strategy.body_of(_brief(material), DRAFT))
+    same = replace(OWN, body=strategy.strategy_body(_brief(material), DRAFT))
     change = _rewritten(_material(material.outcomes, skill=same, path=PATH), [same.body])
     assert change.rewrites == ()
     assert len(change.writes) == 12
@@ -313,7 +315,7 @@ def _stream(
 
 
 def _named(outcomes: Sequence[Outcome], policy: Policy | None = None) -> list[str]:
-    found = period("perps", outcomes, {}, policy or Policy())
+    found = period_of("perps", outcomes, {}, policy or Policy())
     return [c.condition for each in (*found.avoid, *found.seek) for c in each.contrasts]
 
 
@@ -353,7 +355,9 @@ def _with_mark(one: Outcome) -> Outcome:
 
 def test_the_order_of_arrival_changes_nothing() -> None:
     outcomes = _stream(3, PLANTED["regime is storm"])
-    assert period("perps", outcomes, {}, Policy()) == period("perps", [*outcomes], {}, Policy())
+    assert period_of("perps", outcomes, {}, Policy()) == period_of(
+        "perps", [*outcomes], {}, Policy()
+    )
     shuffled = random.Random(1).sample(outcomes, len(outcomes))
     assert _named(shuffled) == _named(outcomes)
 
@@ -375,7 +379,7 @@ def _scored(scores: Sequence[float]) -> list[Outcome]:
 def test_heavy_losses_are_asked_about_where_losses_differ(
     scores: list[float], groups: list[str]
 ) -> None:
-    found = period("coding", _scored(scores), {}, Policy())
+    found = period_of("coding", _scored(scores), {}, Policy())
     assert [each.group for each in found.avoid] == groups
     assert [each.group for each in found.seek] == ["wins"]
 
@@ -386,7 +390,7 @@ def test_small_losses_are_counted_with_the_others_of_the_heavy_ones() -> None:
         outcome(raw(0, occurred_at=_minute(i), result={"score": score}, context={"mood": mood}))
         for i, (score, mood) in enumerate(heavy)
     ]
-    (found,) = period("coding", outcomes, {}, Policy()).avoid[0].contrasts
+    (found,) = period_of("coding", outcomes, {}, Policy()).avoid[0].contrasts
     assert (found.condition, found.in_group, found.in_rest) == ("mood is bad", (12, 12), (5, 35))
 
 
@@ -403,7 +407,7 @@ def test_the_first_heading_is_the_domains_own_word(
 ) -> None:
     outcomes = _scored([0.1, 0.2]) if scored else list(_outcomes(2))
     policy = Policy(generate=GeneratePolicy(context_headings=named))
-    assert period("coding", outcomes, {}, policy).heading == heading
+    assert period_of("coding", outcomes, {}, policy).heading == heading
 
 
 @pytest.mark.parametrize(
@@ -423,6 +427,6 @@ def test_a_heading_that_is_none_is_named_with_its_key(given: dict[str, Any], key
 
 
 def test_a_domain_of_one_ending_is_compared_with_nothing() -> None:
-    found = period("coding", _outcomes(20), {}, Policy())
+    found = period_of("coding", _outcomes(20), {}, Policy())
     assert [(each.group, len(each.members)) for each in found.avoid] == [("failures", 20)]
     assert _named(_outcomes(20)) == []

@@ -28,7 +28,7 @@ from tests.given import NOW, evaluation, outcome, raw, trade
 DRAFT = Draft("Timeouts hide races", "Warns of raising timeouts.", (("What Went Wrong", "- x"),))
 
 
-def _material(outcomes: Sequence[Outcome], **changes: Any) -> generate.Material:
+def _material(outcomes: Sequence[Outcome], **changes: Any) -> generate.SkillMaterial:
     fields: dict[str, Any] = {
         "outcomes": {o.id: o for o in outcomes},
         "evaluations": {o.id: evaluation(o) for o in outcomes},
@@ -39,11 +39,11 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> generate.Material:
         "names": frozenset(),
         "rejections": Rejections([], ()),
     }
-    return generate.Material(**{**fields, **changes})
+    return generate.SkillMaterial(**{**fields, **changes})
 
 
 def _due(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
-    plan = generate.plan(_material(outcomes), Policy())
+    plan = generate.plan_skills(_material(outcomes), Policy())
     return [(due.kind, due.candidates[0][0].id) for due in plan.due]
 
 
@@ -98,14 +98,14 @@ def test_a_graded_failure_does_not_use_up_the_first_ungraded_one() -> None:
 def test_a_failure_whose_evaluation_was_taken_away_is_not_the_first() -> None:
     first, second = outcome(raw(0)), outcome(raw(1))
     material = _material([first, second], evaluations={second.id: evaluation(second)})
-    due = generate.plan(material, Policy()).due
+    due = generate.plan_skills(material, Policy()).due
     assert [d.candidates[0][0].id for d in due] == [second.id]
 
 
 def test_a_skill_whose_link_was_removed_is_not_made_again() -> None:
     one = outcome()
     material = _material([one], made={one.id: "w"}, names=frozenset({"w"}))
-    plan = generate.plan(material, Policy())
+    plan = generate.plan_skills(material, Policy())
     assert (plan.due, plan.rejected) == ((), ())
 
 
@@ -120,7 +120,7 @@ def test_a_neutral_outcome_without_a_score_teaches_nothing() -> None:
 
 
 def test_an_outcome_without_an_evaluation_waits() -> None:
-    assert generate.plan(_material([outcome()], evaluations={}), Policy()).due == ()
+    assert generate.plan_skills(_material([outcome()], evaluations={}), Policy()).due == ()
 
 
 def test_untrusted_failures_do_not_use_up_the_first_of_the_trusted() -> None:
@@ -136,7 +136,7 @@ def _generated(one: Outcome, name: str) -> dict[str, Link]:
 def test_a_repeated_failure_reinforces_the_warning_it_repeats() -> None:
     first, second = outcome(raw(0)), outcome(raw(1))
     material = _material([first, second], links=_generated(first, "w"), live=frozenset({"w"}))
-    plan = generate.plan(material, Policy())
+    plan = generate.plan_skills(material, Policy())
     assert plan.due == ()
     assert [(r.skill, r.evaluations[0].id) for r in plan.reinforcements] == [("w", second.id)]
 
@@ -144,7 +144,7 @@ def test_a_repeated_failure_reinforces_the_warning_it_repeats() -> None:
 def test_an_earlier_failure_that_arrives_late_makes_no_second_warning() -> None:
     late, first = outcome(raw(0)), outcome(raw(5))
     material = _material([late, first], links=_generated(first, "w"), live=frozenset({"w"}))
-    plan = generate.plan(material, Policy())
+    plan = generate.plan_skills(material, Policy())
     assert plan.due == ()
     assert plan.reinforcements[0].evaluations[0].id == late.id
 
@@ -153,7 +153,7 @@ def test_a_skill_that_was_taken_away_is_not_made_again_under_any_name() -> None:
     first, second = outcome(raw(0)), outcome(raw(1))
     made = Commit("c1", "generate", "generate: w", "", (f"evaluation:{first.id}",), ("skill:w",))
     material = _material([first, second], rejections=Rejections([made], {f"outcome:{first.id}"}))
-    plan = generate.plan(material, Policy())
+    plan = generate.plan_skills(material, Policy())
     assert (plan.due, plan.reinforcements) == ((), ())
     assert [(r.target, r.commit) for r in plan.rejected] == [("skill:w", "c1")]
 
@@ -176,7 +176,7 @@ def test_a_reinforcement_that_was_taken_away_is_not_made_again() -> None:
         live=frozenset({"w"}),
         rejections=rejections,
     )
-    plan = generate.plan(material, Policy())
+    plan = generate.plan_skills(material, Policy())
     assert plan.reinforcements == ()
     assert [r.target for r in plan.rejected] == [f"link:{link.id}"]
 
@@ -191,7 +191,7 @@ def test_a_repeat_reinforces_the_evolved_skill_that_stands_for_its_warning() -> 
     before = link_of("reinforced", Ref("evaluation", second.id), Ref("skill", "w"), NOW)
     links = _generated(first, "w") | _merged("w", "e") | {before.id: before}
     material = _material([first, second, third], links=links, live=frozenset({"e"}))
-    repeats = generate.plan(material, Policy()).reinforcements
+    repeats = generate.plan_skills(material, Policy()).reinforcements
     # What reinforced the warning once does so no second time.
     assert [(r.skill, [e.id for e in r.evaluations]) for r in repeats] == [("e", [third.id])]
 
@@ -200,13 +200,13 @@ def test_a_warning_that_was_brought_back_is_reinforced_itself() -> None:
     first, second = outcome(raw(0)), outcome(raw(1))
     links = _generated(first, "w") | _merged("w", "e")
     material = _material([first, second], links=links, live=frozenset({"e", "w"}))
-    assert [r.skill for r in generate.plan(material, Policy()).reinforcements] == ["w"]
+    assert [r.skill for r in generate.plan_skills(material, Policy()).reinforcements] == ["w"]
 
 
 def test_a_merged_warning_without_a_living_heir_is_not_reinforced() -> None:
     first, second = outcome(raw(0)), outcome(raw(1))
     links = _generated(first, "w") | _merged("w", "e")
-    plan = generate.plan(_material([first, second], links=links), Policy())
+    plan = generate.plan_skills(_material([first, second], links=links), Policy())
     assert (plan.due, plan.reinforcements) == ((), ())
 
 
@@ -224,7 +224,7 @@ def _skill(
     given_outcome: Outcome, draft: Draft = DRAFT, taken: frozenset[str] = frozenset()
 ) -> Skill:
     pair = (given_outcome, evaluation(given_outcome))
-    due = generate.Due("warning", (pair,), "the first failure")
+    due = generate.DueSkill("warning", (pair,), "the first failure")
     change = generate.skill_change(
         due, pair, draft, taken=taken.__contains__, now=NOW, policy=Policy()
     )
@@ -304,11 +304,11 @@ def _placed(history: Sequence[Outcome], evaluated: Container[str]) -> list[Place
     ]
 
 
-def _repeats(plan: generate.Plan) -> list[tuple[str, set[str]]]:
+def _repeats(plan: generate.SkillPlan) -> list[tuple[str, set[str]]]:
     return [(one.skill, {e.id for e in one.evaluations}) for one in plan.reinforcements]
 
 
-def _said(plan: generate.Plan) -> list[tuple[str, list[str]]]:
+def _said(plan: generate.SkillPlan) -> list[tuple[str, list[str]]]:
     return [(due.kind, [one.id for one, _ in due.candidates]) for due in plan.due]
 
 
@@ -330,8 +330,8 @@ def test_what_changed_is_planned_as_if_all_were_read(
         [o for o in history if o.id in read],
         evaluations={key: one for key, one in judged_ones.items() if key in read},
     )
-    expected = [each for each in _said(generate.plan(whole, Policy())) if asked & {*each[1]}]
-    assert _said(generate.plan(part, Policy(), asked)) == expected
+    expected = [each for each in _said(generate.plan_skills(whole, Policy())) if asked & {*each[1]}]
+    assert _said(generate.plan_skills(part, Policy(), asked)) == expected
 
 
 @given(_KINDS, _FLAGS, st.integers(0, 8))
@@ -346,7 +346,7 @@ def test_what_an_outcome_changes_is_asked_for(
     before = {key: each for key, each in after.items() if key != one.id}
     asked, _ = generate.concerned(_placed(history, after), {one.id})
     plans = [
-        _said(generate.plan(_material(history, evaluations=each), Policy()))
+        _said(generate.plan_skills(_material(history, evaluations=each), Policy()))
         for each in (before, after)
     ]
     differing = [each for each in itertools.chain(*plans) if not all(each in one for one in plans)]
@@ -378,8 +378,8 @@ def test_what_repeats_a_warning_is_found_without_what_is_told(
         live=frozenset({"w"}),
     )
     if asked & {*failed}:
-        found = _repeats(generate.plan(part, Policy(), asked))
-        assert found == _repeats(generate.plan(whole, Policy()))
+        found = _repeats(generate.plan_skills(part, Policy(), asked))
+        assert found == _repeats(generate.plan_skills(whole, Policy()))
 
 
 @given(_KINDS, _FLAGS, _FLAGS, _FLAGS)
@@ -397,9 +397,9 @@ def test_what_waits_is_found_again_by_what_stays_due(
     material = _material(history, evaluations=judged_ones, links=links, live=frozenset({"w"}))
     placed = _placed(history, judged_ones)
     changed = {o.id for o, is_so in zip(history, changes, strict=False) if is_so}
-    plan = generate.plan(material, Policy(), generate.concerned(placed, changed)[0])
+    plan = generate.plan_skills(material, Policy(), generate.concerned(placed, changed)[0])
     left = generate.waiting(placed, changed, plan)
-    again = generate.plan(material, Policy(), generate.concerned(placed, left)[0])
+    again = generate.plan_skills(material, Policy(), generate.concerned(placed, left)[0])
     assert left <= changed
     assert (_said(again), _repeats(again)) == (_said(plan), _repeats(plan))
 
@@ -407,6 +407,6 @@ def test_what_waits_is_found_again_by_what_stays_due(
 def test_no_more_stays_due_than_what_waits_needs() -> None:
     """What a plan is about, and what stands right before it; not the rest of the subject."""
     placed = _placed(history := _history(list("-++s-+")), {o.id for o in history})
-    plan = generate.Plan((), (), (), frozenset({history[2].id}))
+    plan = generate.SkillPlan((), (), (), frozenset({history[2].id}))
     everyone = {o.id for o in history}
     assert generate.waiting(placed, everyone, plan) == {history[1].id, history[2].id}

@@ -150,7 +150,7 @@ def grown(body: str = NOW_BODY, **changes: Any) -> Any:
         "edited": frozenset(),
     }
     merge = Merge(domain="ops", evolved=skill.name, earlier=NAMES[:2], fresh=NAMES[2:])
-    present = evolved.Present(**{**fields, **changes})
+    present = evolved.PresentSkill(**{**fields, **changes})
     draft = changes.pop("draft", DRAFT)
     return evolved.growth_change(
         merge, SOURCES, draft, present, judge=JUDGE, now=NOW, policy=Policy()

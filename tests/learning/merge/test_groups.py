@@ -55,7 +55,7 @@ def material(
     archived: Iterable[Skill] = (),
     links: Iterable[Link] = (),
     commits: Iterable[Commit] = (),
-) -> merge.Material:
+) -> merge.MergeMaterial:
     """A vault with these skills."""
     live, old = {s.name: s for s in skills}, {s.name: s for s in archived}
     there = {f"skill:{name}" for name in (*live, *old)} | {f"link:{link.id}" for link in links}
@@ -64,7 +64,7 @@ def material(
         made = [t.partition(":")[2] for t in commit.targets if t in there and t.startswith("skill")]
         into |= {s.partition(":")[2]: name for name in made for s in commit.sources}
     derived = {link.target.id for link in links if link.type == "derived"}
-    return merge.Material(
+    return merge.MergeMaterial(
         skills=live,
         known=old | live,
         merged=into,
@@ -74,9 +74,9 @@ def material(
     )
 
 
-def due(found: merge.Material, policy: Policy = POLICY) -> list[tuple[str | None, list[str]]]:
+def due(found: merge.MergeMaterial, policy: Policy = POLICY) -> list[tuple[str | None, list[str]]]:
     """(the evolved skill that grows, what is fresh) of each merge."""
-    return [(m.evolved, sorted(m.fresh)) for m in merge.plan(found, policy).due]
+    return [(m.evolved, sorted(m.fresh)) for m in merge.plan_merges(found, policy).due]
 
 
 THREE = [skill(name) for name in "abc"]
@@ -141,9 +141,9 @@ def test_what_memory_made_merges_with_its_like_alone() -> None:
 
 def test_one_that_is_like_its_sources_is_taken_up() -> None:
     found = material([EVOLVED, skill("d")], THREE, GROWN)
-    (only,) = merge.plan(found, POLICY).due
+    (only,) = merge.plan_merges(found, POLICY).due
     assert (only.evolved, only.fresh, only.earlier) == ("e", ("d",), ("a", "b", "c"))
-    assert [s.name for s in merge.brief_of(only, found, POLICY.merge).skills] == [
+    assert [s.name for s in merge.merge_brief(only, found, POLICY.merge).skills] == [
         "a",
         "b",
         "c",
@@ -162,9 +162,9 @@ def test_it_takes_up_only_its_own_side() -> None:
 def test_one_without_sources_speaks_for_itself() -> None:
     alone = skill("e", kind="evolved")
     found = material([alone, skill("d")])
-    (only,) = merge.plan(found, POLICY).due
+    (only,) = merge.plan_merges(found, POLICY).due
     assert (only.evolved, only.fresh) == ("e", ("d",))
-    assert [s.name for s in merge.brief_of(only, found, POLICY.merge).skills] == ["d", "e"]
+    assert [s.name for s in merge.merge_brief(only, found, POLICY.merge).skills] == ["d", "e"]
 
 
 def test_one_whose_side_is_not_known_grows_on_one_side_at_a_time() -> None:
@@ -174,9 +174,9 @@ def test_one_whose_side_is_not_known_grows_on_one_side_at_a_time() -> None:
 
 def test_where_a_source_is_gone_the_evolved_skill_speaks_for_it() -> None:
     found = material([EVOLVED, skill("d")], THREE[:2], GROWN)
-    (only,) = merge.plan(found, POLICY).due
+    (only,) = merge.plan_merges(found, POLICY).due
     assert (only.earlier, only.missing) == (("a", "b"), ("c",))
-    assert "e" in [s.name for s in merge.brief_of(only, found, POLICY.merge).skills]
+    assert "e" in [s.name for s in merge.merge_brief(only, found, POLICY.merge).skills]
 
 
 @pytest.mark.parametrize("change", [{"status": "pinned"}, {"origin": "manual"}])
@@ -206,7 +206,7 @@ def commit(sources: str, *targets: str, sha: str = "c1") -> Commit:
 
 def test_a_rejected_merge_stands_for_any_set_that_shares_two_of_its_sources() -> None:
     gone = [commit("abc", "skill:e")]
-    plan = merge.plan(material([*THREE, skill("d")], commits=gone), POLICY)
+    plan = merge.plan_merges(material([*THREE, skill("d")], commits=gone), POLICY)
     assert plan.due == ()
     assert [(r.target, r.commit) for r in plan.rejected] == [("skill:e", "c1")]
     others = [skill("c"), skill("x"), skill("y")]
@@ -221,7 +221,7 @@ def test_what_an_evolved_skill_took_in_later_is_rejected_with_it() -> None:
 def test_a_growth_that_was_taken_away_is_not_redone() -> None:
     link = linked("d", "e")
     gone = [commit("d", "skill:e", f"link:{link.id}", sha="c2"), commit("abc", "skill:e")]
-    plan = merge.plan(material([EVOLVED, skill("d")], THREE, GROWN, gone), POLICY)
+    plan = merge.plan_merges(material([EVOLVED, skill("d")], THREE, GROWN, gone), POLICY)
     assert plan.due == ()
     assert [r.target for r in plan.rejected] == [f"link:{link.id}"]
 
@@ -229,7 +229,7 @@ def test_a_growth_that_was_taken_away_is_not_redone() -> None:
 def test_links_that_were_removed_by_hand_are_known_from_the_commit() -> None:
     made = [commit("abc", "skill:e")]
     found = material([EVOLVED, skill("d")], THREE, commits=made)
-    assert [m.earlier for m in merge.plan(found, POLICY).due] == [("a", "b", "c")]
+    assert [m.earlier for m in merge.plan_merges(found, POLICY).due] == [("a", "b", "c")]
 
 
 # ── what holds for all ───────────────────────────────────────────────────────────────
@@ -243,13 +243,13 @@ POOL += [skill(n, OTHER) for n in "xyz"] + [EVOLVED, skill("p", kind="pattern")]
 def test_the_order_of_the_vault_changes_nothing(order: list[Skill]) -> None:
     archived = [skill("s"), skill("t", OTHER)]
     links = [linked("s", "e"), linked("t", "e")]
-    plans = [merge.plan(material(each, archived, links), POLICY) for each in (order, POOL)]
+    plans = [merge.plan_merges(material(each, archived, links), POLICY) for each in (order, POOL)]
     assert plans[0] == plans[1]
 
 
 def about(*outcomes: Outcome) -> frozenset[str]:
     """What a skill is about that rests on these."""
-    found = merge.Material(
+    found = merge.MergeMaterial(
         skills={},
         known={},
         merged={},

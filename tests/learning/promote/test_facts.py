@@ -35,7 +35,7 @@ def material(
     facts: Sequence[Fact] = (),
     links: Sequence[Link] = (),
     commits: Sequence[Commit] = (),
-) -> promote.Material:
+) -> promote.PromotionMaterial:
     """What the rule reads."""
     present = {f"fact:{fact.id}" for fact in facts} | {f"link:{link.id}" for link in links}
     evaluations = {e.id: e for _, e in pairs}
@@ -46,7 +46,7 @@ def material(
         told = [link for link in links if link.type in ("promoted", "reinforced")]
         return sorted({link.source.id for link in told if link.target.id in names})
 
-    return promote.Material(
+    return promote.PromotionMaterial(
         outcomes={o.id: o for o, _ in pairs},
         evaluations=evaluations,
         facts={fact.id: fact for fact in facts},
@@ -66,7 +66,7 @@ def fact(text: str, name: str = "known-fact", **changes: Any) -> Fact:
 
 def promoted(pair: tuple[Outcome, Evaluation], policy: Policy = POLICY) -> bool:
     """Whether one evaluation alone becomes a fact."""
-    return bool(promote.plan(material([pair]), policy).promotions)
+    return bool(promote.plan_facts(material([pair]), policy).promotions)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_importance_is_high_from_a_strength_of_85(
     good: bool, quality: float, importance: str
 ) -> None:
     pair = judged(0, was_good_decision=good, quality_score=quality)
-    assert promote.plan(material([pair]), POLICY).promotions[0].importance == importance
+    assert promote.plan_facts(material([pair]), POLICY).promotions[0].importance == importance
 
 
 def test_the_strongest_becomes_the_fact_and_the_others_repeat_it() -> None:
     pairs = [judged(0, quality_score=0.2), judged(1, quality_score=0.1), judged(2)]
-    plan = promote.plan(material(pairs), POLICY)
+    plan = promote.plan_facts(material(pairs), POLICY)
     assert [p.evaluation for p in plan.promotions] == [pairs[1][1]]
     assert [r.fact for r in plan.repetitions] == [plan.promotions[0].fact]
     assert {e.id for e in plan.repetitions[0].evaluations} == {pairs[0][1].id, pairs[2][1].id}
@@ -117,7 +117,7 @@ def test_the_strongest_becomes_the_fact_and_the_others_repeat_it() -> None:
 
 def test_of_equally_strong_ones_the_first_id_becomes_the_fact() -> None:
     pairs = [judged(1), judged(0)]
-    plan = promote.plan(material(pairs), POLICY)
+    plan = promote.plan_facts(material(pairs), POLICY)
     assert [p.evaluation.id for p in plan.promotions] == [min(o.id for o, _ in pairs)]
 
 
@@ -129,37 +129,37 @@ FIVE = "aaaa bbbb cccc dddd eeee"
     [("aaaa bbbb cccc", False), ("aaaa bbbb cccc dddd", True)],  # 0.6 exactly, 0.8
 )
 def test_only_more_than_60_percent_alike_repeats_a_fact(known: str, repeats: bool) -> None:
-    found = promote.plan(material([judged(0, key_insight=FIVE)], facts=[fact(known)]), POLICY)
+    found = promote.plan_facts(material([judged(0, key_insight=FIVE)], facts=[fact(known)]), POLICY)
     assert [r.fact for r in found.repetitions] == (["known-fact"] if repeats else [])
     assert bool(found.promotions) is not repeats
 
 
 def test_a_fact_of_another_domain_is_not_repeated() -> None:
     other = Fact(id="known-fact", domain="perps", text=SAID)
-    assert promote.plan(material([judged(0)], facts=[other]), POLICY).promotions
+    assert promote.plan_facts(material([judged(0)], facts=[other]), POLICY).promotions
 
 
 def test_a_superseded_fact_is_not_repeated() -> None:
     facts = [fact(SAID), fact("Something else entirely now", "newer-fact", supersedes="known-fact")]
-    assert promote.plan(material([judged(0)], facts=facts), POLICY).promotions
+    assert promote.plan_facts(material([judged(0)], facts=facts), POLICY).promotions
 
 
 def test_an_evaluation_with_a_link_is_done() -> None:
     pair = judged(0)
     link = link_of("promoted", Ref("evaluation", pair[1].id), Ref("fact", "known-fact"), NOW)
-    found = promote.plan(material([pair], facts=[fact("else")], links=[link]), POLICY)
+    found = promote.plan_facts(material([pair], facts=[fact("else")], links=[link]), POLICY)
     assert (found.promotions, found.repetitions) == ((), ())
 
 
 def test_an_untrusted_insight_enters_no_memory_and_supports_none() -> None:
     pair = judged(0, trust="untrusted")
     for facts in ([], [fact(SAID)]):
-        found = promote.plan(material([pair], facts=facts), POLICY)
+        found = promote.plan_facts(material([pair], facts=facts), POLICY)
         assert (found.promotions, found.repetitions) == ((), ())
 
 
 def test_a_trusted_insight_does_not_repeat_an_untrusted_fact() -> None:
-    found = promote.plan(material([judged(0)], facts=[fact(SAID, trust="untrusted")]), POLICY)
+    found = promote.plan_facts(material([judged(0)], facts=[fact(SAID, trust="untrusted")]), POLICY)
     assert found.promotions
 
 
@@ -170,14 +170,14 @@ def _removed(pair: tuple[Outcome, Evaluation]) -> Commit:
 
 def test_a_fact_that_a_person_took_away_is_not_made_again() -> None:
     pair = judged(0)
-    found = promote.plan(material([pair], commits=[_removed(pair)]), POLICY)
+    found = promote.plan_facts(material([pair], commits=[_removed(pair)]), POLICY)
     assert found.promotions == ()
     assert [r.target for r in found.rejected] == ["fact:gone-fact"]
 
 
 def test_nor_under_the_name_of_an_insight_that_repeats_it() -> None:
     pair = judged(0)
-    found = promote.plan(material([pair, judged(1)], commits=[_removed(pair)]), POLICY)
+    found = promote.plan_facts(material([pair, judged(1)], commits=[_removed(pair)]), POLICY)
     assert found.promotions == ()
 
 
@@ -185,7 +185,7 @@ def test_a_support_that_a_person_took_away_is_not_made_again() -> None:
     _, said = pair = judged(0)
     link = link_of("reinforced", Ref("evaluation", said.id), Ref("fact", "known-fact"), NOW)
     made = Commit("c0ffee", "promote", "x", "", (f"evaluation:{said.id}",), (f"link:{link.id}",))
-    found = promote.plan(material([pair], facts=[fact(SAID)], commits=[made]), POLICY)
+    found = promote.plan_facts(material([pair], facts=[fact(SAID)], commits=[made]), POLICY)
     assert (found.promotions, found.repetitions) == ((), ())
     assert [r.target for r in found.rejected] == [f"link:{link.id}"]
 

@@ -14,7 +14,7 @@ from skillvault.learning.recommend.recommend import (
     Answer,
     Candidate,
     Query,
-    badge,
+    badge_of,
     plain,
     qualified,
     recommend,
@@ -77,7 +77,7 @@ def test_an_answer_weighs_as_the_vectors_say(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", vectors("badge"))
 def test_a_badge_is_that_of_the_vectors(row: dict[str, Any]) -> None:
-    assert badge(*row["args"]) == row["expect"]
+    assert badge_of(*row["args"]) == row["expect"]
 
 
 @pytest.mark.parametrize(

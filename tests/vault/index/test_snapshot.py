@@ -121,9 +121,9 @@ def test_a_skill_is_found_in_whatever_folder_it_stands() -> None:
 def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
     one, other = outcome(raw(0)), outcome(raw(1))
     run = Run(vault.store, judge=vault.judge, now=NOW)
-    run.perform(record.change("coding", [one], []))
-    run.perform(evaluate.change("coding", [evaluation(one)], vault.judge.info))
-    run.perform(record.change("coding", [other], []))
+    run.perform(record.record_change("coding", [one], []))
+    run.perform(evaluate.evaluation_change("coding", [evaluation(one)], vault.judge.info))
+    run.perform(record.record_change("coding", [other], []))
     place = vault.root / layout.path_of(one)
     place.parent.mkdir(parents=True)
     place.write_text("mine\n")
@@ -131,7 +131,7 @@ def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
     assert [waiting.path for waiting in run.report.waiting] == [layout.path_of(one)]
     assert list(vault.store.head().outcomes) == [other.id]
     assert list(vault.store.head().evaluations) == []
-    run.perform(evaluate.change("coding", [evaluation(one)], vault.judge.info))
+    run.perform(evaluate.evaluation_change("coding", [evaluation(one)], vault.judge.info))
     run.flush()
     assert [done.change.step for done in run.report.done] == ["record"]
 
@@ -146,6 +146,6 @@ def test_what_names_a_skill_is_among_what_may_name_it(said: list[tuple[str, ...]
     one = outcome(raw(decision__reasoning=f"We follow {', '.join(words)}"))
     listed = outcome(raw(1, applied=["warning_late_exit"]))
     view = showing(one, listed)
-    found = detect.used(one.decision.reasoning, None, detect.by_first_word(NAMES), {})
+    found = detect.detect_all(one.decision.reasoning, None, detect.by_first_word(NAMES), {})
     assert all(one.id in view.naming([name]) for name in found)
     assert listed.id in view.naming(["warning-late-exit"])

@@ -1,11 +1,34 @@
 """What people install: the wheel carries all that `init` needs."""
 
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+INSTALL = re.compile(r"pip install (?:-e )?['\"]?(?P<what>[\w.-]+)")
+
+
+def test_every_install_hint_names_our_distribution() -> None:
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("skillvault/**/*.py")]
+    hints = [
+        (path.name, hint["what"])
+        for path in texts
+        for hint in INSTALL.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert len([name for name, _ in hints if name.endswith(".py")]) >= 3
+    # The documents may name the other product's, to warn of it.
+    allowed = {PROJECT["name"], "."}
+    warnings = {("CONTRIBUTING.md", "skillvault"), ("README.md", "skillvault")}
+    assert [hint for hint in hints if hint[1] not in allowed and hint not in warnings] == []
+
+
+def test_the_distribution_is_named_apart_from_the_import() -> None:
+    assert PROJECT["name"] == "skillvault-git"
+    assert list(PROJECT["scripts"]) == ["skillvault"]
 
 
 def test_the_wheel_makes_a_vault_by_itself(tmp_path: Path) -> None:

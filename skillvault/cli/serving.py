@@ -25,7 +25,7 @@ KINDS = ("skill", "fact", "evaluation")
 _LINE = 80  # characters of a text in a list
 _NO_MODEL = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
-    "`pip install 'skillvault[semantic]'` brings one"
+    "`pip install 'skillvault-git[semantic]'` brings one"
 )
 
 
@@ -177,9 +177,7 @@ def _why_none(answer: "Answer") -> str:
 @click.option("--kind", type=click.Choice(KINDS), help="Only records of this kind.")
 @click.option("--domain", metavar="NAME", help="Only what is of this domain.")
 @click.option("-k", "k", type=click.IntRange(min=1), default=10, show_default=True, help="At most.")
-@click.option(
-    "--words", is_flag=True, help="By the words alone, also where skillvault[semantic] is there."
-)
+@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
 @vault_option
 @json_option
 def search(

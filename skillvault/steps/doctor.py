@@ -260,7 +260,7 @@ def _judge(visit: Visit) -> Iterator[Row]:
 
     if find_spec("anthropic") is None:
         said = f"{rules.model}, and its SDK is not installed: what it is asked waits"
-        yield Row("judge", "note", said, "pip install 'skillvault[claude]'")
+        yield Row("judge", "note", said, "pip install 'skillvault-git[claude]'")
     elif key_given() is None:
         # The daemon's environment may be another.
         said = f"{rules.model}, and {KEY} is not set here: what it is asked waits"

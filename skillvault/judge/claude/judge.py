@@ -222,7 +222,8 @@ def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
         import anthropic  # noqa: PLC0415 (most of a second, and only who asks Claude pays it)
     except ImportError:
         raise UnavailableError(
-            f"the judge is Claude and its package is missing; `pip install 'skillvault[claude]'`, "
+            "the judge is Claude and its package is missing; "
+            "`pip install 'skillvault-git[claude]'`, "
             f"{_OFFLINE}"
         ) from None
     return anthropic.AsyncAnthropic(

@@ -197,7 +197,7 @@ class Vault:
             settle = state.policy.record.settle_seconds
             state.names, young = self.inbox.settle(settle, patience)
             state.leave(young, WRITING)
-            state.leave(self.inbox.folders(), "a folder; the inbox is flat, move its files up")
+            state.leave(self.inbox.folders(), "a folder; move its files into inbox/ itself")
         report = loop.run(state, wanted)
         if report.waiting:
             state.renew()  # what waits may have met another run
@@ -304,13 +304,14 @@ class Vault:
     def _lying(self, names: Sequence[str] | None) -> list[str]:
         """These names, each once, where all of them stand in quarantine/ itself."""
         if (self.root / layout.QUARANTINE).is_symlink():
-            raise UsageError("quarantine/ is a symbolic link; what it leads to is yours to tidy")
+            raise UsageError(
+                "quarantine/ is a symbolic link and is not followed; remove the files by hand"
+            )
         known = self.inbox.quarantined()
         for name in names or ():
             if name not in known:
                 raise UsageError(
-                    f"{name}: nothing of this name lies in quarantine/; "
-                    "see `skillvault quarantine list`"
+                    f"{name}: no such file in quarantine/; see `skillvault quarantine list`"
                 )
         return known if names is None else list(dict.fromkeys(names))
 
@@ -582,7 +583,7 @@ class Vault:
             text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
         )
         if head.has(Ref("fact", fact.id)):
-            raise UsageError(f"{fact.id}: this fact stands in the vault already")
+            raise UsageError(f"{fact.id}: this fact is in the vault already")
         return self._decide(promote.added(fact, now), now, dry=dry)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
@@ -700,13 +701,13 @@ def _about(head: Snapshot, ref: Ref) -> dict[str, Any]:
 def _check_recordable(decision: str, context: Mapping[str, Scalar]) -> None:
     """UsageError for what the inbox would refuse later, when nobody looks."""
     if not decision.strip():
-        raise UsageError("the decision's id is empty; give the one its outcome will name")
+        raise UsageError("the decision's id is empty; pass the id that its outcome will have")
     try:
         json.dumps([decision, *context.items()], ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise UsageError(
-            "the decision's id or its context holds what is no text (UTF-8) and no finite number; "
-            "write it otherwise"
+            "the decision's id or its context contains a value that is neither UTF-8 text nor "
+            "a finite number; replace it"
         ) from None
 
 

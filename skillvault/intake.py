@@ -308,7 +308,8 @@ def _check_names(record: Outcome) -> None:
     check_slug(record.domain)
     if len(record.result.evidence.encode()) > MAX_EVIDENCE:
         raise BadInputError(
-            f"result.evidence: longer than {MAX_EVIDENCE // 1024} KiB; keep the telling part",
+            f"result.evidence: longer than {MAX_EVIDENCE // 1024} KiB; "
+            "keep the lines that show the error",
             code="too-large",
             key="result.evidence",
         )

@@ -59,7 +59,10 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
             yield from _skill_notes(path, record)
             if record.origin == "generated" and Ref("skill", record.name) not in linked:
                 yield Problem(
-                    path, None, "no-links", "a generated skill without links; its origin is lost"
+                    path,
+                    None,
+                    "no-links",
+                    f"a generated skill without links; restore links/{record.name}/ with git",
                 )
         if isinstance(record, Fact) and record.kind == "judge":
             yield from _fact_notes(path, record, linked)
@@ -67,14 +70,14 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
 
 def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:
     if Ref("fact", fact.id) not in linked:
-        message = "a judge's fact without links; its origin is lost"
+        message = f"a judge's fact without links; restore links/{fact.id}/ with git"
         yield Problem(path, None, "no-links", message)
 
 
 def _stray(path: str) -> str:
     top = path.partition("/")[0]
     if top in ("skills", "proposed", "archive") and path.endswith(".md"):
-        return f"a skill stands in a folder of its own; move it to {path[:-3]}/{_NO_SKILL}"
+        return f"a skill needs a folder of its own; move it to {path[:-3]}/{_NO_SKILL}"
     if top in ("skills", "proposed", "archive"):
         return f"a skill's folder without a {_NO_SKILL}; add one or remove the folder"
     return f"not a name that a file below {top}/ has; move it elsewhere"
@@ -128,8 +131,8 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
             path,
             "metadata.status",
             "served",
-            f"metadata.status: says {skill.status}, and the skill is served because it "
-            "stands in skills/",
+            f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
+            "correct the status, or move the skill",
         )
     if skill.foreign:
         yield Problem(
@@ -187,8 +190,8 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             path,
             "id",
             "id-mismatch",
-            f"id: {link.id!r} to {link.target.id!r} does not stand at this path; "
-            "restore the file, links are not edited",
+            f"id: {link.id!r} to {link.target.id!r} does not belong at this path; "
+            "restore the file with git",
         )
     elif link.id != link_id(link.type, link.source, link.target):
         yield Problem(
@@ -210,7 +213,7 @@ def _twice(view: VaultRecords) -> Iterator[Problem]:
         if key in seen:
             said = "name" if isinstance(record, Skill) else "id"
             yield Problem(
-                path, said, "name-taken", f"{said}: {name} stands in {seen[key]} too; keep one"
+                path, said, "name-taken", f"{said}: {name} is in {seen[key]} too; keep one"
             )
         seen.setdefault(key, path)
 

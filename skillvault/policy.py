@@ -454,7 +454,9 @@ def _check_headings(raw: Mapping[Any, Any]) -> None:
         key = f"generate.context_headings.{domain}"
         if not (isinstance(domain, str) and is_slug(domain)):
             raise BadInputError(
-                f"{key}: {domain!r} is no domain's name", code="bad-domain", key=key
+                f"{key}: {domain!r} is not a domain's name; use a slug such as perps",
+                code="bad-domain",
+                key=key,
             )
         if not isinstance(heading, str) or not _HEADING.fullmatch(heading):
             raise BadInputError(
@@ -469,14 +471,14 @@ def _check_models(judge: JudgePolicy) -> None:
     for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
         if model not in {*MODELS, *judge.prices}:
             raise BadInputError(
-                f"{key}: nobody knows what {model!r} costs; choose one of {', '.join(MODELS)}, "
+                f"{key}: the price of {model!r} is unknown; choose one of {', '.join(MODELS)}, "
                 f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
                 code="unknown-model",
                 key=key,
             )
         if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
             raise BadInputError(
-                f"judge.temperature: {model} takes none; remove the key, or choose another {key}",
+                f"judge.temperature: {model} accepts none; remove the key, or choose another {key}",
                 code="bad-value",
                 key="judge.temperature",
             )
@@ -493,7 +495,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 
 def table() -> str:
-    """The policy as the README's markdown table."""
+    """The policy as the table of docs/policy.md."""
     lines = ["| key | default | what it means |", "|---|---|---|"]
     lines += [f"| `{key}` | `{default}` | {sentence} |" for key, default, sentence in rows()]
     return "\n".join(lines)
@@ -521,5 +523,5 @@ def _with_suggestion(error: BadInputError) -> BadInputError:
     key = ".".join(filter(None, (error.key, unknown["name"])))
     names = [name for name, _, _ in rows()] + [f.name for f in msgspec.structs.fields(Policy)]
     close = difflib.get_close_matches(key, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "see the policy table in the README"
+    hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
     return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)

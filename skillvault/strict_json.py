@@ -64,7 +64,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
         raise BadInputError(
-            f"{twice[:60]}: the key stands twice; keep one", code="duplicate-key", key=twice
+            f"{twice[:60]}: the key occurs twice; keep one", code="duplicate-key", key=twice
         )
     return found
 

@@ -256,7 +256,7 @@ def test_a_secret_reaches_no_object(vault: Vault, person: Person) -> None:
 
 
 def test_no_vault_is_made_inside_another(vault: Vault) -> None:
-    with pytest.raises(UsageError, match="lies inside the vault"):
+    with pytest.raises(UsageError, match="is inside the vault"):
         Vault.init(vault.root / "sub" / "vault")
     assert not (vault.root / "sub").exists()
 

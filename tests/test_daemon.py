@@ -571,7 +571,7 @@ def test_once_is_one_run(vault: Vault) -> None:
     ("args", "code", "says"),
     [
         (("--once",), 7, "HEAD is detached"),
-        (("--now", "2026-11-20"), 2, "goes with --once"),
+        (("--now", "2026-11-20"), 2, "only with --once"),
         (("--vault", "/"), 3, "no vault here"),
     ],
 )

@@ -28,25 +28,30 @@ from skillvault.vault.files import layout
 
 @click.command()
 @click.argument("path", default=".", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--domain", "domains", multiple=True, metavar="NAME", help="A domain; repeatable.")
+@click.option(
+    "--domain", "domains", multiple=True, metavar="NAME", help="Add a domain; repeatable."
+)
 @click.option("--post-merge", is_flag=True, help="Install a hook that runs the loop after a pull.")
 @now_option
 def init(path: Path, domains: tuple[str, ...], post_merge: bool, now: datetime | None) -> None:
-    """Make a vault in PATH, or mend a clone of one (inbox, hooks)."""
+    """Make a vault in PATH, or complete a clone of one.
+
+    It adds what is missing (inbox/, quarantine/, the hook) and changes no file of yours.
+    """
     vault, made = Vault.init(path, domains, post_merge=post_merge, now=now)
     for line in made.did:
         click.echo(f"made {line}")
     if not made.did:
-        click.echo(f"{vault.root} is a vault and lacks nothing")
+        click.echo(f"{vault.root} is a complete vault; nothing to do")
     for line in made.left:
-        say(f"left to you: {line}")
+        say(f"to do by hand: {line}")
     if any(line.startswith("the first commit") for line in made.did):
         say("next: skillvault record --example > my-outcome.yaml, edit it, record it, run")
 
 
 @click.command()
 @click.argument("file", required=False)
-@click.option("--example", is_flag=True, help="Print an outcome to start from, record nothing.")
+@click.option("--example", is_flag=True, help="Print an example to edit; record nothing.")
 @vault_option
 @now_option
 @dry_option
@@ -59,12 +64,17 @@ def record(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Put one outcome (FILE or - for stdin; yaml, json or markdown) into the vault."""
+    """Record one outcome from FILE, or from stdin (-).
+
+    The outcome is YAML, JSON, or Markdown with front matter.
+    """
     if example:
         click.echo(_example().read_text(encoding="utf-8"), nl=False)
         return
     if file is None and sys.stdin.isatty():
-        raise UsageError("record what? give a FILE, - for stdin, or --example to see one")
+        raise UsageError(
+            "no outcome; pass a FILE, or - for stdin; `skillvault record --example` prints one"
+        )
     given = given_file(file or "-")
     report = opened(vault_path).record([given], now=now, dry=dry, track=track)
     _intake(report, dry=dry, as_data=as_data)
@@ -73,7 +83,7 @@ def record(
 @click.command("import")
 @click.argument("format_name", metavar="FORMAT", type=click.Choice(sorted(exchange.FORMATS)))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--domain", metavar="NAME", help="The domain of these outcomes.")
+@click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")
 @vault_option
 @now_option
 @dry_option
@@ -87,7 +97,10 @@ def import_(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Bring in other people's results: FORMAT is what wrote FILES."""
+    """Import results of other tools.
+
+    FORMAT is the tool that wrote FILES.
+    """
     vault = opened(vault_path)
     report = vault.import_files(format_name, files, domain=domain, now=now, dry=dry, track=track)
     _intake(report, dry=dry, as_data=as_data)
@@ -102,8 +115,10 @@ def _intake(report: Report, *, dry: bool, as_data: bool) -> None:
 
 @click.command()
 @click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(STEPS)))
-@click.option("--batch", is_flag=True, help="Send what Claude is asked as a batch, at half price.")
-@click.option("--retry", is_flag=True, help="Ask the judge again what it failed at.")
+@click.option(
+    "--batch", is_flag=True, help="Send all questions to Claude as one batch, at half price."
+)
+@click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
 @vault_option
 @now_option
 @dry_option
@@ -117,10 +132,15 @@ def run(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Do what is due, from the inbox to expiry, or these steps alone. One line a commit."""
+    """Do what is due, and print one line a commit.
+
+    With STEPs it does only these; without, all of them, from the inbox to expiry.
+    """
     vault = opened(vault_path)
     if batch and dry:
-        raise UsageError("--batch: is sent and paid for; leave out --dry-run")
+        raise UsageError(
+            "--batch sends paid requests, so it cannot be a dry run; remove --batch or --dry-run"
+        )
     if retry:
         vault.store.ledger.revive()
     on_done = None if as_data else print_done

@@ -55,7 +55,8 @@ class Commands(click.Group):
     "vault_path",
     envvar="SKILLVAULT_VAULT",
     type=click.Path(path_type=Path),
-    help="The vault (default: found upward from here; or SKILLVAULT_VAULT).",
+    metavar="PATH",
+    help="Use this vault (default: SKILLVAULT_VAULT, else here or the nearest folder above).",
 )
 def cli(vault_path: Path | None) -> None:
-    """Agents learn from outcomes; all of it is files in a git repository."""
+    """Turn what AI agents decided, and how it ended, into skills in a git repository."""

@@ -14,7 +14,10 @@ from skillvault.steps.doctor import Row
 @vault_option
 @json_option
 def doctor(vault_path: Path | None, as_data: bool) -> None:
-    """What keeps the vault from working, and how to mend it; exit 1 where there is a problem."""
+    """Find what keeps the vault from working, and how to fix it.
+
+    Exit code 1 if there is a problem. Nothing is changed.
+    """
     rows = Vault.doctor(meant(vault_path))
     if as_data:
         as_json(rows)

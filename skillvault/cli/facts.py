@@ -26,22 +26,22 @@ _LINE = 100  # characters of a fact in a list
 
 @click.group()
 def fact() -> None:
-    """What the vault holds to be true."""
+    """List, show and add facts."""
 
 
 @fact.command("list")
-@click.option("--domain", metavar="NAME", help="Only the facts of this domain.")
+@click.option("--domain", metavar="NAME", help="List only the facts of this domain.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["lines", "memory"]),
     default="lines",
-    help="lines: one a fact; memory: a MEMORY.md for each domain.",
+    help="Print one line a fact, or a MEMORY.md for each domain.",
 )
 @vault_option
 @json_option
 def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
-    """The facts that nothing supersedes."""
+    """List the facts that are not superseded."""
     found = opened(vault_path).facts(domain, trusted=form == "memory")
     if as_data:
         as_json(found)
@@ -51,7 +51,7 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
         for one in found:
             click.echo(f"{one.id}  {one.importance:6}  {shorten(one.text, _LINE)}")
         if not found:
-            click.echo("no facts yet; `skillvault run` says why, `skillvault fact add` writes one")
+            click.echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
@@ -72,7 +72,7 @@ def _print_memory(facts: list[ListedFact]) -> None:
 @vault_option
 @json_option
 def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """One fact as it is committed."""
+    """Print one fact as it is committed."""
     vault = opened(vault_path)
     found, path = vault.fact(ref)
     if as_data:
@@ -83,18 +83,27 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
 @fact.command()
 @click.argument("text")
-@click.option("--domain", required=True, metavar="NAME", help="The domain it is about.")
+@click.option("--domain", required=True, metavar="NAME", help="Put the fact into this domain.")
 @click.option(
-    "--importance", type=click.Choice(get_args(Importance)), default="medium", show_default=True
+    "--importance",
+    type=click.Choice(get_args(Importance)),
+    default="medium",
+    show_default=True,
+    help="Order the facts of MEMORY.md by it.",
 )
-@click.option("--supersedes", metavar="ID", help="The fact whose place it takes.")
-@click.option("--review-by", callback=lambda *given: _day(given[2]), metavar="DAY")
+@click.option("--supersedes", metavar="ID", help="Replace this fact.")
+@click.option(
+    "--review-by",
+    callback=lambda *given: _day(given[2]),
+    metavar="DAY",
+    help="Review the fact by this day, such as 2027-01-31.",
+)
 @vault_option
 @now_option
 @dry_option
 @json_option
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
-    """Write a fact down, as one commit in your name."""
+    """Add a fact, as one commit in your name."""
     report = opened(vault_path).add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
     if as_data:
         as_json(run_shape(report))
@@ -110,4 +119,4 @@ def _day(value: str | None) -> str | None:
     try:
         return date.fromisoformat(value).isoformat()
     except ValueError:
-        raise UsageError(f"--review-by {value}: not a day; write 2027-01-31") from None
+        raise UsageError(f"--review-by {value}: not a day; write it as 2027-01-31") from None

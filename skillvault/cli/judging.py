@@ -18,9 +18,10 @@ NO = 10  # the exit code of a no
 @now_option
 @json_option
 def judge(file: str, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """May a decision be carried out? DECISION is a file (or - for stdin) like an outcome's.
+    """Ask whether a decision may be carried out.
 
-    Exit code 0 for yes, 10 for no. Where nobody can be asked it is yes, with a warning.
+    DECISION is a file (or - for stdin) like an outcome without a result. Exit code 0 for yes,
+    10 for no. If the judge cannot be asked, the answer is yes, with a warning.
     """
     found = opened(vault_path).advise(*given_file(file), now=now)
     if as_data:

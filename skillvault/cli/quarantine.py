@@ -12,19 +12,19 @@ from skillvault.vault.files.inbox import Held
 _LIST = "see `skillvault quarantine list`"
 
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
-_all = click.option("--all", "everything", is_flag=True, help="All that lies there.")
+_all = click.option("--all", "everything", is_flag=True, help="Take all files in quarantine/.")
 
 
 @click.group()
 def quarantine() -> None:
-    """What could not be taken, and why."""
+    """List, retry and drop files that were not taken."""
 
 
 @quarantine.command("list")
 @vault_option
 @json_option
 def list_(vault_path: Path | None, as_data: bool) -> None:
-    """What lies in quarantine/, each with its reason."""
+    """List the files in quarantine/ with their reasons."""
     found = opened(vault_path).quarantined()
     if as_data:
         as_json(found)
@@ -48,7 +48,7 @@ def _line(held: Held, width: int) -> str:
 @_all
 @vault_option
 def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> None:
-    """Put files back into the inbox, through the door they came by."""
+    """Put files back into the inbox that they came from."""
     wanted = _wanted("retry", names, everything=everything)
     vault = opened(vault_path)
     back = vault.retry(wanted)
@@ -56,14 +56,14 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
         click.echo(f"{one.name} -> inbox/{one.to}")
     if wanted is None:
         for held in vault.quarantined():
-            say(f"left: {held.name}: `skillvault quarantine retry {held.name}` says why")
+            say(f"not retried: {held.name}: `skillvault quarantine retry {held.name}` says why")
     say("next: skillvault run" if back else "nothing to retry")
 
 
 @quarantine.command()
 @_names
 @_all
-@click.option("--yes", is_flag=True, help="Remove them; without it nothing is.")
+@click.option("--yes", is_flag=True, help="Confirm; without it nothing is removed.")
 @vault_option
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
     """Remove files and their reasons for good."""
@@ -74,13 +74,15 @@ def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path |
     if not going:
         say("nothing to drop")
     elif not yes:
-        raise UsageError(f"{len(going)} file(s) would go for good; say --yes to remove them")
+        raise UsageError(
+            f"{len(going)} file(s) would be removed for good; add --yes to remove them"
+        )
 
 
 def _wanted(verb: str, names: Sequence[str], *, everything: bool) -> Sequence[str] | None:
     """The names that were given; None for all."""
     if names and everything:
-        raise UsageError(f"{verb} names, or --all; not both")
+        raise UsageError(f"{verb}: pass NAMEs or --all, not both")
     if not names and not everything:
-        raise UsageError(f"{verb} what? give a NAME or --all; {_LIST}")
+        raise UsageError(f"{verb}: pass a NAME or --all; {_LIST}")
     return None if everything else names

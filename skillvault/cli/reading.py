@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @vault_option
 @json_option
 def status(vault_path: Path | None, as_data: bool) -> None:
-    """The vault at a glance, and what waits."""
+    """Show what is in the vault and what waits."""
     found = opened(vault_path).status()
     if as_data:
         as_json(found)
@@ -35,10 +35,10 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         f"{_of(links, 'link')}"
     )
     todo = [f"{step} {count}" for step, count in found.waiting.items() if count]
-    click.echo(f"waiting: {', '.join(todo)}; `skillvault run`" if todo else "nothing waits")
+    click.echo(f"waiting: {', '.join(todo)}; next: skillvault run" if todo else "nothing waits")
     _print_judge(found.judge)
     if found.quarantine:
-        click.echo(f"quarantine/ holds {found.quarantine} file(s), each with its .error.json")
+        click.echo(f"quarantine: {found.quarantine} file(s); `skillvault quarantine list` says why")
     if found.paused:
         click.echo(f"paused: {found.paused}")
 
@@ -52,7 +52,9 @@ def _print_judge(judge: "JudgeStatus") -> None:
             click.echo(f"not asked now: {judge.closed}")
     if judge.aside:
         count = _of(len(judge.aside), "outcome")
-        click.echo(f"set aside: {count} that the judge failed at; `skillvault run --retry`")
+        click.echo(
+            f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again"
+        )
 
 
 def _of(count: int, noun: str) -> str:
@@ -60,11 +62,13 @@ def _of(count: int, noun: str) -> str:
 
 
 @click.command()
-@click.option("-n", "limit", type=click.IntRange(min=1), help="Only the newest N.")
+@click.option(
+    "-n", "limit", type=click.IntRange(min=1), metavar="N", help="Show only the newest N."
+)
 @vault_option
 @json_option
 def log(limit: int | None, vault_path: Path | None, as_data: bool) -> None:
-    """The commits of the loop, newest first."""
+    """Show the commits of the loop, newest first."""
     commits = opened(vault_path).log(limit)
     if as_data:
         as_json(commits)
@@ -78,7 +82,10 @@ def log(limit: int | None, vault_path: Path | None, as_data: bool) -> None:
 @vault_option
 @json_option
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """From a skill, fact or evaluation (name, path or id) back to its outcomes."""
+    """Show from which outcomes a skill, fact or evaluation came.
+
+    REF is a name, a path, an id or the beginning of an id.
+    """
     tree = opened(vault_path).why(ref)
     as_json(tree) if as_data else _print_tree(tree, "sources")
 
@@ -88,7 +95,10 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
 @vault_option
 @json_option
 def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """From an outcome, evaluation or fact forward to what came of it."""
+    """Show what came of an outcome, evaluation or fact.
+
+    REF is a path, an id or the beginning of an id.
+    """
     tree = opened(vault_path).impact(ref)
     as_json(tree) if as_data else _print_tree(tree, "targets")
 
@@ -97,7 +107,9 @@ def _print_tree(tree: dict[str, Any], below: str) -> None:
     click.echo(_node(tree["ref"]))
     _print_branches(tree[below], below, "")
     if not tree[below]:
-        nothing = "made by hand or not linked" if below == "sources" else "nothing came of it yet"
+        nothing = (
+            "written by hand or not linked" if below == "sources" else "nothing came of it yet"
+        )
         click.echo(f"└── ({nothing})")
     click.echo("commits:")
     for commit in tree["commits"]:
@@ -122,7 +134,10 @@ def _node(ref: dict[str, Any]) -> str:
 @vault_option
 @json_option
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Why an outcome, a fact or a domain taught nothing (or what it taught), with numbers."""
+    """Show why an outcome, fact or domain taught nothing.
+
+    If it taught something, it shows what; with the numbers that decided it.
+    """
     (kind, name), answers = opened(vault_path).why_not(ref)
     if as_data:
         as_json({kind: name, "steps": answers})
@@ -137,7 +152,10 @@ def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
 @vault_option
 @json_option
 def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
-    """Everything that must hold; exit 1 with a list when it does not."""
+    """Check everything that must hold in a vault.
+
+    Exit code 1, with a list, if something does not hold.
+    """
     index = os.environ.get("GIT_INDEX_FILE") if staged else None
     found = opened(vault_path).check(
         staged=staged, index=str(Path(index).absolute()) if index else None

@@ -58,12 +58,12 @@ def _preview(change: Change) -> str:
 
 
 def print_committed(vault: Vault, path: str) -> None:
-    """A file as it is committed, and whether a person has another in hand."""
+    """A file as it is committed, and whether it is edited locally."""
     committed = vault.store.head().bytes_of([path])[path]
     click.echo(committed.decode("utf-8"), nl=False)
     place = vault.root / path
     if not place.is_file() or place.read_bytes() != committed:
-        say(f"{path} has edits that are not committed; they count when they are")
+        say(f"{path} has edits that are not committed; commit them and they count")
 
 
 def print_run(report: Report) -> None:
@@ -74,7 +74,8 @@ def print_run(report: Report) -> None:
     for done in report.done:
         for record in done.change.writes:
             if isinstance(record, Skill) and record.status == "proposed":
-                say(f"proposed: {record.name}; let it in with `skillvault skill approve`")
+                name = record.name
+                say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
     _print_rejected(report)
     found = report.reasons()
     for kind, reasons in found.items():

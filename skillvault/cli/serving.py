@@ -33,24 +33,48 @@ _NO_MODEL = (
 
 
 @click.command()
-@click.option("--domain", required=True, metavar="NAME", help="The domain of the task.")
-@click.option("--task", default="", metavar="TEXT|-", help="What is to be done; - reads stdin.")
+@click.option("--domain", required=True, metavar="NAME", help="Say the domain of the task.")
+@click.option("--task", default="", metavar="TEXT|-", help="Say what is to be done; - reads stdin.")
 @click.option(
-    "--context", "pairs", multiple=True, metavar="KEY=VALUE", help="What is known; repeatable."
+    "--context", "pairs", multiple=True, metavar="KEY=VALUE", help="Say what is known; repeatable."
 )
-@click.option("--role", metavar="ROLE", help="Only the skills for this role (or the stage).")
-@click.option("--stage", metavar="STAGE", help="Only the skills for this stage (or the role).")
-@click.option("--pin", "pins", multiple=True, metavar="NAME", help="Show it first; repeatable.")
-@click.option("-k", "k", type=click.IntRange(min=0), help="At most N (default: the policy's).")
-@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Of all the texts.")
+@click.option("--role", metavar="ROLE", help="Show only skills for this role (or the stage).")
+@click.option("--stage", metavar="STAGE", help="Show only skills for this stage (or the role).")
+@click.option(
+    "--pin", "pins", multiple=True, metavar="NAME", help="Show this skill first; repeatable."
+)
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show at most N (default: recommend.limit).",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=0),
+    metavar="TOKENS",
+    help="Limit the texts together (default: recommend.budget).",
+)
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
-    help="How they are ranked (default: hybrid with a task, else tag).",
+    help="Choose the ranking (default: hybrid with a task, else tag).",
 )
 @click.option("--decision", metavar="ID", help="Record what was shown for this decision.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="prompt", show_default=True)
-@click.option("--explain", is_flag=True, help="Say every score's parts, and why not the others.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="prompt",
+    show_default=True,
+    help="Choose how the answer is printed.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print the parts of each score, and why the others are not shown.",
+)
 @vault_option
 @now_option
 def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
@@ -69,7 +93,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
-    """The few skills that an agent should read before a task."""
+    """Print the skills that an agent should read before a task."""
     from skillvault.steps.shelf import has_model  # noqa: PLC0415 (loaded when it is needed)
 
     vault = opened(vault_path)
@@ -104,7 +128,7 @@ def _typed(task: str) -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:
-        raise UsageError("--task -: stdin is no UTF-8 text; give the task as text") from None
+        raise UsageError("--task -: stdin is not UTF-8; write the task as UTF-8 text") from None
 
 
 def _context(pairs: Iterable[str]) -> "dict[str, Scalar]":
@@ -115,7 +139,9 @@ def _context(pairs: Iterable[str]) -> "dict[str, Scalar]":
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not (key.strip() and sign):
-            raise UsageError(f"--context {pair}: no pair; write KEY=VALUE, as in volatility=high")
+            raise UsageError(
+                f"--context {pair}: not a pair; write KEY=VALUE, such as volatility=high"
+            )
         found[key.strip()] = value_of(value.strip())
     return found
 
@@ -164,9 +190,7 @@ def _why_none(answer: "Answer") -> str:
     if left_out:
         said = f"{answer.total_considered} considered, left out {', '.join(left_out)}"
         return f"no skill to show: {said}; `--explain` says why each"
-    return (
-        "no skill to show: 0 considered; `skillvault skill list --layers` shows for whom they are"
-    )
+    return "no skill to show: 0 considered; `skillvault skill list --layers` lists them all"
 
 
 # ── search ───────────────────────────────────────────────────────────────────────────
@@ -174,9 +198,17 @@ def _why_none(answer: "Answer") -> str:
 
 @click.command()
 @click.argument("text")
-@click.option("--kind", type=click.Choice(KINDS), help="Only records of this kind.")
-@click.option("--domain", metavar="NAME", help="Only what is of this domain.")
-@click.option("-k", "k", type=click.IntRange(min=1), default=10, show_default=True, help="At most.")
+@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
+@click.option("--domain", metavar="NAME", help="Find only records of this domain.")
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Print at most N.",
+)
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
 @vault_option
 @json_option
@@ -189,7 +221,10 @@ def search(
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
-    """The skills, facts and evaluations that answer TEXT best: score, kind, id, what it says."""
+    """Search skills, facts and evaluations for TEXT.
+
+    Prints the best first: score, kind, id and text.
+    """
     from skillvault.text import shorten  # noqa: PLC0415 (loaded when it is needed)
     from skillvault.vault.files.inbox import shown  # noqa: PLC0415
 

@@ -34,7 +34,8 @@ def vault_option(function: _F) -> _F:
         "--vault",
         "vault_path",
         type=click.Path(path_type=Path),
-        help="The vault (default: found upward from here; or SKILLVAULT_VAULT).",
+        metavar="PATH",
+        help="Use this vault (default: SKILLVAULT_VAULT, else here or the nearest folder above).",
     )(function)
 
 
@@ -52,9 +53,9 @@ def now_option(function: _F) -> _F:
 
 def dry_option(function: _F) -> _F:
     """`--dry-run`: the same path, nothing published."""
-    return click.option("--dry-run", "dry", is_flag=True, help="Print the changes, make none.")(
-        function
-    )
+    return click.option(
+        "--dry-run", "dry", is_flag=True, help="Print the changes without making them."
+    )(function)
 
 
 def opened(vault_path: Path | None) -> Vault:
@@ -74,9 +75,9 @@ def _time(_context: click.Context, _option: click.Parameter, value: str | None) 
     try:
         at = datetime.fromisoformat(value)
     except ValueError:
-        raise UsageError(f"--now {value}: not a time; write 2026-11-20T10:15:00Z") from None
+        raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
     if not _SANE[0] <= at.year <= _SANE[1]:
-        raise UsageError(f"--now {value}: give a year from {_SANE[0]} to {_SANE[1]}")
+        raise UsageError(f"--now {value}: the year must be from {_SANE[0]} to {_SANE[1]}")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
@@ -85,12 +86,14 @@ def given_file(file: str) -> tuple[str, bytes]:
     if file != "-":
         path = Path(file)
         if not path.is_file():
-            what = "a folder; give a file in it" if path.is_dir() else "no such file"
+            what = "is a folder; pass a file" if path.is_dir() else "no such file; check the path"
             raise UsageError(f"{file}: {what}")
         return path.name, path.read_bytes()
     data = sys.stdin.buffer.read()
     if not data.strip():
-        raise UsageError("nothing on stdin; give a FILE, or see `skillvault record --example`")
+        raise UsageError(
+            "stdin is empty; pass a FILE, or pipe one in (`skillvault record --example` prints one)"
+        )
     start = data.lstrip()[:3]
     ending = "json" if start[:1] == b"{" else "md" if start == b"---" else "yaml"
     return f"stdin.{ending}", data

@@ -26,16 +26,20 @@ from skillvault.steps.run import Report
 
 @click.group()
 def skill() -> None:
-    """The skills of a vault."""
+    """List, show and decide about skills."""
 
 
 @skill.command("list")
-@click.option("--proposed", "shelf", flag_value="proposed", help="Those that wait for you.")
-@click.option("--archived", "shelf", flag_value="archive", help="Those out of service.")
-@click.option("--layers", is_flag=True, help="Every layer's file, and which one wins.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeatable.")
-@click.option("--role", metavar="ROLE", help="For this role.")
-@click.option("--stage", metavar="STAGE", help="For this stage.")
+@click.option(
+    "--proposed", "shelf", flag_value="proposed", help="List skills that wait for your approval."
+)
+@click.option("--archived", "shelf", flag_value="archive", help="List skills in archive/.")
+@click.option("--layers", is_flag=True, help="List every layer's file, and which one wins.")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="List skills with this tag; repeatable."
+)
+@click.option("--role", metavar="ROLE", help="List skills for this role.")
+@click.option("--stage", metavar="STAGE", help="List skills for this stage.")
 @vault_option
 @json_option
 def list_(
@@ -47,10 +51,13 @@ def list_(
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
-    """The skills of the vault; with --layers, --tag, --role or --stage those of all layers."""
+    """List the skills of the vault, or of all layers.
+
+    With --layers, --tag, --role or --stage those of all layers.
+    """
     if layers or tags or role or stage:
         if shelf:
-            raise UsageError(f"{shelf}/ is no layer; ask for its skills without other options")
+            raise UsageError(f"{shelf}/ is not a layer; remove --layers, --tag, --role and --stage")
         _list_layers(opened(vault_path), _asks(tags, role, stage), as_data=as_data, every=layers)
         return
     found = opened(vault_path).skills(shelf or "skills")
@@ -58,7 +65,7 @@ def list_(
         as_json(found)
         return
     if not found:
-        click.echo("none here" if shelf else "no skills to show; `skillvault run` says why")
+        click.echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
     width = max((len(one.name) for one in found), default=0)
     for one in found:
         until = f"until {one.expires[:10]}" if one.expires else ""
@@ -92,13 +99,13 @@ def _list_layers(
         as_json(found)
         return
     if not found:
-        click.echo("no skill of any layer is so")
+        click.echo("no skill of any layer matches")
     width = max((len(row["name"]) for row in found), default=0)
     for row in found:
         mark = "*" if row["wins"] else " "
         click.echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}")
     if every and found:
-        say("* is the file that wins")
+        say("* marks the file that is served")
 
 
 def _layered(one: Shelved, wins: bool) -> dict[str, Any]:
@@ -113,7 +120,10 @@ def _layered(one: Shelved, wins: bool) -> dict[str, Any]:
 @vault_option
 @json_option
 def show(name: str, vault_path: Path | None, as_data: bool) -> None:
-    """One skill as it is committed; what its use showed goes to stderr."""
+    """Print one skill as it is committed.
+
+    What its use showed goes to stderr.
+    """
     vault = opened(vault_path)
     found, path = vault.skill(name)
     known = next(iter(vault.effects(path.split("/")[1])), None)
@@ -145,7 +155,7 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
             print_done(done)
 
 
-_curate("approve", "Let a proposed skill in; it is served as testing.", lambda v: v.approve)
-_curate("retire", "Take a skill out of service, into archive/.", lambda v: v.retire)
-_curate("pin", "Keep a skill whatever its evidence and age.", lambda v: v.pin)
-_curate("restore", "Bring an archived skill back as testing.", lambda v: v.restore)
+_curate("approve", "Approve a proposed skill; it is served as testing.", lambda v: v.approve)
+_curate("retire", "Move a skill to archive/, so that it is not served.", lambda v: v.retire)
+_curate("pin", "Keep a skill, whatever its effect and age.", lambda v: v.pin)
+_curate("restore", "Bring an archived skill back, as testing.", lambda v: v.restore)

@@ -18,8 +18,10 @@ _NAME = 44  # letters of a skill in a list
 
 @click.command()
 @click.argument("skill", required=False)
-@click.option("--domain", metavar="NAME", help="Only the skills of this domain.")
-@click.option("--decision", metavar="ID", help="What one decision was shown and applied instead.")
+@click.option("--domain", metavar="NAME", help="Show only the skills of this domain.")
+@click.option(
+    "--decision", metavar="ID", help="Show instead what one decision was shown and applied."
+)
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -36,10 +38,15 @@ def stats(
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
-    """Whether a skill helps: its uses, its lift, and the decision that they lead to."""
+    """Show whether skills help, or what became of a decision.
+
+    For each skill: its uses, its lift, and the status that follows.
+    """
     if decision is not None:
         if skill or domain or plot:
-            raise UsageError("--decision ID stands alone: it asks about one decision")
+            raise UsageError(
+                "--decision ID asks about one decision; remove SKILL, --domain and --plot"
+            )
         _print_decision(opened(vault_path).stats(decision), as_data=as_data)
         return
     found = opened(vault_path).effects(skill, domain=domain)
@@ -61,9 +68,9 @@ def _draw(plot: Path, domain: str, found: "list[SkillStats]") -> None:
         plot.write_bytes(svg(f"What skills change: {domain}", found))
     except OSError as error:
         raise UsageError(
-            f"--plot {plot}: {error.strerror}; name a file that can be written"
+            f"--plot {plot}: {error.strerror}; choose a file that you may write"
         ) from None
-    say(f"drawn: {plot}")
+    say(f"wrote {plot}")
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
@@ -75,7 +82,9 @@ def _print_all(found: "list[SkillStats]") -> None:
         used = f"{one.times_applied} uses, {one.success_count} succeeded"
         click.echo(shown(f"{shorten(one.skill, _NAME):{_NAME}}  {used}  {lift}  {one.decision}"))
     if not found:
-        click.echo("no skill was used yet: outcomes name what they applied under `applied`")
+        click.echo(
+            "no skill was used yet; name the skills that an outcome applied under its key `applied`"
+        )
 
 
 def _print_skill(one: "SkillStats") -> None:

@@ -21,9 +21,12 @@ from skillvault.steps.run import Report, Waiting
 @vault_option
 @now_option
 def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
-    """Run the loop whenever something arrives in the inbox; Ctrl-C or SIGTERM ends it."""
+    """Run the loop whenever a file arrives in the inbox.
+
+    Ctrl-C or SIGTERM ends it.
+    """
     if now and not once:
-        raise UsageError("--now: goes with --once only; a daemon goes by the clock")
+        raise UsageError("--now works only with --once; add --once or remove --now")
     vault = opened(vault_path)
     if once:
         print_run(vault.run(now=now, on_done=print_done, track=track))

@@ -48,7 +48,7 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
 def approve(skill: Skill, shelf: str) -> Change:
     """Let a proposed skill in: it is served from now on, as testing."""
     if shelf != "proposed":
-        raise UsageError(f"{skill.name}: stands in {shelf}/, only a proposed skill is approved")
+        raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
     return _moved("approve", skill, shelf, "skills", (_set(skill, shelf, "testing"),))
 
 
@@ -63,7 +63,7 @@ def pin(skill: Skill, shelf: str) -> Change:
     """Keep a skill whatever its evidence and age."""
     if shelf != "skills":
         step = "approve" if shelf == "proposed" else "restore"
-        raise UsageError(f"{skill.name}: stands in {shelf}/; `skill {step}` it first")
+        raise UsageError(f"{skill.name}: is in {shelf}/; `skill {step}` it first")
     if skill.status == "pinned":
         raise UsageError(f"{skill.name}: is pinned already")
     return Change(
@@ -78,7 +78,7 @@ def pin(skill: Skill, shelf: str) -> Change:
 def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Change:
     """Bring an archived skill back as testing; its time to live starts again."""
     if shelf != "archive":
-        raise UsageError(f"{skill.name}: stands in {shelf}/, only an archived skill is restored")
+        raise UsageError(f"{skill.name}: is in {shelf}/; only an archived skill can be restored")
     edits = [_set(skill, shelf, "testing")]
     days = policy.days(skill.kind)
     if skill.expires and days:
@@ -89,7 +89,7 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
 
 def _check(skill: Skill, shelf: str) -> None:
     if shelf == "archive":
-        raise UsageError(f"{skill.name}: stands in archive/; `skill restore` brings it back")
+        raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
     if not is_slug(skill.name):
         raise UsageError(
             f"{skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "

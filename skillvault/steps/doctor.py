@@ -48,7 +48,7 @@ _SHOWN = 100  # characters of a setting's value
 
 
 class Row(Struct, frozen=True):
-    """What one check found, and the command or the step that mends it."""
+    """What one check found, and the command or the step that fixes it."""
 
     check: str
     state: State
@@ -123,9 +123,11 @@ def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:
         for row in check(visit):
             rows.append(row)  # noqa: PERF402 (those before a failure are kept)
     except NotAVaultError:
-        rows.append(Row(name, "note", "not asked: it needs a repository and a HEAD to be read"))
+        rows.append(
+            Row(name, "note", "not checked: it needs a repository with a HEAD that can be read")
+        )
     except (SkillvaultError, OSError, ValueError, LookupError, ImportError) as error:
-        rows.append(Row(name, "problem", f"cannot be told: {error}"))
+        rows.append(Row(name, "problem", f"could not be checked: {error}"))
     return rows
 
 
@@ -178,7 +180,7 @@ def _policy(visit: Visit) -> Iterator[Row]:
     try:
         policy = head.policy
     except BadInputError as error:
-        yield Row("policy", "problem", error.message, "mend vault.yaml and commit it")
+        yield Row("policy", "problem", error.message, "correct vault.yaml and commit it")
         return
     domains = ", ".join(policy.domains) or "none named"
     yield Row("policy", "ok", f"learns on {policy.branch}; domains: {domains}")
@@ -206,11 +208,14 @@ def _unusable(root: Path, message: str) -> tuple[str, str]:
     if "dubious ownership" in message:
         return message, f"git config --global --add safe.directory {shlex.quote(str(root))}"
     if "bad config" in message:
-        return message, "mend the line that git names, in the file that it names"
+        return message, "correct the line of the file that git names"
     if "needs one with sha1" in message or "must be the root" in message:
-        return message, "skillvault init in a new folder, and copy what is yours over"
+        return message, "run `skillvault init` in a new folder, and copy your files into it"
     if (root / ".git").exists():
-        return message, "mend .git, or clone the vault anew and keep this folder until then"
+        return (
+            message,
+            "repair .git, or clone the vault again and keep this folder until that works",
+        )
     return message, "skillvault init"
 
 
@@ -259,11 +264,11 @@ def _judge(visit: Visit) -> Iterator[Row]:
     from skillvault.judge.claude.judge import KEY, key_given  # noqa: PLC0415 (where it is asked)
 
     if find_spec("anthropic") is None:
-        said = f"{rules.model}, and its SDK is not installed: what it is asked waits"
+        said = f"{rules.model}, but its SDK is not installed: questions to it wait"
         yield Row("judge", "note", said, "pip install 'skillvault-git[claude]'")
     elif key_given() is None:
         # The daemon's environment may be another.
-        said = f"{rules.model}, and {KEY} is not set here: what it is asked waits"
+        said = f"{rules.model}, but {KEY} is not set here: questions to it wait"
         yield Row("judge", "note", said, f"export {KEY}=...")
     else:
         yield Row("judge", "ok", f"{rules.model}, and {KEY} is set")
@@ -308,7 +313,9 @@ def _signing(visit: Visit) -> Iterator[Row]:
     if found:
         yield Row("signing", "ok", f"on, by {found} ({form}){aside}")
         return
-    fix = f"install {program or 'what signs'}, or git config --local commit.gpgSign false"
+    fix = (
+        f"install {program or 'the program that signs'}, or git config --local commit.gpgSign false"
+    )
     yield Row("signing", "problem", f"on, and {program or form} is not found{aside}", fix)
 
 
@@ -343,9 +350,11 @@ def _hooks(visit: Visit) -> Iterator[Row]:
     found = list(foreign.hooks(visit.dirs[1] / "hooks"))
     for path in found:
         fix = f"chmod -x {shlex.quote(str(path))}"
-        yield Row("hooks", "note", f"{path.name} is not of init: git runs it; {_NEVER}", fix)
+        yield Row(
+            "hooks", "note", f"{path.name} was not installed by init: git runs it; {_NEVER}", fix
+        )
     if not found:
-        yield Row("hooks", "ok", "none but those of init")
+        yield Row("hooks", "ok", "only those that init installed")
 
 
 # ── locks ────────────────────────────────────────────────────────────────────────────
@@ -355,7 +364,7 @@ def _locks(visit: Visit) -> Iterator[Row]:
     own, common = visit.dirs
     for name in ("writer", "daemon"):
         who = locks.holder(common / "skillvault" / f"{name}.lock")
-        yield Row(f"{name} lock", "ok", f"held by {who}" if who else "free")
+        yield Row(f"{name} lock", "ok", f"locked by {who}" if who else "free")
     for lock in locks.git_locks(visit.root, own, common, visit.now.timestamp()):
         yield _git_lock(lock)
 
@@ -364,9 +373,14 @@ def _git_lock(lock: locks.GitLock) -> Row:
     age = f"{lock.path}: {_span(lock.age)} old"
     if lock.stale:
         fix = f"rm {shlex.quote(str(lock.path))}"
-        return Row("git lock", "problem", f"{age}, and no git seems to be at work", fix)
+        return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
     what = "in use" if lock.used else "young"
-    return Row("git lock", "note", f"{age}, {what}", "wait for that git to end, and look again")
+    return Row(
+        "git lock",
+        "note",
+        f"{age}, {what}",
+        "wait for that git to end, then run skillvault doctor again",
+    )
 
 
 # ── what happened and what waits ─────────────────────────────────────────────────────
@@ -433,12 +447,16 @@ def disk_row(name: str, folder: Path, space: Space) -> Row:
     counted = f", {space.inodes} inodes" if space.inodes is not None else ""
     detail = f"{folder}: {space.free // _MIB} MiB free{counted}"
     if not space.writable:
-        return Row(name, "problem", f"{detail}, not writable", f"give yourself leave: {folder}")
+        return Row(
+            name, "problem", f"{detail}, not writable", f"chmod u+w {shlex.quote(str(folder))}"
+        )
     inodes = space.inodes if space.inodes is not None else sys.maxsize
     if space.free < 50 * _MIB or inodes < 1000:
-        return Row(name, "problem", detail, "make room, or nothing can be committed")
+        return Row(
+            name, "problem", detail, "free 50 MiB and 1,000 inodes; until then nothing is committed"
+        )
     if space.free < 500 * _MIB or inodes < 10_000:
-        return Row(name, "note", detail, "make room soon")
+        return Row(name, "note", detail, "free 500 MiB and 10,000 inodes soon")
     return Row(name, "ok", detail)
 
 

@@ -42,7 +42,7 @@ def guarded() -> Iterator[None]:
         if what is None:
             raise
         raise PausedError(
-            f"paused: disk: {what}; what arrived stays in inbox/, make room or mend it"
+            f"paused: disk: {what}; free space or repair the disk, inbox/ waits until then"
         ) from error
 
 

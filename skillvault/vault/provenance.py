@@ -49,7 +49,7 @@ def _resolved(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Re
         some = ", ".join(sorted(matches)[:3])
         more = ", …" if len(matches) > 3 else ""
         raise UsageError(
-            f"{text}: {len(matches)} records begin so ({some}{more}); write more of it"
+            f"{text}: {len(matches)} records begin with it ({some}{more}); write more characters"
         )
     raise UsageError(
         f"{text}: no such skill, fact, evaluation or outcome in HEAD; "

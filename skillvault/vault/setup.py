@@ -31,7 +31,7 @@ def check_place(root: Path, domains: Sequence[str]) -> None:
     check_domains(domains)
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
     if outer is not None and not (root / layout.MARK).is_file():
-        raise UsageError(f"{root}: lies inside the vault {outer}; choose a place outside it")
+        raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
 
 
 def check_domains(domains: Sequence[str]) -> None:
@@ -77,7 +77,9 @@ def repository(root: Path) -> tuple[Git, str]:
     git.dirs()
     branch = git.branch()
     if branch is None:
-        raise UsageError(f"{root}: HEAD is detached; switch to the branch that shall learn")
+        raise UsageError(
+            f"{root}: HEAD is detached; run `git switch BRANCH` (the branch that learns)"
+        )
     return git, branch
 
 
@@ -106,8 +108,8 @@ def _install(root: Path, git: Git, name: str, made: Made) -> None:
     text = text.replace("'@PYTHON@'", shlex.quote(sys.executable))
     if not any(folder.resolve().is_relative_to(own) for own in (root, *git.dirs())):
         made.left.append(
-            f"core.hooksPath is {folder}, which other repositories may share, so it was left; "
-            f"for this one call there: {_call(name)}"
+            f"core.hooksPath is {folder}, which other repositories may share, so no "
+            f"{name} hook was installed; call there, for this vault: {_call(name)}"
         )
         return
     if target.exists():
@@ -115,7 +117,7 @@ def _install(root: Path, git: Git, name: str, made: Made) -> None:
         if present == text:
             return
         if _MARK not in present:
-            made.left.append(f"{target} is yours and was left; add to it: {_call(name)}")
+            made.left.append(f"{target} is yours and was not changed; add to it: {_call(name)}")
             return
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")

@@ -287,8 +287,8 @@ class Ledger:
             yield
         except sqlite3.Error as error:
             raise UnavailableError(
-                f"the judge is not asked: its ledger {self._place} does not serve ({error}); make "
-                "room, or remove it, which forgets what was spent today"
+                f"the judge is not asked: {self._place} cannot be used ({error}); free "
+                "disk space, or remove the file, which resets what was spent today"
             ) from error
 
 

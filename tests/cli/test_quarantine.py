@@ -65,7 +65,7 @@ def test_a_file_without_a_readable_reason_is_listed_and_says_so(
     (vault.root / "quarantine/stray.yaml").write_bytes(b"x")
     if reason is not None:
         (vault.root / "quarantine/stray.yaml.error.json").write_text(reason)
-    assert "stray.yaml  [no-reason] no reason lies beside it" in call(vault, "list")[1]
+    assert "stray.yaml  [no-reason] no reason is stored beside it" in call(vault, "list")[1]
 
 
 def test_an_empty_quarantine_says_so(vault: Vault) -> None:
@@ -134,7 +134,7 @@ def test_all_takes_back_what_can_go_and_names_the_rest(vault: Vault, outside: Pa
     (folder / "draft.tmp").write_bytes(b"x")
     code, out, err = call(vault, "retry", "--all")
     assert (code, len(out.splitlines())) == (0, 2)
-    assert [line.split(":")[1] for line in err.splitlines() if line.startswith("left")] == [
+    assert [line.split(":")[1] for line in err.splitlines() if line.startswith("not retried")] == [
         " draft.tmp", " folder", " link.json",
     ]  # fmt: skip
     assert vault.inbox.names() == ["a.json", "untrusted/b.json"]
@@ -151,7 +151,7 @@ def test_a_reason_sends_a_file_nowhere_but_into_the_inbox(vault: Vault, origin: 
 def test_a_name_that_the_inbox_would_not_see_is_refused(vault: Vault) -> None:
     (vault.root / "quarantine/draft.tmp").write_bytes(b"x")
     code, _, err = call(vault, "retry", "draft.tmp")
-    assert (code, "rename it" in err) == (2, True)
+    assert (code, "rename the file" in err) == (2, True)
     assert lying(vault.root / "quarantine") == ["draft.tmp"]
 
 

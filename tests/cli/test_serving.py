@@ -95,7 +95,7 @@ def test_the_task_comes_from_stdin_too(learned: Vault) -> None:
     [
         (("--context", "volatile"), "write KEY=VALUE"),
         (("--context", "=high"), "write KEY=VALUE"),
-        (("--task", "-"), "no UTF-8 text"),
+        (("--task", "-"), "is not UTF-8"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(vault: Vault, args: Iterable[str], says: str) -> None:
@@ -207,7 +207,7 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
 
 
 def test_stats_of_no_use_say_what_is_missing(vault: Vault) -> None:
-    assert call(vault, "stats")[0].startswith("no skill was used yet: outcomes name")
+    assert call(vault, "stats")[0].startswith("no skill was used yet; name the skills")
 
 
 def test_stats_need_a_decision_that_is_known(vault: Vault) -> None:

@@ -38,7 +38,7 @@ def test_the_file_that_wins_is_marked(overridden: Vault) -> None:
     assert [line[:-1] for line in lines] == [[SEED, "seed"], ["*", SEED, "vault"]]
     assert lines[1][-1] == f"skills/{SEED}/SKILL.md"
     assert Path(lines[0][-1]).is_file()
-    assert err == "* is the file that wins\n"
+    assert err == "* marks the file that is served\n"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_tag_role_and_stage_choose_among_what_is_in_force(
 ) -> None:
     out, _ = call(overridden, *args)
     assert sum("SKILL.md" in line for line in out.splitlines()) == names
-    assert names or out == "no skill of any layer is so\n"
+    assert names or out == "no skill of any layer matches\n"
 
 
 def test_without_them_the_vaults_own_are_listed_as_ever(overridden: Vault) -> None:
@@ -75,5 +75,5 @@ def test_a_file_that_cannot_be_read_is_named_and_the_rest_goes_on(
 
 
 def test_what_waits_or_is_archived_is_no_layer(vault: Vault) -> None:
-    with pytest.raises(UsageError, match="proposed/ is no layer"):
+    with pytest.raises(UsageError, match="proposed/ is not a layer"):
         call(vault, "--proposed", "--layers")

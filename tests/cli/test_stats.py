@@ -91,10 +91,10 @@ def test_a_picture_of_nothing_says_so(vault: Vault, tmp_path: Path) -> None:
 
 
 def test_a_picture_that_cannot_be_written_is_one_sentence(used: Vault, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="name a file that can be written"):
+    with pytest.raises(UsageError, match="choose a file that you may write"):
         call(used, "stats", "--plot", str(tmp_path / "none" / "lift.svg"))
 
 
 def test_a_decision_is_asked_alone(used: Vault) -> None:
-    with pytest.raises(UsageError, match="--decision ID stands alone"):
+    with pytest.raises(UsageError, match="--decision ID asks about one decision"):
         call(used, "stats", "good", "--decision", "d-1")

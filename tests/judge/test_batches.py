@@ -104,7 +104,7 @@ def test_a_batch_that_may_be_under_way_is_not_sent_again_unasked(
 def test_a_batch_is_no_dry_run(claudes: Vault) -> None:
     command = ["--vault", str(claudes.root), "run", "--batch", "--dry-run"]
     done = CliRunner().invoke(cli, command)
-    assert "--batch: is sent and paid for" in str(done.exception)
+    assert "--batch sends paid requests" in str(done.exception)
 
 
 def test_offline_there_is_no_batch(vault: Vault, api: Server) -> None:

@@ -118,7 +118,7 @@ def test_no_more_calls_a_day_than_the_cap(tmp_path: Path, api: Server) -> None:
 def test_nothing_is_sent_where_the_ledger_cannot_be_written(tmp_path: Path, api: Server) -> None:
     judge, _ = asking(tmp_path, Clock())
     (tmp_path / "judge.db").write_bytes(b"no database, and longer than its header" * 100)
-    with pytest.raises(UnavailableError, match=r"judge\.db does not serve .*remove it"):
+    with pytest.raises(UnavailableError, match=r"judge\.db cannot be used .*remove the file"):
         ask(judge, 1)
     assert api.requests == []
 
@@ -237,8 +237,8 @@ def test_without_its_ledger_the_judge_waits_and_the_vault_is_usable(
     given(claudes, "one reason")
     claudes.store.ledger._place.write_bytes(b"no database, and longer than its header" * 100)
     report = claudes.run(now=NOW)
-    assert "judge.db does not serve" in (report.unavailable or "")
-    assert "judge.db does not serve" in (claudes.status().judge.closed or "")
+    assert "judge.db cannot be used" in (report.unavailable or "")
+    assert "judge.db cannot be used" in (claudes.status().judge.closed or "")
     assert api.requests == []
     appoint(claudes, provider="offline")
     assert claudes.run(now=NOW).waiting == []

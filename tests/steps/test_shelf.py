@@ -264,7 +264,7 @@ def test_a_decision_without_a_name_is_refused_at_once(vault: Vault, decision: st
 def test_what_cannot_be_recorded_is_refused_at_once(
     vault: Vault, decision: str, context: dict[str, Any]
 ) -> None:
-    with pytest.raises(UsageError, match="no text"):
+    with pytest.raises(UsageError, match="neither UTF-8 text"):
         vault.recommend("coding", decision=decision, context=context)
     assert vault.inbox.names() == []
 

@@ -179,6 +179,6 @@ def _read(path: Path) -> Intent:
         return msgspec.convert(json.loads(path.read_text(encoding="ascii")), Intent)
     except ValueError:  # a loss of power, where `durability: normal` was asked for
         raise PausedError(
-            f"paused: {path}: the journal cannot be read; put back what `git status` "
-            "shows half-made, and remove the journal"
+            f"paused: {path}: the journal cannot be read; undo what `git status` shows of "
+            "skillvault's changes, then remove the journal"
         ) from None

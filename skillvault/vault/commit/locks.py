@@ -36,7 +36,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
     VaultBusyError names the holder after `wait` seconds.
     """
-    busy = "another skillvault is writing here ({}); try again when it is done"
+    busy = "another skillvault is writing here ({}); try again when it ends"
     with _flock(folder / WRITER, wait, busy) as descriptor:
         reach("lock-taken")
         yield descriptor
@@ -45,7 +45,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 @contextmanager
 def daemon_lock(folder: Path) -> Iterator[None]:
     """Be the vault's one daemon; VaultBusyError names the one that is already."""
-    busy = "another `skillvault watch` is at work on this vault ({}); stop it first"
+    busy = "another `skillvault watch` runs on this vault ({}); stop it first"
     with _flock(folder / DAEMON, 0.0, busy):
         yield
 

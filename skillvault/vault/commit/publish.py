@@ -224,4 +224,4 @@ class Writer:
         try:
             self._journal.take_back(intent)
         except (OSError, GitError) as error:
-            cause.add_note(f"what is half-made is undone by the next writer ({error})")
+            cause.add_note(f"the next command that writes undoes the unfinished change ({error})")

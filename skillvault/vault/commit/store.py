@@ -205,7 +205,7 @@ class Store:
         moved = base.bytes_of(origins.values())
         for target, path in origins.items():
             if target in base.contents:
-                raise EditedError(f"{target}: stands there already; rename one of the two")
+                raise EditedError(f"{target}: exists already; rename one of the two")
             files[target] = files.get(path) or moved[path]
             files[path] = None
         return files
@@ -309,7 +309,7 @@ class Store:
             if commits:
                 self._follow(laid, commits, now)
                 return commits
-        raise VaultBusyError("the branch moves faster than a change can be laid on it; try again")
+        raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
     def _follow(self, laid: Sequence[StagedChange], commits: Sequence[str], now: datetime) -> None:
         """Let the projection show our own commits, whose files it shows already."""

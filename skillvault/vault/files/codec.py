@@ -143,7 +143,7 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
     if body and isinstance(decision, Mapping):
         if decision.get("reasoning"):
             raise BadInputError(
-                "decision.reasoning: stands in the front matter and in the body; keep one",
+                "decision.reasoning: is in the front matter and in the body; keep one",
                 code="duplicate-key",
                 key="decision.reasoning",
             )
@@ -154,7 +154,7 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
 def _refuse_nul(value: Any, key: str) -> None:
     """An escaped NUL would make a commit message and a markdown file unreadable."""
     if isinstance(value, str) and "\0" in value:
-        raise BadInputError(f"{key}: holds a NUL character; leave it out", code="nul", key=key)
+        raise BadInputError(f"{key}: contains a NUL character; remove it", code="nul", key=key)
     if isinstance(value, list):
         for item in value:
             _refuse_nul(item, key)

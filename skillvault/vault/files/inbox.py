@@ -178,7 +178,7 @@ class Inbox:
                 return name
         finally:
             draft.unlink(missing_ok=True)
-        raise UsageError(f"{wanted}: no free name in the inbox")
+        raise UsageError(f"{wanted}: every such name is taken in inbox/; run skillvault run first")
 
     def sweep(self) -> None:
         """Remove the drafts of processes that were killed while they dropped a file."""
@@ -289,7 +289,7 @@ class Inbox:
         if path.is_symlink() or not path.is_file():
             return "not a regular file; put the file itself into inbox/"
         if _IGNORED.search(self._arrival(name)[1]):
-            return "the inbox ignores files of such a name; rename it here"
+            return "the inbox ignores such a name; rename the file in quarantine/"
         return None
 
     def put_back(self, name: str) -> str | None:
@@ -311,7 +311,7 @@ class Inbox:
             # The reason goes first: a file without one is seen and asked about, never lost.
             self.remove(name)
             return door + free
-        raise UsageError(f"{name}: no free name in the inbox")
+        raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
 
     def remove(self, name: str) -> None:
         """Remove a quarantined file, or link, and its reason for good."""
@@ -386,7 +386,7 @@ def _check_size(size: int) -> None:
     if size > MAX_OUTCOME:
         raise BadInputError(
             f"{size / 1024:.0f} KiB; an outcome may have {MAX_OUTCOME // 1024} KiB, "
-            "keep the telling part",
+            "shorten result.evidence to the lines that show the error",
             code="too-large",
         )
 
@@ -457,14 +457,14 @@ def _held(name: str, said: dict[str, object] | None) -> Held:
         return Held(
             shown(name),
             "no-reason",
-            "no reason lies beside it, so nobody knows why or from where it came; "
-            "retry it as untrusted, or drop it",
+            "no reason is stored beside it, so its source is unknown; "
+            "retry it, which makes it untrusted, or drop it",
         )
     line = said.get("line")
     return Held(
         shown(name),
         shown(said.get("code") or "no-code"),
-        shown(said.get("message") or "its reason says nothing"),
+        shown(said.get("message") or "its .error.json gives no reason"),
         line if isinstance(line, int) else None,
         *(shown(value) if (value := said.get(key)) else None for key in ("at", "from")),
     )

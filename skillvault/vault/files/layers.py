@@ -74,7 +74,7 @@ def domains(
     for name in dirs:
         place = (root / name).resolve()
         if any(_overlap(place, (root / shut).resolve()) for shut in _SHUT):
-            said = "what stands there is never served; take it out of `shelf.dirs` in vault.yaml"
+            said = "skills there are never served; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", said))
         else:
             places.append(place)

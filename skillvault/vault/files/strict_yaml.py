@@ -107,18 +107,18 @@ def _pairs(events: Iterator[yaml.Event], depth: int) -> Iterator[tuple[str, Any]
             raise _at(event, "a key must be plain text", "bad-key")
         key = str(event.value)
         if key in seen:
-            raise _at(event, f"key {key[:60]!r} stands twice; keep one", "duplicate-key", key)
+            raise _at(event, f"key {key[:60]!r} occurs twice; keep one", "duplicate-key", key)
         if key == "<<" and event.implicit[0]:
-            raise _at(event, "merge keys (<<) are not taken; write the keys out", "anchor")
+            raise _at(event, "merge keys (<<) are not supported; write the keys out", "anchor")
         seen.add(key)
         yield key, _value(next(events), events, depth + 1)
 
 
 def _check(event: yaml.Event, depth: int) -> None:
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-        raise _at(event, "anchors and aliases are not taken; write the value out", "anchor")
+        raise _at(event, "anchors and aliases are not supported; write the value out", "anchor")
     if tag := getattr(event, "tag", None):
-        raise _at(event, f"tag {tag!r} is not taken; write plain values", "tag")
+        raise _at(event, f"tag {tag!r} is not supported; write plain values", "tag")
     if depth > MAX_DEPTH:
         raise _at(event, f"nested deeper than {MAX_DEPTH} levels; flatten it", "too-deep")
 
@@ -211,7 +211,9 @@ def _set(data: Any, key: tuple[str, ...], value: str) -> dict[str, Any]:
 def _by_hand(key: tuple[str, ...]) -> BadInputError:
     name = ".".join(key)
     return BadInputError(
-        f"{name}: cannot be set without touching other text; set it by hand", code="edit", key=name
+        f"{name}: cannot be changed without changing other text; edit it by hand",
+        code="edit",
+        key=name,
     )
 
 

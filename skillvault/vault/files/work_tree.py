@@ -109,7 +109,7 @@ def _check_place(path: str, record: Parsed) -> None:
     if isinstance(record, dated) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(
-            f"domain: {record.domain!r} is not the folder it stands in; write `domain: {folder}`",
+            f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",
             code="domain-mismatch",
             key="domain",
         )

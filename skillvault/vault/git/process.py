@@ -197,4 +197,4 @@ def said(command: str, err: bytes) -> str:
     """Git's own words for a failure, in one line."""
     lines = [line for line in err.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
-    return f"git {command}: {' '.join(lines[fatal : fatal + 2]) or 'failed without a word'}"
+    return f"git {command}: {' '.join(lines[fatal : fatal + 2]) or 'failed without a message'}"

@@ -171,7 +171,7 @@ class Git:
         if self.tip(branch) is None and (elsewhere := self._elsewhere(branch, founding)):
             return elsewhere
         if self._listing().unmerged:
-            return "the index has unmerged files; resolve them"
+            return "the index has unmerged files; resolve them, then git add and git commit"
         return None
 
     def _listing(self) -> Listing:
@@ -200,7 +200,9 @@ class Git:
         if current is None:
             return f"HEAD is detached; run `git switch {branch}`"
         if current != branch:
-            return f"on branch {current}, and the vault learns on {branch}; switch back"
+            return (
+                f"on branch {current}, but the vault learns on {branch}; run `git switch {branch}`"
+            )
         return None if founding else "the branch has no commit yet; run `skillvault init`"
 
     def _unfit(self) -> str | None:
@@ -412,7 +414,7 @@ class Git:
             if not settings.signs:
                 raise
             raise PausedError(
-                f"paused: the commit could not be signed ({error}); mend the signing, or set "
+                f"paused: the commit could not be signed ({error}); repair the signing, or set "
                 "commit.gpgSign to false in this vault"
             ) from None
         return out.decode().strip()
@@ -431,7 +433,7 @@ class Git:
                     raise
                 if time.monotonic() >= deadline:
                     raise VaultBusyError(
-                        f"another git holds the index ({error}); try again when it is done"
+                        f"another git has locked the index ({error}); try again when it ends"
                     ) from None
                 time.sleep(0.1)
             else:

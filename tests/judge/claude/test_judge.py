@@ -171,8 +171,8 @@ def test_a_model_that_takes_a_temperature_gets_it(claudes: Vault, api: Server) -
 @pytest.mark.parametrize(
     ("judge", "said"),
     [
-        ({"temperature": 0.2}, "judge.temperature: claude-sonnet-5-5 takes none"),
-        ({"model": "claude-next"}, "nobody knows what 'claude-next' costs"),
+        ({"temperature": 0.2}, "judge.temperature: claude-sonnet-5-5 accepts none"),
+        ({"model": "claude-next"}, "the price of 'claude-next' is unknown"),
         ({"provider": "gpt"}, "judge.provider"),
     ],
 )

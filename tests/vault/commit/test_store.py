@@ -314,7 +314,7 @@ def test_a_moved_skill_does_not_replace_one_of_its_name(
     person.write("archive/a-skill/SKILL.md", MINE)
     commit(person)
     before = state(person)
-    with pytest.raises(EditedError, match="stands there already"):
+    with pytest.raises(EditedError, match="exists already"):
         applied(vault, RETIRE)
     assert state(person) == before
 
@@ -502,7 +502,7 @@ def test_an_index_that_stays_locked_is_another_s_and_nothing_is_left_behind(
     before = state(person)
     lock = vault.root / ".git/index.lock"
     lock.touch()
-    with pytest.raises(VaultBusyError, match="another git holds the index"):
+    with pytest.raises(VaultBusyError, match="another git has locked the index"):
         applied(vault, files(notes_a="a\n"))
     assert lock.exists()
     lock.unlink()

@@ -1,0 +1,60 @@
+"""The tables in the documents that come from the program.
+
+`python -m tests.tables` writes them anew; `tests/test_documents.py` compares them.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from click import Command, Context, Group
+
+from skillvault.cli.commands import cli
+from skillvault.policy import table as policy_table
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def commands() -> list[tuple[str, Command]]:
+    """(name, command) of every command, those of groups as `skill list`."""
+    return sorted(_below("", cli), key=lambda row: row[0])
+
+
+def _below(prefix: str, group: Group) -> Iterator[tuple[str, Command]]:
+    context = Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, Group):
+            yield from _below(f"{prefix}{name} ", command)
+        elif command is not None:
+            yield f"{prefix}{name}", command
+
+
+def command_table() -> str:
+    """Every command with its arguments and the first line of its help."""
+    lines = ["| command | what it does |", "|---|---|"]
+    for name, command in commands():
+        arguments = command.collect_usage_pieces(Context(command))[1:]
+        call = " ".join(["skillvault", name, *arguments])
+        lines.append(f"| `{call}` | {(command.help or '').partition(chr(10))[0]} |")
+    return "\n".join(lines)
+
+
+# mark -> (page, what stands between `<!-- mark:begin -->` and `<!-- mark:end -->`)
+TABLES: dict[str, tuple[str, Callable[[], str]]] = {
+    "commands": ("cli.md", command_table),
+    "policy": ("policy.md", policy_table),
+}
+
+
+def main() -> None:
+    """Write every table into its page."""
+    for mark, (page, table) in TABLES.items():
+        path = DOCS / page
+        begin, end = f"<!-- {mark}:begin -->\n", f"<!-- {mark}:end -->"
+        before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+        behind = rest.partition(end)[2]
+        path.write_text(f"{before}{begin}{table()}\n{end}{behind}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""The documents keep their word: what README and CONTRIBUTING show is compared with the program."""
+"""The documents keep their word: what README, docs/ and CONTRIBUTING show is compared."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pytest
@@ -15,100 +15,147 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from skillvault.api import Vault
-from skillvault.cli.commands import COMMANDS, cli
+from skillvault.cli.commands import cli
 from skillvault.cli.judging import NO
 from skillvault.errors import SkillvaultError
-from skillvault.policy import policy_from, table
+from skillvault.policy import policy_from, rows
 from skillvault.records import Decision, Outcome, Result, Source
 from skillvault.steps.status import Status
 from skillvault.vault.files import strict_yaml
 from skillvault.vault.files.redact import redacted_text
+from tests.tables import TABLES, commands
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-DOCUMENTS = (README, ROOT / "CONTRIBUTING.md", ROOT / "vault_template" / "README.md")
-OURS = (README, ROOT / "CONTRIBUTING.md")
+PAGES = (README, *sorted(DOCS.glob("*.md")))
+OURS = (*PAGES, ROOT / "CONTRIBUTING.md")
+DOCUMENTS = (*OURS, ROOT / "vault_template" / "README.md")
 
 FENCE = re.compile(r"^ *```(?P<kind>\w*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
-LINK = re.compile(r"\]\(([^)#:]+)\)")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+MARK = re.compile(r"<!-- (\w+):begin -->")
+SETTING = re.compile(r"[a-z]+\.[a-z_]+")
+TARGET = re.compile(r"^make ([a-z][a-z-]*)")
 PATH = re.compile(r"[\w./-]+(?:::\w+)?")
 SHA = re.compile(r"\b[0-9a-f]{10}\b")
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 STEP = "@@ step"
-PLACES = ("skillvault/", "tests/", "vault_template/", "hooks/", ".ci/")
+PLACES = ("skillvault/", "tests/", "vault_template/", "hooks/", "docs/", ".ci/")
+LINES_OF_README = 220
 
 
 def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def _between(text: str, mark: str) -> str:
-    behind = text.partition(f"<!-- {mark}:begin -->\n")[2]
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def _between(page: Path, mark: str) -> str:
+    behind = _text(page).partition(f"<!-- {mark}:begin -->\n")[2]
     inside, end, _ = behind.partition(f"<!-- {mark}:end -->")
-    assert end, f"the README has no marks for {mark}"
+    assert end, f"{_name(page)} has no marks for {mark}"
     return inside
 
 
-# ── the policy ───────────────────────────────────────────────────────────────────────
+def _blocks(page: Path, *kinds: str) -> list[str]:
+    """The page's code blocks of these kinds."""
+    return [block["text"] for block in FENCE.finditer(_text(page)) if block["kind"] in kinds]
 
 
-def test_the_policy_table_is_the_programs() -> None:
-    assert _between(README.read_text(encoding="utf-8"), "policy").strip() == table()
+# ── the tables that come from the program ────────────────────────────────────────────
 
 
-def test_the_boosts_that_are_shown_are_read() -> None:
-    texts = (found["text"] for found in FENCE.finditer(README.read_text(encoding="utf-8")))
-    (text,) = [text for text in texts if text.startswith("recommend:")]
-    assert len(policy_from(strict_yaml.load(text)).recommend.boosts) == 4
-
-
-# ── what else stands in tables ───────────────────────────────────────────────────────
+@pytest.mark.parametrize("mark", TABLES)
+def test_a_table_of_the_program_is_as_the_program_has_it(mark: str) -> None:
+    page, table = TABLES[mark]
+    # `python -m tests.tables` writes them anew.
+    assert _between(DOCS / page, mark).strip() == table()
 
 
 def test_every_key_of_an_outcome_is_explained() -> None:
-    shown = README.read_text(encoding="utf-8")
-    given = {"id", "received", "extra", "trust", "decision", "result", "context", "source"}
-    rooms: dict[str, type[Struct]] = {
+    page = _text(DOCS / "agents.md")
+    internal = {"id", "received", "extra", "trust", "decision", "result", "context", "source"}
+    kinds: dict[str, type[Struct]] = {
         "": Outcome,
         "decision.": Decision,
         "result.": Result,
         "source.": Source,
     }
     keys = [
-        f"{room}{field.name}"
-        for room, kind in rooms.items()
+        f"{prefix}{field.name}"
+        for prefix, kind in kinds.items()
         for field in fields(kind)
-        if room == "decision." or field.name not in given
+        if prefix == "decision." or field.name not in internal
     ]
     short = {"result.amount": "amount", "result.entry_value": "entry_value"}
-    named = [short.get(key, key) for key in keys if key != "decision.extra"]
-    assert [key for key in named if f"`{key}`" not in shown] == []
+    names = [short.get(key, key) for key in keys if key != "decision.extra"]
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_every_exit_code_is_explained() -> None:
     kinds: list[type[SkillvaultError]] = [SkillvaultError, *SkillvaultError.__subclasses__()]
     codes = {0, NO, *(kind.exit_code for kind in kinds)}
-    shown = re.findall(r"^\| (\d+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(map(int, shown)) == codes
+    explained = re.findall(r"^\| (\d+) \|", _text(DOCS / "cli.md"), re.MULTILINE)
+    assert set(map(int, explained)) == codes
 
 
 def test_the_status_shape_is_the_programs() -> None:
     keys = ", ".join(field.name for field in fields(Status))
-    assert f"| `status` | `{{{keys}}}` |" in README.read_text(encoding="utf-8")
+    assert f"| `status` | `{{{keys}}}` |" in _text(DOCS / "cli.md")
 
 
-def test_what_redaction_is_said_not_to_find_it_does_not_find() -> None:
-    said = README.read_text(encoding="utf-8").partition("**Not found:**")[2].partition("##")[0]
-    examples = re.findall(r'"([^"]+)"', said)
+def test_what_redaction_does_not_find_is_what_the_page_says() -> None:
+    limits = _text(DOCS / "safety.md").partition("**Not found:**")[2].partition("##")[0]
+    examples = re.findall(r'"([^"]+)"', limits)
     assert len(examples) == 2
     assert [redacted_text(example) for example in examples] == examples
 
 
-def test_the_number_of_samples_is_as_said() -> None:
+def test_the_number_of_samples_is_as_written() -> None:
     samples = (ROOT / "vault_template" / "examples").glob("*.jsonl")
-    count = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in samples)
-    assert f"{count} sample outcomes" in README.read_text(encoding="utf-8")
+    count = sum(len(_text(path).splitlines()) for path in samples)
+    assert f"{count} sample outcomes" in _text(README)
+
+
+# ── settings ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("document", PAGES, ids=_name)
+def test_every_setting_named_exists(document: Path) -> None:
+    settings = {key for key, _, _ in rows()}
+    sections = {key.partition(".")[0] for key in settings if "." in key}
+    spans = (span.partition(":")[0] for span in SPAN.findall(FENCE.sub("", _text(document))))
+    names = [span for span in spans if SETTING.fullmatch(span)]
+    keys = [name for name in names if name.partition(".")[0] in sections - {"record"}]
+    assert [key for key in keys if key not in settings] == []
+
+
+def _policies() -> list[tuple[str, str]]:
+    """(page, text) of every YAML block that belongs into a `vault.yaml`."""
+    keys = {key.partition(".")[0] for key, _, _ in rows()}
+    return [
+        (_name(page), textwrap.dedent(text))
+        for page in PAGES
+        for text in _blocks(page, "yaml")
+        if textwrap.dedent(text).partition(":")[0] in keys
+    ]
+
+
+@pytest.mark.parametrize(("page", "text"), _policies())
+def test_a_policy_that_is_shown_is_read(page: str, text: str) -> None:
+    assert policy_from(strict_yaml.load(text)) != policy_from({}), page
+
+
+def test_policies_are_shown_for_layers_boosts_and_claude() -> None:
+    policies = [policy_from(strict_yaml.load(text)) for _, text in _policies()]
+    assert {policy.shelf.dirs for policy in policies} == {(), ("team-skills", "../company/skills")}
+    assert 4 in {len(policy.recommend.boosts) for policy in policies}
+    assert "claude" in {policy.judge.provider for policy in policies}
 
 
 # ── commands and options ─────────────────────────────────────────────────────────────
@@ -118,12 +165,12 @@ def _typed(text: str) -> Iterator[str]:
     """The lines of code blocks that a reader would type, and the commands in sentences."""
     for block in FENCE.finditer(text):
         lines = block["text"].splitlines()
-        if block["kind"] == "console":
+        if block["kind"] in ("console", "text"):
             yield from (line.removeprefix("$ ") for line in lines if line.startswith("$ "))
         elif block["kind"] in ("", "sh"):
             yield from lines
     prose = FENCE.sub("", text)
-    yield from (span for span in SPAN.findall(prose) if span.startswith("skillvault "))
+    yield from (span for span in SPAN.findall(prose) if span.startswith(("skillvault ", "make ")))
 
 
 def _calls(line: str) -> Iterator[list[str]]:
@@ -147,8 +194,8 @@ def _unknown(words: list[str]) -> Iterator[str]:
     command: click.Command = cli
     for word in words:
         if word.startswith("-") and word != "-":
-            known = {opt for param in command.params for opt in param.opts} | {"-h", "--help"}
-            if word.partition("=")[0] not in known:
+            options = {opt for param in command.params for opt in param.opts} | {"-h", "--help"}
+            if word.partition("=")[0] not in options:
                 yield f"{command.name} {word}"
         elif isinstance(command, click.Group) and (
             below := command.get_command(click.Context(command), word)
@@ -160,10 +207,15 @@ def _unknown(words: list[str]) -> Iterator[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
 def test_every_command_and_option_shown_exists(document: Path) -> None:
-    lines = list(_typed(document.read_text(encoding="utf-8")))
-    calls = [words for line in lines for words in _calls(line)]
-    assert calls or document not in (README, DOCUMENTS[2])
-    assert [unknown for words in calls for unknown in _unknown(words)] == []
+    # In the table of commands, brackets and `...` are not the shell's.
+    text = re.sub(
+        r"<!-- commands:begin -->.*?<!-- commands:end -->", "", _text(document), flags=re.DOTALL
+    )
+    calls = [words for line in _typed(text) for words in _calls(line)]
+    assert calls or document not in (README, DOCUMENTS[-1])
+    placeholders = {"COMMAND"}
+    unknown = [name for words in calls for name in _unknown(words)]
+    assert [name for name in unknown if name.rpartition(" ")[2] not in placeholders] == []
 
 
 @pytest.mark.parametrize(
@@ -177,21 +229,26 @@ def test_every_command_and_option_shown_exists(document: Path) -> None:
     ],
 )
 def test_a_command_that_does_not_exist_is_found(line: str, unknown: list[str]) -> None:
-    assert [found for words in _calls(line) for found in _unknown(words)] == unknown
+    assert [name for words in _calls(line) for name in _unknown(words)] == unknown
 
 
-def test_every_command_of_the_program_is_in_the_readme() -> None:
-    shown = README.read_text(encoding="utf-8")
-    assert [name for name in COMMANDS if f"skillvault {name}" not in shown] == []
+def test_every_command_of_the_program_is_in_the_documents() -> None:
+    text = "".join(map(_text, PAGES)).replace(_between(DOCS / "cli.md", "commands"), "")
+    assert [name for name, _ in commands() if f"skillvault {name}" not in text] == []
 
 
-# ── paths ────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("document", OURS, ids=_name)
+def test_every_make_target_shown_exists(document: Path) -> None:
+    targets = re.findall(r"^([a-z][a-z-]*):", _text(ROOT / "Makefile"), re.MULTILINE)
+    typed = (TARGET.match(line) for line in _typed(_text(document)))
+    assert [line[1] for line in typed if line and line[1] not in targets] == []
+
+
+# ── paths, links ─────────────────────────────────────────────────────────────────────
 
 
 def _paths(text: str) -> Iterator[str]:
-    prose = FENCE.sub("", text)
-    yield from LINK.findall(prose)
-    for span in SPAN.findall(prose):
+    for span in SPAN.findall(FENCE.sub("", text)):
         if PATH.fullmatch(span) and span.startswith(PLACES):
             yield span
 
@@ -199,28 +256,84 @@ def _paths(text: str) -> Iterator[str]:
 def _missing(path: str) -> bool:
     file, _, test = path.partition("::")
     place = ROOT / file
-    return not place.exists() or (test != "" and f"def {test}(" not in place.read_text("utf-8"))
+    return not place.exists() or (test != "" and f"def {test}(" not in _text(place))
 
 
 @pytest.mark.parametrize("document", OURS, ids=_name)
 def test_every_path_and_test_named_exists(document: Path) -> None:
-    named = list(_paths(document.read_text(encoding="utf-8")))
-    assert named
-    assert [path for path in named if _missing(path)] == []
+    assert [path for path in _paths(_text(document)) if _missing(path)] == []
+
+
+def test_paths_are_looked_for() -> None:
+    assert list(_paths("`docs/cli.md`, `tests/test_api.py::test_a`, `other/x`")) == [
+        "docs/cli.md",
+        "tests/test_api.py::test_a",
+    ]
+    assert _missing("tests/test_documents.py::test_of_no_such_name")
+
+
+def _anchor(heading: str) -> str:
+    """The anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _broken(document: Path, link: str) -> bool:
+    """Whether a link leads to no file of ours, or to no heading in it."""
+    file, _, anchor = link.partition("#")
+    place = document.parent / file if file else document
+    if not place.exists():
+        return True
+    headings = HEADING.findall(FENCE.sub("", _text(place))) if anchor else []
+    return anchor != "" and anchor not in map(_anchor, headings)
+
+
+@pytest.mark.parametrize("document", OURS, ids=_name)
+def test_every_link_between_the_documents_leads_somewhere(document: Path) -> None:
+    links = [link for link in LINK.findall(FENCE.sub("", _text(document))) if ":" not in link]
+    assert [link for link in links if _broken(document, link)] == []
+
+
+def test_a_link_without_its_heading_is_found() -> None:
+    assert not _broken(README, "docs/offline.md#where-it-is-poor")
+    assert _broken(README, "docs/offline.md#where-it-is-rich")
+    assert _broken(README, "docs/nothing.md")
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    links = LINK.findall(_text(README))
+    assert [_name(page) for page in PAGES[1:] if _name(page) not in links] == []
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(_text(README).splitlines()) <= LINES_OF_README
 
 
 # ── the transcripts ──────────────────────────────────────────────────────────────────
 
 
-def _walk(mark: str) -> list[tuple[str, str]]:
-    """(command, output as shown) of one of the README's transcripts, in order."""
-    text = _between(README.read_text(encoding="utf-8"), mark)
-    shown = "".join(block["text"] for block in FENCE.finditer(text) if block["kind"] == "console")
-    steps = re.split(r"^\$ ", shown, flags=re.MULTILINE)[1:]
-    return [(step.partition("\n")[0], step.partition("\n")[2]) for step in steps]
+class Transcript(NamedTuple):
+    """The commands of a page between two marks, and what it shows for them."""
+
+    page: Path
+    mark: str
+
+    def __str__(self) -> str:
+        return f"{_name(self.page)}:{self.mark}"
+
+    def steps(self) -> list[tuple[str, str]]:
+        """(command, output as shown), in order."""
+        blocks = FENCE.finditer(_between(self.page, self.mark))
+        text = "".join(block["text"] for block in blocks if block["kind"] == "console")
+        steps = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+        return [(step.partition("\n")[0], step.partition("\n")[2]) for step in steps]
 
 
-def _played(commands: list[str], place: Path) -> list[str]:
+def _transcripts() -> list[Transcript]:
+    every = [Transcript(page, mark) for page in PAGES for mark in MARK.findall(_text(page))]
+    return [transcript for transcript in every if transcript.steps()]
+
+
+def _outputs(commands: list[str], place: Path) -> list[str]:
     """What each of the commands prints, typed one after the other into one shell."""
     lines = [
         f"PYTHONPATH={shlex.quote(str(ROOT))}; export PYTHONPATH",
@@ -248,51 +361,76 @@ def _pattern(shown: str) -> str:
     return ".*?".join(re.escape(part) for part in _plain(shown).split("…"))
 
 
-@pytest.mark.parametrize(("mark", "least"), [("walk", 20), ("agent", 8)])
-def test_what_the_readme_shows_goes_as_written(mark: str, least: int, tmp_path: Path) -> None:
-    walk = _walk(mark)
-    outputs = _played([command for command, _ in walk], tmp_path)
-    assert len(outputs) == len(walk) > least
-    for (command, shown), output in zip(walk, outputs, strict=True):
+@pytest.mark.parametrize("transcript", _transcripts(), ids=str)
+def test_a_transcript_goes_as_written(transcript: Transcript, tmp_path: Path) -> None:
+    steps = transcript.steps()
+    outputs = _outputs([command for command, _ in steps], tmp_path)
+    for (command, shown), output in zip(steps, outputs, strict=True):
         matches = re.fullmatch(_pattern(shown), _plain(output), re.DOTALL)
-        assert matches, f"$ {command}\n{output}\n--- but the README shows\n{shown}"
+        assert matches, f"$ {command}\n{output}\n--- but {transcript} shows\n{shown}"
 
 
-# ── give it to your agent ────────────────────────────────────────────────────────────
+def test_every_console_block_belongs_to_a_transcript() -> None:
+    steps = sum(len(transcript.steps()) for transcript in _transcripts())
+    prompts = [line for page in PAGES for line in "".join(_blocks(page, "console")).splitlines()]
+    assert steps == len([line for line in prompts if line.startswith("$ ")]) > 40
+    assert _blocks(ROOT / "CONTRIBUTING.md", "console") == []
 
 
-def _block(kind: str, begins: str) -> str:
-    """The README's one code block of a kind that begins so."""
-    blocks = FENCE.finditer(README.read_text(encoding="utf-8"))
-    (text,) = (b["text"] for b in blocks if b["kind"] == kind and b["text"].startswith(begins))
-    return text
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_output_that_is_shown_alone_is_of_a_golden_story(page: Path) -> None:
+    stories = [_plain(_text(path)) for path in (ROOT / "tests" / "golden").glob("*/expected.txt")]
+    shown = [text for text in _blocks(page, "text") if text.startswith("$ ")]
+    assert [text for text in shown if not any(_plain(text) in story for story in stories)] == []
 
 
-def test_the_python_that_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# ── code and prompts for agents ──────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def taught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
+    """A vault that learned from the example, in the folder where the code runs."""
     vault, _ = Vault.init(tmp_path / "my-vault", ["coding"])
     example = ROOT / "vault_template" / "examples" / "outcome.yaml"
     vault.record([("example.yaml", example.read_bytes())])
     vault.run()
     monkeypatch.chdir(tmp_path)
-    room: dict[str, Any] = {}
-    exec(_block("python", "import json"), room)  # noqa: S102 (our own text, which promises to run)
-    assert room["prompt"].startswith('<skills>\n<skill name="warning-coding-checkout-service-')
-    assert len(room["found"]) == 3
-    assert len(room["review"]) == 2
+    return vault
+
+
+def _run(page: Path) -> dict[str, Any]:
+    """What a page's one block of Python leaves behind."""
+    (text,) = _blocks(page, "python")
+    names: dict[str, Any] = {}
+    exec(text, names)  # noqa: S102 (our own text, which promises to run)
+    return names
+
+
+@pytest.mark.usefixtures("taught")
+def test_the_python_of_the_readme_runs() -> None:
+    assert _run(README)["answer"].recommended[0].name.startswith("warning-coding-checkout")
+
+
+@pytest.mark.usefixtures("taught")
+def test_the_python_for_agents_runs() -> None:
+    names = _run(DOCS / "agents.md")
+    assert names["prompt"].startswith('<skills>\n<skill name="warning-coding-checkout-service-')
+    assert len(names["hits"]) == 3
+    assert len(names["review"]) == 2
+
+
+def test_no_other_page_shows_python() -> None:
+    pages = [_name(page) for page in OURS if _blocks(page, "python")]
+    assert set(pages) - {"CONTRIBUTING.md"} == {"README.md", "docs/agents.md"}
 
 
 def test_the_prompt_that_is_shown_asks_for_what_there_is() -> None:
-    said = _block("text", "Before a task")
-    calls = [words for line in said.splitlines() for words in _calls(line.replace("'", ""))]
+    (prompt,) = (text for text in _blocks(DOCS / "agents.md", "text") if "Before a task" in text)
+    calls = [words for line in prompt.splitlines() for words in _calls(line.replace("'", ""))]
     assert [words[0] for words in calls] == ["recommend", "record"]
-    assert [unknown for words in calls for unknown in _unknown(words)] == []
+    assert [name for words in calls for name in _unknown(words)] == []
     keys = {field.name for kind in (Outcome, Decision, Result) for field in fields(kind)}
     named = re.findall(r"\b(domain|occurred_at|decision|action|target|reasoning|result|status"
-                       r"|evidence|applied)\b", said)  # fmt: skip
+                       r"|evidence|applied)\b", prompt)  # fmt: skip
     assert len(set(named)) == 10
     assert set(named) <= keys
-
-
-def test_the_layers_that_are_shown_are_read() -> None:
-    text = textwrap.dedent(_block("yaml", "   shelf:"))
-    assert policy_from(strict_yaml.load(text)).shelf.dirs == ("team-skills", "../company/skills")

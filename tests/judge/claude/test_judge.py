@@ -31,7 +31,7 @@ from tests.judge.server import (
     told,
 )
 
-README = Path(__file__).resolve().parents[3] / "README.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "claude.md"
 
 
 def learn(vault: Vault, *given: Body) -> Vault:
@@ -187,7 +187,7 @@ def test_the_fixed_part_of_a_request_is_cached(claudes: Vault, api: Server) -> N
 
 
 def test_the_prices_that_are_shown_are_the_programs() -> None:
-    shown = README.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
+    shown = PAGE.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
     for name, price in MODELS.items():
         one = 2 * cost(price, Usage(1500, 1000))
         row = f"| `{name}` | ${price.read:g}, ${price.write:g} | ${one:.4f} | ${one * BATCH:.4f} |"

@@ -28,10 +28,11 @@ from skillvault.learning.merge import evolved
 from skillvault.learning.merge import groups as merge
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
+from skillvault.markdown import statements
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind, Subject
 from skillvault.steps.record import by_domain
-from skillvault.text import sentences, shorten, statements
+from skillvault.text import sentences, shorten
 from skillvault.vault.files import layout
 
 DOMAINS = ("perps", "coding")

@@ -21,12 +21,6 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
 )
-# The parts of a skill's text, and where one statement of it ends and the next begins.
-_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}(?P<level>#{1,6})\s+(?P<text>.*?)[\s#]*$")
-_HEADER = re.compile(r"^(?P<mark>[*_]).+(?P=mark)$")
-_ITEM = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
-_ROW = re.compile(r"^[|>]|^\W*$")  # of a table, a quotation, or nothing in words
 _STATEMENT_END = re.compile(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
 _LEANING = re.compile(
     r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
@@ -152,55 +146,11 @@ def tokens(text: str) -> int:
     return len(text) - plain + -(-plain // 4)
 
 
-@lru_cache(maxsize=256)
-def outline(body: str) -> tuple[tuple[str, str], ...]:
-    """The statements of a skill's text, each behind the heading it stands under.
+def split_prose(paragraph: str) -> Iterator[str]:
+    """The sentences of a paragraph, each with those that lean on it.
 
-    A statement is a list item, a sentence or a block of code, white space folded. Headings,
-    rules and the emphasised lines of the head are none. A sentence that leans on the one
-    before it (an answer, `then …`, `they …`) stays with it.
+    One inside a quotation is no sentence of its own; an answer stays with its question.
     """
-    found: list[tuple[str, str]] = []
-    for heading, paragraph, code in _paragraphs(body):
-        parts = [" ".join(paragraph.split())] if code else list(_split(paragraph))
-        found += [(heading, part) for part in parts if re.search(r"\w", part)]
-    return tuple(found)
-
-
-def statements(body: str) -> list[str]:
-    """The statements of `outline`."""
-    return [statement for _, statement in outline(body)]
-
-
-def _paragraphs(body: str) -> Iterator[tuple[str, str, bool]]:
-    """(heading, paragraph or list item or code, whether it is code), in order."""
-    heading, lines, fence = "", list[str](), ""
-    head = True
-    for line in [*body.splitlines(), ""]:
-        mark, title = _FENCE.match(line), _HEADING.match(line)
-        if fence:
-            if mark and line.strip().startswith(fence) and not line.strip(" `~"):
-                yield heading, "\n".join(lines), True
-                lines, fence = [], ""
-            else:
-                lines.append(line)
-            continue
-        text = line.strip()
-        if mark or title or _ROW.match(text) or _ITEM.match(text):
-            yield heading, "\n".join(lines), False
-            lines = []
-        if mark:
-            fence = mark[0].strip()
-        elif title:
-            heading = title["text"]
-            head = head and len(title["level"]) == 1
-        elif not (head and _HEADER.match(text)):
-            lines.append(_ITEM.sub("", text))
-    yield heading, "\n".join(lines), bool(fence)
-
-
-def _split(paragraph: str) -> Iterator[str]:
-    """The sentences of a paragraph; one inside a quotation is no sentence of its own."""
     text, start, parts = " ".join(paragraph.split()), 0, list[str]()
     for end in _STATEMENT_END.finditer(text):
         part = text[start : end.end()]

@@ -8,7 +8,7 @@ from tests.house import cycles, imported, imports, modules, tree
 
 WORDS = {
     "records", "brief", "intake", "strict_json", "change", "claude_models",
-    "policy", "text", "errors", "integrity",
+    "policy", "text", "markdown", "errors", "integrity",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
@@ -30,6 +30,7 @@ HOMES = {
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},
     "yaml": {"vault/files"},
     "frontmatter": {"vault/files"},
+    "markdown_it": {"markdown"},
     "detect_secrets": {"vault/files"},
     "defusedxml": {"exchange/junit"},
     "fcntl": {"vault/commit"},

@@ -91,55 +91,6 @@ def test_terms_are_words_that_could_be_a_condition() -> None:
     }
 
 
-# ── statements ───────────────────────────────────────────────────────────────────────
-
-BODY = """# Warning: title
-
-*From one outcome*
-_Domain: x_
-
-Head sentence. It leans on it. Another.
-
-## When
-
-- An item is one. Two are two.
-  Its line goes on. “Quoted. Inside.” ends.
-- [ ] Is it so? Then do this.
-1. Numbered
-| a | row |
-
-```py
-x = 1
-```
----
-## Last ##
-在比特币上追涨。等待回踩。
-"""
-
-
-def test_the_statements_of_a_text_stand_behind_their_headings() -> None:
-    assert list(text.outline(BODY)) == [
-        ("Warning: title", "Head sentence. It leans on it."),
-        ("Warning: title", "Another."),
-        ("When", "An item is one."),
-        ("When", "Two are two. Its line goes on."),
-        ("When", "“Quoted. Inside.” ends."),
-        ("When", "[ ] Is it so? Then do this."),
-        ("When", "Numbered"),
-        ("When", "| a | row |"),
-        ("When", "x = 1"),
-        ("Last", "在比特币上追涨。"),
-        ("Last", "等待回踩。"),
-    ]
-
-
-@given(st.text())
-def test_no_word_of_a_text_is_left_out_of_its_statements(body: str) -> None:
-    plain = text.flat(body)
-    said = " ".join(text.statements(f"## \n{plain}"))
-    assert [w for w in said.split() if w.isalnum()] == [w for w in plain.split() if w.isalnum()]
-
-
 @given(st.text())
 def test_flat_text_is_one_line_that_stays_as_it_is(body: str) -> None:
     once = text.flat(body)

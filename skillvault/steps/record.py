@@ -99,8 +99,7 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
     """The record in a file, without its secrets; BadInputError where it is none."""
     if isinstance(item, BadInputError):
         raise item
-    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
-    from skillvault.vault.files.redact import redacted, redacted_recommendation  # noqa: PLC0415 (the same)
+    from skillvault.vault.files import codec, redact  # noqa: PLC0415 (only who parses pays)
 
     raw = codec.incoming(item.name, item.data)
     kind = raw.get("type", "outcome")
@@ -113,7 +112,7 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
     if kind == "recommendation":
         shown = recommendation_from(raw, trust=item.trust, now=run.now, ahead=run.policy.ahead)
         _check_domain(run, shown.domain, shown.trust)
-        return redacted_recommendation(shown)
+        return redact.redacted_recommendation(shown)
     outcome = outcome_from(
         raw,
         trust=item.trust,
@@ -122,7 +121,7 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
         ahead=run.policy.ahead,
     )
     _check_domain(run, outcome.domain, outcome.trust)
-    return redacted(outcome)
+    return redact.redacted(outcome)
 
 
 def _check_domain(run: Run, domain: str, trust: Trust) -> None:

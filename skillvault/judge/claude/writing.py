@@ -13,8 +13,9 @@ from skillvault.brief import Agreement, Brief, Comparison, Draft, Episode, Fate,
 from skillvault.judge.claude import prompts as asking
 from skillvault.judge.claude.replies import UnusableError, check_figures
 from skillvault.judge.claude.retries import Question
+from skillvault.markdown import statements
 from skillvault.records import Evaluation, Outcome
-from skillvault.text import flat, shorten, statements
+from skillvault.text import flat, shorten
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _SHOWN = 12  # outcomes of a period that are told in full

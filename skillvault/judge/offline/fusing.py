@@ -24,8 +24,9 @@ from skillvault.judge.offline.sources import (
 )
 from skillvault.judge.offline.speech import plain, sentence, subject
 from skillvault.judge.offline.strands import Said, Strand, named, spoken_of, strands, told, words_of
+from skillvault.markdown import outline
 from skillvault.records import Skill
-from skillvault.text import flat, outline, shorten
+from skillvault.text import flat, shorten
 
 TITLE = 70
 DESCRIPTION = 400

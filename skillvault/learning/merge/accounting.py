@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from skillvault.brief import Agreement, Draft, Fate
-from skillvault.text import flat, shorten, statements
+from skillvault.markdown import statements
+from skillvault.text import flat, shorten
 
 _QUOTE = 20  # characters from which on a quotation can mean but one statement
 _BEFORE = "\n.!?:;。！？：；”\"')"  # what a statement may stand behind

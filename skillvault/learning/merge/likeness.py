@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from skillvault.text import STOP_WORDS, slug, statements, words
+from skillvault.markdown import statements
+from skillvault.text import STOP_WORDS, slug, words
 
 RELATED = 1 / 3  # Jaccard index above which one statement is the like of another
 

@@ -1,17 +1,19 @@
 """A skill's body by its sections, and how the program rewrites only what is its own.
 
-A section begins with a line `## Heading`; what stands before the first is the head. A
+A section begins with a heading of level 2; what stands before the first is the head. A
 section that differs from what the program last wrote there is a person's and stays.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-_HEADING = re.compile(r"^## +(?P<heading>.*?)\s*$")
-_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})")
+from skillvault import markdown
 
-Key = tuple[str, int]  # a heading, and which of the sections of that name
+_EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
+
+Key = tuple[str, int]  # a heading, and which of the sections of that name; ("", 0) is the head
 
 
 class Version(NamedTuple):
@@ -30,17 +32,13 @@ class Written(NamedTuple):
 
 def parts(body: str) -> dict[Key, str]:
     """The sections of a body in order, each with its heading line; joined they are the body."""
-    found: dict[Key, str] = {}
-    key: Key = ("", 0)
-    fenced = False
-    for line in body.splitlines(keepends=True):
-        fenced ^= bool(_FENCE.match(line))
-        heading = None if fenced else _HEADING.match(line)
-        if heading:
-            same = sum(name == heading["heading"] for name, _ in found)
-            key = (heading["heading"], same)
-        found[key] = found.get(key, "") + line
-    return found
+    counts: Counter[str] = Counter()
+    texts: dict[Key, str] = {}
+    for heading, text in markdown.sections(body):
+        name = heading or ""
+        counts[name] += heading is not None
+        texts[name, counts[name]] = text
+    return texts
 
 
 def theirs(versions: Sequence[Version], current: str) -> frozenset[Key]:
@@ -66,42 +64,61 @@ def untouched(versions: Sequence[Version], current: str) -> bool:
 
 
 def rewritten(current: str, versions: Sequence[Version], wanted: str) -> str:
-    """`current` with the program's sections as in `wanted`; a person's stay as they are."""
+    """`current` with the program's sections as in `wanted`; a person's stay as they are.
+
+    All of it stays if one section would swallow another: its last block of code has no end.
+    """
     kept, now, new = theirs(versions, current), parts(current), parts(wanted)
-    found: dict[Key, str] = {}
+    texts: dict[Key, str] = {}
     for key, text in now.items():
         if key in kept:
-            found[key] = text
+            texts[key] = text
         elif key in new:
-            found[key] = new[key]
+            texts[key] = new[key]
     for key in (k for k in new if k not in now and k not in kept):
-        found = _inserted(found, key, new)
-    return _joined(found.values())
+        texts = _inserted(texts, key, new)
+    body = _joined(texts.values(), current)
+    intended = filter(None, map(_normalized, texts.values()))
+    return body if [*intended] == [*filter(None, _stripped(body).values())] else current
 
 
 def _differing(a: str, b: str) -> set[Key]:
+    if a == b:
+        return set()
     left, right = _stripped(a), _stripped(b)
     return {key for key in left.keys() | right.keys() if left.get(key) != right.get(key)}
 
 
 def _stripped(body: str) -> dict[Key, str]:
-    return {key: "\n".join(text.split("\r\n")).strip() for key, text in parts(body).items()}
+    return {key: _normalized(text) for key, text in parts(body).items()}
 
 
-def _inserted(found: Mapping[Key, str], key: Key, new: Mapping[Key, str]) -> dict[Key, str]:
-    """The sections with one more, behind the one it follows in `new`."""
+def _normalized(text: str) -> str:
+    """A text whose line ends and outer empty lines make no difference."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def _inserted(texts: Mapping[Key, str], key: Key, new: Mapping[Key, str]) -> dict[Key, str]:
+    """The sections with one more, behind the one it follows in `new`.
+
+    It stands before a last one that would swallow it.
+    """
     order = list(new)
-    before = [k for k in order[: order.index(key)] if k in found]
-    entries = list(found.items())
-    place = 1 + list(found).index(before[-1]) if before else min(1, len(entries))
+    before = [k for k in order[: order.index(key)] if k in texts]
+    entries = list(texts.items())
+    place = 1 + list(texts).index(before[-1]) if before else min(1, len(entries))
+    if place and markdown.swallows(entries[place - 1][1]):
+        place -= 1
     return dict([*entries[:place], (key, new[key]), *entries[place:]])
 
 
-def _joined(texts: Iterable[str]) -> str:
-    """Sections with a blank line between them where there was none."""
-    body = ""
+def _joined(texts: Iterable[str], current: str) -> str:
+    """Sections with an empty line between them, but for two that stand so in `current`."""
+    body = above = ""
     for text in texts:
-        if body and not re.search(r"\n[ \t\r]*\n\Z", body):
+        stands_so = (above + text).rstrip("\r\n") in current
+        if body and not (stands_so or _EMPTY_LINE.search(body)):
             body = body.rstrip("\r\n") + "\n\n"
         body += text
+        above = text
     return body.strip("\r\n")

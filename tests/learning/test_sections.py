@@ -1,5 +1,6 @@
 """What the program rewrites is what it wrote; a person's sections stay byte for byte."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,11 +20,20 @@ LINES = st.sampled_from(
         "```\n",
         "## \n",
         "~~~\r\n",
+        "````md\n",
         "  x",
         "#\n",
+        "Two\n---\n",
+        "- a\n  ## One\n",
     ]
 )
 BODIES = st.lists(LINES, max_size=12).map("".join)
+
+
+TEXTS = st.sampled_from(["", "- a\n", "- b", "```\nopen\n", "````\n```\n## Not\n````\n", "<!--\n"])
+NAMED = st.dictionaries(st.sampled_from("ABCD"), TEXTS).map(
+    lambda texts: "# Title\n" + "".join(f"\n## {name}\n\n{text}" for name, text in texts.items())
+)
 
 
 @given(BODIES)
@@ -80,6 +90,73 @@ def test_other_line_ends_alone_are_no_edit() -> None:
 
 def test_a_heading_in_a_code_block_begins_no_section() -> None:
     assert len(parts("## One\n\n```\n## not one\n```\n")) == 1
+
+
+CODES = [
+    "Mine:\n\n````md\n```sh\n## Not a heading\nmake\n```\n````\n",
+    "Mine:\n\n````md\nOpen with this line:\n```sh\n## Not a heading\n````\n",
+    "Mine:\n\n~~~~\n~~~ sh\n## Not a heading\n```\n~~~~\n",
+]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_persons_code_that_quotes_code_stays_and_what_stands_below_grows(code: str) -> None:
+    edited = FIRST.replace("- a\n", code)
+    first = rewritten(edited, WROTE, SECOND)
+    assert first == SECOND.replace("- a 2\n", code)
+    wrote = [*WROTE, Version(edited, first)]
+    assert rewritten(first, wrote, SECOND.replace("2", "3")) == first.replace("2", "3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- x\n\n  ```\n## Two\n",  # the item ends, and its code with it
+        "- x\n\n  ```\n  ## Not\n  ```\n\n  ## Not\n\n",
+        "> ## Not\n\n",
+        "<!--\n\n## Not\n\n-->\n\n",
+        "~~~\n```\n## Not\n~~~\n\n",
+    ],
+)
+def test_a_section_ends_as_commonmark_has_it(text: str) -> None:
+    edited = FIRST.replace("- a\n\n", text)
+    result = rewritten(edited, WROTE, SECOND)
+    assert text in result
+    assert "- b 2" in result or edited.count("## Two") == 2
+
+
+def test_a_persons_sections_stay_side_by_side() -> None:
+    mine = "## Mine\r\ntext\r\n## Mine too\r\ntext\r\n"
+    edited = FIRST.replace("## Two", f"{mine}## Two")
+    expected = SECOND.replace("## Two", f"{mine}\n## Two")
+    assert rewritten(edited, WROTE, SECOND).replace("\r", "") == expected.replace("\r", "")
+    assert mine.rstrip() in rewritten(edited, WROTE, SECOND)
+
+
+def test_code_without_an_end_swallows_no_new_section() -> None:
+    edited = FIRST.replace("- b", "```\nmine")
+    wanted = f"{SECOND}\n\n## New\n\n- n"
+    result = rewritten(edited, WROTE, wanted)
+    assert list(parts(result))[2:] == [("New", 1), ("Two", 1)]
+    assert result.endswith("## Two\n\n```\nmine")
+    assert rewritten(result, [*WROTE, Version(edited, result)], wanted) == result
+
+
+def test_a_section_that_would_swallow_a_persons_is_not_written() -> None:
+    edited = f"{FIRST}\n\n## Mine\n\n- mine"
+    assert rewritten(edited, WROTE, SECOND.replace("- b 2", "```\nno end")) == edited
+
+
+def test_the_head_is_no_section_without_a_name() -> None:
+    assert list(parts("head\n## \n##\n")) == [("", 0), ("", 1), ("", 2)]
+    assert list(parts("## \n")) == [("", 1)]
+
+
+@given(NAMED, NAMED, NAMED)
+def test_a_second_rewriting_changes_nothing(first: str, edited: str, wanted: str) -> None:
+    result = rewritten(edited, [Version(None, first)], wanted)
+    wrote = [Version(None, first), Version(edited, result)]
+    assert rewritten(result, wrote, wanted).strip() == result.strip()
 
 
 def test_a_reverted_rewriting_is_a_persons_word() -> None:

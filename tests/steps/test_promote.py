@@ -111,6 +111,28 @@ def test_a_person_keeps_what_they_wrote_when_the_pattern_grows(
     assert tail not in after
 
 
+CODE = "Mine:\n\n````md\nOpen with this line:\n```sh\n## Not a heading\n````\n"
+
+
+def test_a_persons_code_stays_and_the_programs_section_below_grows(
+    vault: Vault, person: Person
+) -> None:
+    vault = Vault(vault.root, EchoJudge())
+    learn(vault, *(alike(number, f"s{number}") for number in (1, 3, 5)))
+    (name,) = from_memory(vault)
+    place = vault.root / f"skills/{name}/SKILL.md"
+    before, origin, below = place.read_text().partition("## Origin")
+    above, application, _ = before.partition("## Application")
+    mine = f"{application}\n\n{CODE}\n"
+    person.write(f"skills/{name}/SKILL.md", f"{above}{mine}{origin}{below}")
+    person.git("commit", "-qam", "my code")
+    for number in (7, 9):
+        learn(vault, alike(number, f"s{number}"))
+        text = place.read_text()
+        assert mine in text
+        assert f" on T{number} " in text.partition(origin)[2]
+
+
 def test_a_person_keeps_a_description_although_the_text_grows(vault: Vault, person: Person) -> None:
     vault = Vault(vault.root, EchoJudge())
     learn(vault, *(alike(number, f"s{number}") for number in (1, 3, 5)))

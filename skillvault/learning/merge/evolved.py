@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from skillvault import markdown
 from skillvault.brief import Draft, Fate
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
@@ -52,8 +53,8 @@ def fitted(
 
     The longest section gives way, from its end.
     """
-    blocks = [_blocks(text) for _, text in parts]
-    sizes = [[tokens(block) + 1 for block in section] for section in blocks]
+    blocks = [markdown.blocks(text.strip()) for _, text in parts]
+    sizes = [[tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks]
     totals = [sum(section) for section in sizes]
     rest: list[list[str]] = [[] for _ in parts]
     while sum(totals) > room and any(blocks):
@@ -61,28 +62,11 @@ def fitted(
         rest[at].append(blocks[at].pop())
         totals[at] -= sizes[at].pop()
     names = [heading for heading, _ in parts]
-    kept = ["\n".join(section) or f"- See references/{FILE}" for section in blocks]
-    moved = ["\n".join(reversed(section)) for section in rest]
+    kept = ["".join(section).rstrip() or f"- See references/{FILE}" for section in blocks]
+    moved = ["".join(reversed(section)).rstrip() for section in rest]
     return list(zip(names, kept, strict=True)), [
         (name, text) for name, text in zip(names, moved, strict=True) if text
     ]
-
-
-def _blocks(text: str) -> list[str]:
-    """List items with what belongs to them, and paragraphs."""
-    if "```" in text or "~~~" in text:
-        return [text.strip()]
-    found: list[str] = []
-    fresh = True
-    for line in text.strip().splitlines():
-        if not line.strip():
-            fresh = True
-        elif fresh or line.startswith(("- ", "* ", "+ ")) or line[0].isdigit():
-            found.append(line)
-            fresh = False
-        else:
-            found[-1] += f"\n{line}"
-    return found
 
 
 class _EvolvedText(Struct):

@@ -92,8 +92,10 @@ PARTS = st.lists(st.tuples(st.sampled_from("ABCD"), BULLETS.map("\n".join)), min
 
 def bare(texts: list[tuple[str, str]]) -> list[str]:
     """The lines of texts under their headings, without those that point elsewhere."""
-    lines = (f"{name} {line.strip()}" for name, text in texts for line in text.splitlines())
-    return sorted(line for line in lines if line.strip() and "- See references" not in line)
+    lines = ((name, line.strip()) for name, text in texts for line in text.splitlines())
+    return sorted(
+        f"{name} {line}" for name, line in lines if line and "- See references" not in line
+    )
 
 
 @given(PARTS, st.integers(0, 400))
@@ -101,10 +103,24 @@ def test_what_has_no_room_moves_and_is_not_lost(
     given_parts: list[tuple[str, str]], room: int
 ) -> None:
     kept, moved = evolved.fitted(given_parts, room)
-    lines = [line for line in bare(given_parts) if line[2:].strip()]
-    assert bare([*kept, *moved]) == lines
+    assert bare([*kept, *moved]) == bare(given_parts)
     told = [text for _, text in kept if "See references" not in text]
     assert not told or sum(tokens(t) for t in told) <= room
+
+
+@given(PARTS)
+def test_what_has_room_stays_as_it_is(given_parts: list[tuple[str, str]]) -> None:
+    texts = [(name, text.strip()) for name, text in given_parts if text.strip()]
+    assert evolved.fitted(texts, 10**6) == (texts, [])
+
+
+def test_a_block_of_code_moves_whole() -> None:
+    code = "```sh\nmake\n\n# - no item\nmake test\n```"
+    text = f"- Build first.\n- Then so:\n\n{code}"
+    assert evolved.fitted([("A", text)], 12) == (
+        [("A", "- Build first.\n- Then so:")],
+        [("A", code)],
+    )
 
 
 def test_an_evolved_skill_has_at_most_so_many_tokens_and_names_the_rest() -> None:

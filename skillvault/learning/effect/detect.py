@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from skillvault import markdown
 from skillvault.learning.effect.estimate import UNSEEN, Offer
 from skillvault.records import Outcome, Recommendation
 
@@ -56,9 +57,6 @@ _FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 
 _PART = re.compile(r"[^-_\s]+")
-_BOLD = re.compile(r"\*\*([^*\n]{5,50})\*\*")
-_BULLET = re.compile(r"^\s*[-*+]\s+(.+)$", re.MULTILINE)
-_HEADER = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
 # The headings of the texts that the program itself writes.
 TEMPLATE = frozenset(
     """
@@ -162,10 +160,10 @@ def key_phrases(body: str) -> tuple[str, ...]:
     Bold text of 5 to 50 characters, the first five words of a list item from 10 characters
     on, headings that are not the template's. A single word is no phrase: any text may hold it.
     """
-    items = (" ".join(item.split()[:5]) for item in _BULLET.findall(body))
-    headers = (header.strip(" *_`#") for header in _HEADER.findall(body))
+    items = (" ".join(item.split()[:5]) for item in markdown.bullets(body))
+    headers = (header.strip(" *_`#") for header in markdown.headings(body))
     found = [
-        *_BOLD.findall(body),
+        *(text for text in markdown.bold(body) if 5 <= len(text) <= 50),
         *(item.strip(_QUOTES + " ") for item in items if len(item) >= 10),
         *(header for header in headers if len(header) >= 5 and header.lower() not in TEMPLATE),
     ]

@@ -135,6 +135,11 @@ def test_key_phrases_are_bold_texts_items_and_headings_of_the_skills_own() -> No
     )
 
 
+def test_code_and_what_stands_between_two_bold_words_are_no_key_phrases() -> None:
+    body = "**TVL** before and after **APR**\n\n```sh\n# Install the package\n- a flag of it\n```\n"
+    assert key_phrases(body) == ()
+
+
 def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
     three = "Pool depth check done; exit plan first; AVOID pools younger than one week"
     found = detect(NAME, BODY, three)

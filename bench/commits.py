@@ -76,7 +76,7 @@ def _normal(root: Path) -> None:
 
 
 def _taken(vault: Vault, files: list[tuple[str, bytes]], now: datetime) -> None:
-    list(vault.inbox.put(files))
+    list(vault.inbox.drop(files))
     vault.run(["record", "evaluate"], now=now)
 
 

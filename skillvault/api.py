@@ -35,7 +35,9 @@ from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
-from skillvault.vault.files.inbox import WRITING, Held, Inbox, Received, Refused, shown
+from skillvault.vault.files.arrival import Received, shown
+from skillvault.vault.files.inbox import WRITING, Inbox
+from skillvault.vault.files.quarantine import QuarantinedFile, Refused
 from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ class Vault:
         *,
         post_merge: bool = False,
         now: datetime | None = None,
-    ) -> tuple[Vault, setup.Made]:
+    ) -> tuple[Vault, setup.SetupReport]:
         """Make a vault, or mend a clone of one; (the vault, what was done)."""
         from skillvault.policy import Policy
 
@@ -132,7 +134,7 @@ class Vault:
         setup.check_place(root, domains)
         git, branch = setup.repository(root)
         vault = cls(root)
-        made = setup.Made()
+        made = setup.SetupReport()
         head = vault.store.head()
         if layout.MARK not in head.contents:
             change = setup.founding(root, branch, domains)
@@ -143,14 +145,14 @@ class Vault:
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
         equipped = setup.equip(root, git, post_merge=post_merge)
-        return vault, setup.Made(made.did + equipped.did, made.left + equipped.left)
+        return vault, setup.SetupReport(made.did + equipped.did, made.left + equipped.left)
 
     @staticmethod
     def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
         """What keeps the vault at or above `path` from working, also where it cannot be opened."""
-        from skillvault.steps.doctor import examined
+        from skillvault.steps.doctor import examine
 
-        return examined(Path(path), now or _clock())
+        return examine(Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
@@ -184,24 +186,23 @@ class Vault:
                 return self._done(state, wanted, patience)
 
     def _done(self, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
-        from skillvault.steps import loop
-        from skillvault.steps import status as questions
+        from skillvault.steps import loop, why_not
         from skillvault.steps.registry import STEPS
 
         if "record" in (wanted or STEPS):
             if state.dry:
-                state.arrived = self.inbox.changed()
+                state.arrived = self.inbox.quarantine.changed()
             else:
-                self.inbox.sweep()
-                self.inbox.requeue_changed()
+                self.inbox.sweep_drafts()
+                self.inbox.quarantine.requeue_changed()
             settle = state.policy.record.settle_seconds
-            state.names, young = self.inbox.settle(settle, patience)
+            state.names, young = self.inbox.wait_until_stable(settle, patience)
             state.leave(young, WRITING)
             state.leave(self.inbox.folders(), "a folder; move its files into inbox/ itself")
         report = loop.run(state, wanted)
         if report.waiting:
             state.renew()  # what waits may have met another run
-        report.reasons = partial(questions.reasons, state)
+        report.reasons = partial(why_not.reasons, state)
         return report
 
     @contextmanager
@@ -239,7 +240,7 @@ class Vault:
                 arrived = [Received(name, data) for name, data in files]
                 with self._running(now=now, dry=True, arrived=arrived) as state:
                     return loop.run(state, ["record"])
-            names = list(self.inbox.put(files))
+            names = list(self.inbox.drop(files))
             try:
                 with self._running(now=now, names=names, track=track) as state:
                     return loop.run(state, ["record"])
@@ -270,9 +271,9 @@ class Vault:
 
     # ── quarantine ───────────────────────────────────────────────────────────────────
 
-    def quarantined(self) -> list[Held]:
+    def quarantined(self) -> list[QuarantinedFile]:
         """What lies in quarantine/, each with its reason."""
-        return self.inbox.held()
+        return self.inbox.quarantine.files()
 
     def retry(self, names: Sequence[str] | None = None) -> list[Returned]:
         """Put quarantined files back into the inbox, as trusted as they came; without names all.
@@ -281,9 +282,13 @@ class Vault:
         """
         ready = self._lying(names)
         for name in ready if names is not None else ():
-            if obstacle := self.inbox.obstacle(name):
+            if obstacle := self.inbox.quarantine.obstacle(name):
                 raise UsageError(f"{name}: {obstacle}")
-        back = ((n, self.inbox.put_back(n)) for n in ready if self.inbox.obstacle(n) is None)
+        back = (
+            (n, self.inbox.quarantine.put_back(n))
+            for n in ready
+            if self.inbox.quarantine.obstacle(n) is None
+        )
         return [Returned(shown(name), shown(to)) for name, to in back if to is not None]
 
     def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
@@ -298,7 +303,7 @@ class Vault:
             raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
         going = [name for name in found if name not in folders]
         for name in going if not dry else ():
-            self.inbox.remove(name)
+            self.inbox.quarantine.remove(name)
         return [shown(name) for name in going]
 
     def _lying(self, names: Sequence[str] | None) -> list[str]:
@@ -307,7 +312,7 @@ class Vault:
             raise UsageError(
                 "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             )
-        known = self.inbox.quarantined()
+        known = self.inbox.quarantine.names()
         for name in names or ():
             if name not in known:
                 raise UsageError(
@@ -370,7 +375,7 @@ class Vault:
 
             said = json.dumps(pack.record(answer, query, now or _clock()), ensure_ascii=False)
             with guarded():
-                list(self.inbox.put([(f"recommendation-{decision}.json", said.encode())]))
+                list(self.inbox.drop([(f"recommendation-{decision}.json", said.encode())]))
         return answer
 
     def search(
@@ -408,19 +413,19 @@ class Vault:
         decision.
         """
         with guarded():
-            from skillvault.steps.advise import asked
+            from skillvault.steps.advise import advise_on
 
-            return asked(self.store, self.shelf, (name, data), now or _clock())
+            return advise_on(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def status(self) -> Status:
         """The vault at a glance."""
-        from skillvault.steps import status as questions
+        from skillvault.steps import status
 
         self.shelf.ready()
         with self._asked() as run:
-            return questions.status(run)
+            return status.status(run)
 
     @contextmanager
     def _asked(self) -> Iterator[Run]:
@@ -461,7 +466,7 @@ class Vault:
             return provenance.resolve(head, self.root, text, forward=forward)
         except UsageError:
             name = text.replace("_", "-")
-            for path, sha in self.store.git.deletions().items():
+            for path, sha in self.store.git.history.deletions().items():
                 gone = layout.ref_of(path)
                 if gone and gone.kind != "link" and name in (gone.id, path):
                     raise UsageError(
@@ -475,15 +480,15 @@ class Vault:
 
         ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
         """
-        from skillvault.steps import status as questions
+        from skillvault.steps import why_not
 
         with self._asked() as run:
             if text in run.view.domains:
-                return ("domain", text), questions.why_no_strategy(run, text)
+                return ("domain", text), why_not.why_no_strategy(run, text)
             ref = self._resolve(run.view, text, forward=True)
             if ref.kind == "evaluation":
                 ref = Ref("outcome", ref.id)
-            return (ref.kind, ref.id), questions.why_not(run, ref)
+            return (ref.kind, ref.id), why_not.why_not(run, ref)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
         """Everything that must hold, in the work tree or (`staged`) in the index.
@@ -497,11 +502,11 @@ class Vault:
         view = Store(self.root, index).staged() if staged else self.store.work_tree()
         remover = self._remover(head, view)
         if not staged:
-            problems, notes = checked.found(view, remover, view.contents.keys())
+            problems, notes = checked.findings(view, remover, view.contents.keys())
             return Checked(sorted(problems), sorted([*notes, *checked.uncommitted(head, view)]))
         committed = head.blobs()
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
-        problems, notes = checked.found(view, remover, changed)
+        problems, notes = checked.findings(view, remover, changed)
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(sorted(ours), sorted(notes))
@@ -511,7 +516,7 @@ class Vault:
 
         @cache
         def deleted() -> dict[str, str]:
-            history = self.store.git.deletions() if head.commit else {}
+            history = self.store.git.history.deletions() if head.commit else {}
             gone = ((layout.ref_of(path), sha) for path, sha in reversed(history.items()))
             return {str(ref): sha for ref, sha in gone if ref}
 
@@ -719,7 +724,7 @@ def _foreign(
 
     for path in paths:
         try:
-            for label, item in exchange.read(format_name, path, domain):
+            for label, item in exchange.read_outcomes(format_name, path, domain):
                 if isinstance(item, BadInputError):
                     refused.append(Refused(label, item.code, item.message, item.line))
                 else:

@@ -295,13 +295,13 @@ def test_a_removed_record_is_asked_for_by_name(vault: Vault, person: Person) -> 
 def test_a_file_written_anew_since_it_was_read_stays(vault: Vault) -> None:
     place = vault.root / "inbox" / "latest.json"
     place.write_bytes(as_file(raw(0)))
-    vault.inbox.read("latest.json")
+    vault.inbox.read_file("latest.json")
     place.unlink()
     place.write_bytes(as_file(raw(1, result__summary="the next one")))
-    vault.inbox.done(["latest.json"])
+    vault.inbox.mark_done(["latest.json"])
     assert vault.inbox.names() == ["latest.json"]
-    vault.inbox.read("latest.json")
-    vault.inbox.done(["latest.json"])
+    vault.inbox.read_file("latest.json")
+    vault.inbox.mark_done(["latest.json"])
     assert vault.inbox.names() == []
 
 
@@ -386,7 +386,7 @@ def test_why_of_a_link_is_why_of_what_it_points_to(vault: Vault) -> None:
 def test_the_same_bad_file_is_quarantined_once(vault: Vault) -> None:
     for _ in range(2):
         vault.record([("bad.json", b"{}")], now=NOW)
-    assert vault.inbox.quarantined() == ["bad.json"]
+    assert vault.inbox.quarantine.names() == ["bad.json"]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from watchdog.observers.api import BaseObserver, EventEmitter
 from skillvault import daemon
 from skillvault.api import Vault
 from skillvault.cli.watch import _teller
-from skillvault.daemon import Pace, Watch
-from skillvault.daemon import inbox_events as doors
+from skillvault.daemon import Pace, Watch, inbox_events
 from skillvault.intake import outcome_from
 from skillvault.steps.run import Done, Report, Waiting
 from skillvault.vault.files import layout
@@ -98,7 +97,7 @@ def watching(
     vault: Vault,
     *,
     pace: Pace = SLOW,
-    make: doors.MakeObserver = doors.native,
+    make: inbox_events.MakeObserver = inbox_events.native,
     on_done: Callable[[Done], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
 ) -> Iterator[Daemon]:
@@ -182,7 +181,7 @@ def test_of_a_burst_of_hundreds_of_files_all_are_taken(vault: Vault) -> None:
             drop(vault, f"burst-{number}", "inbox" if number % 3 else "inbox/untrusted")
         until(lambda: recorded(vault) == 300)
         until(lambda: not vault.inbox.names())
-    assert vault.inbox.quarantined() == []
+    assert vault.inbox.quarantine.names() == []
 
 
 def test_a_stream_of_files_without_a_pause_is_not_waited_for_to_end(vault: Vault) -> None:
@@ -423,8 +422,8 @@ def test_a_file_system_on_which_others_write_is_polled(
         f"21 1 0:999 / /other rw - ext4 /dev/x rw\n36 35 {number} / /m rw,noatime master:1 - "
         f"{kind} server:/export rw\n"
     )
-    assert doors.is_shared(tmp_path, mounts) == shared
-    assert not doors.is_shared(tmp_path, tmp_path / "none")
+    assert inbox_events.is_shared(tmp_path, mounts) == shared
+    assert not inbox_events.is_shared(tmp_path, tmp_path / "none")
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────

@@ -45,8 +45,8 @@ def fts5(documents: Sequence[Document]) -> Rank:
 
 def _indexed(documents: Sequence[Document]) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
-    ranking.create(database)
-    ranking.add(database, documents)
+    ranking.create_tables(database)
+    ranking.add_documents(database, documents)
     return database
 
 

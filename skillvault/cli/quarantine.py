@@ -7,7 +7,7 @@ import click
 
 from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
 from skillvault.errors import UsageError
-from skillvault.vault.files.inbox import Held
+from skillvault.vault.files.quarantine import QuarantinedFile
 
 _LIST = "see `skillvault quarantine list`"
 
@@ -36,7 +36,7 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
         click.echo(_line(held, width))
 
 
-def _line(held: Held, width: int) -> str:
+def _line(held: QuarantinedFile, width: int) -> str:
     at = f"line {held.line}"
     line = f" ({at})" if held.line is not None and at not in held.message else ""
     came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))

@@ -226,7 +226,7 @@ def search(
     Prints the best first: score, kind, id and text.
     """
     from skillvault.text import shorten  # noqa: PLC0415 (loaded when it is needed)
-    from skillvault.vault.files.inbox import shown  # noqa: PLC0415
+    from skillvault.vault.files.arrival import shown  # noqa: PLC0415
 
     found = opened(vault_path).search(text, kind=kind, domain=domain, k=k, semantic=not words)
     if as_data:

@@ -8,7 +8,7 @@ import click
 from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.text import shorten
-from skillvault.vault.files.inbox import shown
+from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
     from skillvault.learning.effect.stats import SkillStats, VersionStats

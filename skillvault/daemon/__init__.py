@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.api import Vault
-from skillvault.daemon.inbox_events import Doors, MakeObserver, native, opened
+from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
 from skillvault.errors import NotAVaultError, SkillvaultError
 from skillvault.steps.run import Done, Report, Tracker
 from skillvault.vault.files import layout
@@ -65,7 +65,7 @@ class Watch:
         self._track: Tracker = track or (lambda items, _what: items)
         self._make = make
         self._pace = pace or Pace()
-        self._doors: Doors | None = None
+        self._events: InboxEvents | None = None
         self._how = ""
         self._trouble: str | None = None
         # How things stood when the last completed run began, but for its own commits.
@@ -81,7 +81,7 @@ class Watch:
     def run(self) -> None:
         """Look, run what is due, sleep, until `stopping` says so.
 
-        VaultBusyError where another daemon does so already.
+        VaultBusyError if another daemon does so already.
         """
         try:
             with self._vault.store.watched():
@@ -95,12 +95,12 @@ class Watch:
     def _turn(self) -> None:
         """One look, one run where something is due, one sleep; what fails is said once."""
         try:
-            doors = self._opened()
+            events = self._opened()
             pause = self._work() if self._due() else self._pace.scan
             if self._trouble:
                 self._say("resumed")
                 self._trouble = None
-            self._sleep(doors, pause)
+            self._sleep(events, pause)
         except BrokenPipeError:
             raise  # nobody reads what we print
         except (SkillvaultError, OSError) as error:
@@ -112,18 +112,18 @@ class Watch:
 
     # ── looking ──────────────────────────────────────────────────────────────────────
 
-    def _opened(self) -> Doors:
-        """What watches the doors, made anew where they are."""
+    def _opened(self) -> InboxEvents:
+        """What watches the inbox, made anew if its folders are."""
         root = self._vault.root
         if not (root / ".git").exists():
             raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
-        if self._doors is None or self._doors.stale():
+        if self._events is None or self._events.stale():
             self._close()
-            self._doors, how = opened(self._vault.inbox, self._make)
+            self._events, how = opened(self._vault.inbox, self._make)
             if how != self._how:
                 self._say(how)
                 self._how = how
-        return self._doors
+        return self._events
 
     def _due(self) -> bool:
         """Whether anything may have changed since the last completed run; never what."""
@@ -140,7 +140,7 @@ class Watch:
         traces = _traces(self._vault.root / layout.QUARANTINE)
         if traces == self._quarantine:
             return False
-        if self._vault.inbox.changed():
+        if self._vault.inbox.quarantine.changed():
             return True
         self._quarantine = traces
         return False
@@ -165,45 +165,45 @@ class Watch:
             self._every = policy.promote.every
         self._day, self._head = day, self._seen(before, report)
         folders = {f"{layout.INBOX}/{name}" for name in inbox.folders()}
-        waiting = [one for one in report.waiting if one.path not in folders]
+        waiting = [file for file in report.waiting if file.path not in folders]
         self._unfinished = bool(waiting)
         self._on_report(report)
-        writing = any(one.reason == WRITING for one in waiting)
+        writing = any(file.reason == WRITING for file in waiting)
         moved = self._head != store.git.head()  # somebody committed while this run was at work
         again = writing or moved or (report.done and inbox.names())
         return self._pace.soon if again else self._pace.scan
 
     def _seen(self, before: str | None, report: Report) -> str | None:
-        """The commit up to which all was looked at; None where a person's came in between."""
+        """The commit up to which all was looked at; None if a person's came in between."""
         if not report.done:
             return before
         last = report.done[-1].commit
         count = self._vault.store.git.text("rev-list", "--count", f"{before}..{last}")
         return last if int(count) == len(report.done) else None
 
-    def _tracked(self, items: Sequence[Any], what: str) -> Iterable[Any]:
-        for item in self._track(items, what):
+    def _tracked(self, parts: Sequence[Any], what: str) -> Iterable[Any]:
+        for part in self._track(parts, what):
             self._stop_if_asked()
-            yield item
+            yield part
 
     # ── waiting ──────────────────────────────────────────────────────────────────────
 
-    def _sleep(self, doors: Doors, seconds: float) -> None:
+    def _sleep(self, events: InboxEvents, seconds: float) -> None:
         """Until something happened and it is quiet again; at most so long."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
+        while (remaining := end - time.monotonic()) > 0:
             self._stop_if_asked()
-            if doors.heard(min(_TICK, left)) or doors.stale():
-                self._wait_for_quiet(doors)
+            if events.heard(min(_TICK, remaining)) or events.stale():
+                self._wait_for_quiet(events)
                 return
 
-    def _wait_for_quiet(self, doors: Doors) -> None:
+    def _wait_for_quiet(self, events: InboxEvents) -> None:
         """Until nothing was heard for as long as a file must be still; not for ever."""
         end = time.monotonic() + _UNREST * self._quiet
         quiet = time.monotonic() + self._quiet
-        while (left := min(quiet, end) - time.monotonic()) > 0:
+        while (remaining := min(quiet, end) - time.monotonic()) > 0:
             self._stop_if_asked()
-            if doors.heard(min(_TICK, left)):
+            if events.heard(min(_TICK, remaining)):
                 quiet = time.monotonic() + self._quiet
 
     def _nap(self, seconds: float) -> None:
@@ -218,21 +218,21 @@ class Watch:
             raise _StoppedError
 
     def _close(self) -> None:
-        doors, self._doors = self._doors, None
-        if doors:
-            doors.close()
+        events, self._events = self._events, None
+        if events:
+            events.close()
 
 
 def _traces(folder: Path) -> Traces:
     """What betrays a change of a folder's files, without reading them."""
-    found: list[tuple[str, int, int, int]] = []
+    traces: list[tuple[str, int, int, int]] = []
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
             state = path.lstat()
         except FileNotFoundError:
             continue  # a person is at work there
-        found.append((path.name, state.st_ino, state.st_size, state.st_mtime_ns))
-    return frozenset(found)
+        traces.append((path.name, state.st_ino, state.st_size, state.st_mtime_ns))
+    return frozenset(traces)
 
 
 def _sentence(error: SkillvaultError | OSError) -> str:

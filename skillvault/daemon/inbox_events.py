@@ -1,4 +1,4 @@
-"""What watches the doors, inbox/ and inbox/untrusted/: the system's events, or polling.
+"""What watches inbox/ and inbox/untrusted/: the system's events, or polling.
 
 It only says "look again". An event may be lost, late or our own; none is believed.
 """
@@ -26,7 +26,7 @@ from watchdog.observers.api import BaseObserver
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
 
-_POLL = 1.0  # seconds between two readings of the doors
+_POLL = 1.0  # seconds between two readings of the folders
 _PROBE = 1.0  # seconds that an event of our own may take
 
 # Never opened: our own reading would wake us. Never modified: what is still being written
@@ -59,23 +59,23 @@ class _Bell(FileSystemEventHandler):
         self.rung.set()
 
 
-class Events:
-    """The doors, watched by the system; OSError where it cannot.
+class SystemEvents:
+    """The inbox folders, watched by the system; OSError if it cannot.
 
     `arrive`: whether an event of our own did, of a name that the inbox ignores.
     """
 
-    def __init__(self, doors: Sequence[Path], observer: BaseObserver) -> None:
+    def __init__(self, folders: Sequence[Path], observer: BaseObserver) -> None:
         self._bell = _Bell()
         self._observer = observer
-        self._held: dict[Path, int] = {}
+        self._open: dict[Path, int] = {}
         try:
-            for door in doors:
+            for folder in folders:
                 # Held open, its inode number cannot pass to the folder that replaces it.
-                self._held[door] = os.open(door, os.O_RDONLY | os.O_DIRECTORY)
-                observer.schedule(self._bell, str(door.resolve()), event_filter=_HEARD)
+                self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                observer.schedule(self._bell, str(folder.resolve()), event_filter=_HEARD)
             observer.start()
-            self.arrive = self._probed(doors[0] / f".skillvault-probe-{os.getpid()}.tmp")
+            self.arrive = self._probed(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
         except OSError:
             self.close()
             raise
@@ -88,30 +88,30 @@ class Events:
             probe.unlink(missing_ok=True)
 
     def heard(self, seconds: float) -> bool:
-        """Wait so long; whether something happened at a door."""
+        """Wait so long; whether something happened in a folder."""
         heard = self._bell.rung.wait(seconds)
         if heard:
             self._bell.rung.clear()
         return heard
 
     def stale(self) -> bool:
-        """Whether a door is not the folder that is watched."""
-        return not all(_is_still(door, held) for door, held in self._held.items())
+        """Whether a folder is not the one that is watched."""
+        return not all(_is_same(folder, descriptor) for folder, descriptor in self._open.items())
 
     def close(self) -> None:
         """End the watching."""
-        for held in self._held.values():
-            os.close(held)
+        for descriptor in self._open.values():
+            os.close(descriptor)
         self._observer.stop()
         if self._observer.is_alive():
             self._observer.join()
 
 
 class Polling:
-    """The doors, read again and again."""
+    """The inbox folders, read again and again."""
 
-    def __init__(self, doors: Sequence[Path], inbox: Inbox) -> None:
-        self._doors = doors
+    def __init__(self, folders: Sequence[Path], inbox: Inbox) -> None:
+        self._folders = folders
         self._inbox = inbox
         self._names = inbox.names()
         self._next = time.monotonic() + _POLL
@@ -126,14 +126,14 @@ class Polling:
         return self._names != before
 
     def stale(self) -> bool:
-        """Whether a door is gone."""
-        return not all(door.is_dir() for door in self._doors)
+        """Whether a folder is gone."""
+        return not all(folder.is_dir() for folder in self._folders)
 
     def close(self) -> None:
         """Hold nothing, as ever."""
 
 
-Doors = Events | Polling
+InboxEvents = SystemEvents | Polling
 
 
 def native() -> BaseObserver:
@@ -141,14 +141,14 @@ def native() -> BaseObserver:
     return Observer()
 
 
-def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[Doors, str]:
-    """(what watches the doors, a sentence that says so); makes the folders that are missing."""
-    inbox.create()
-    doors = [inbox.root / layout.INBOX, inbox.root / layout.UNTRUSTED]
+def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]:
+    """(what watches the inbox, a sentence that says so); makes the folders that are missing."""
+    inbox.create_folders()
+    folders = [inbox.root / layout.INBOX, inbox.root / layout.UNTRUSTED]
     reason = "this file system gives no events"
-    if not is_shared(doors[0]):
+    if not is_shared(folders[0]):
         try:
-            events = Events(doors, make())
+            events = SystemEvents(folders, make())
         except OSError as error:
             if error.errno not in _EXHAUSTED or error.filename:
                 raise
@@ -157,11 +157,11 @@ def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[Doors, str]:
             if events.arrive:
                 return events, "watching inbox/"
             events.close()
-    return Polling(doors, inbox), f"watching inbox/ by polling ({reason})"
+    return Polling(folders, inbox), f"watching inbox/ by polling ({reason})"
 
 
 def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
-    """Whether other machines may write to this folder's file system; False where unknown."""
+    """Whether other machines may write to this folder's file system; False if unknown."""
     if not mounts.exists():
         return False
     device = folder.stat().st_dev
@@ -173,8 +173,8 @@ def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
     return False
 
 
-def _is_still(door: Path, held: int) -> bool:
+def _is_same(folder: Path, descriptor: int) -> bool:
     try:
-        return os.path.samestat(door.stat(), os.fstat(held))
+        return os.path.samestat(folder.stat(), os.fstat(descriptor))
     except OSError:  # gone, or the handle of a network folder that was mounted anew
         return False

@@ -12,18 +12,18 @@ from skillvault.exchange import ctrf, freqtrade, harbor, jsonl, junit
 from skillvault.exchange.source_file import Parsed, Reader
 from skillvault.text import listed
 
-__all__ = ["FORMATS", "Parsed", "Reader", "read"]
+__all__ = ["FORMATS", "Parsed", "Reader", "read_outcomes"]
 
 FORMATS: dict[str, Reader] = {
-    "freqtrade": freqtrade.read,
-    "harbor": harbor.read,
-    "ctrf": ctrf.read,
-    "junit": junit.read,
-    "jsonl": jsonl.read,
+    "freqtrade": freqtrade.read_backtest,
+    "harbor": harbor.read_trials,
+    "ctrf": ctrf.read_ctrf,
+    "junit": junit.read_junit,
+    "jsonl": jsonl.read_lines,
 }
 
 
-def read(format_name: str, path: Path, domain: str | None = None) -> Iterator[Parsed]:
+def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> Iterator[Parsed]:
     """Each outcome of a file as `(label, mapping)`, in the file's order.
 
     A record that cannot be read is `(label, BadInputError)` and the rest goes on; a file
@@ -31,6 +31,6 @@ def read(format_name: str, path: Path, domain: str | None = None) -> Iterator[Pa
     UsageError for an unknown format.
     """
     if format_name not in FORMATS:
-        known = listed(sorted(FORMATS), last="or")
-        raise UsageError(f"{format_name!r} is not a format that can be imported; write {known}")
+        formats = listed(sorted(FORMATS), last="or")
+        raise UsageError(f"{format_name!r} is not a format that can be imported; write {formats}")
     return FORMATS[format_name](path, domain)

@@ -14,12 +14,12 @@ from skillvault.exchange.source_file import (
     Parsed,
     Section,
     bytes_of,
-    given,
     json_of,
     label,
     name_of,
+    present,
 )
-from skillvault.exchange.suite_report import STATUSES, Failing, Report, common, outcome_of
+from skillvault.exchange.suite_report import STATUSES, Failing, SuiteReport, common, outcome_of
 from skillvault.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
@@ -27,41 +27,41 @@ _MILLISECONDS = 1e11
 _SHORTER = {"branch_name": "branch", "build_name": "build", "repository_name": "repository"}
 
 
-def read(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
     """The report as its one outcome."""
     outcome = outcome_of(_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
 
-def _report(path: Path) -> Report:
+def _report(path: Path) -> SuiteReport:
     root = Section.of(json_of(bytes_of(path), name_of(path)), name_of(path))
-    results = root.section("results")
-    tests = _tests(results)
-    if not tests and not results.section("summary").values:
-        raise results.refused("tests", "the tests of a Common Test Report Format file")
-    return Report(
-        tool=results.section("tool").maybe_text("name") or "tests",
-        counts=_counts(results, tests),
-        start=_moment(results, tests, "start"),
-        stop=_stop(root, results, tests),
+    run = root.section("results")
+    tests = _tests(run)
+    if not tests and not run.section("summary").values:
+        raise run.refusal("tests", "the tests of a Common Test Report Format file")
+    return SuiteReport(
+        tool=run.section("tool").maybe_text("name") or "tests",
+        counts=_counts(run, tests),
+        start=_moment(run, tests, "start"),
+        stop=_stop(root, run, tests),
         failing=[_failing(test) for test in tests if test.maybe_text("status") == "failed"],
         target=_target(tests),
         session=root.maybe_text("runId"),
-        context=_context(results),
+        context=_environment(run),
     )
 
 
-def _tests(results: Section) -> list[Section]:
+def _tests(run: Section) -> list[Section]:
     return [
-        Section.of(test, results.file, results.path(f"tests[{index}]"))
-        for index, test in enumerate(results.entries("tests"))
+        Section.of(test, run.file, run.path(f"tests[{index}]"))
+        for index, test in enumerate(run.list_of("tests"))
     ]
 
 
-def _counts(results: Section, tests: Sequence[Section]) -> dict[str, int]:
+def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
     listed = Counter(_status(test) for test in tests)
-    said = results.section("summary")
-    return {s: max(listed[s], int(said.maybe_number(s) or 0)) for s in STATUSES}
+    summary = run.section("summary")
+    return {s: max(listed[s], int(summary.maybe_number(s) or 0)) for s in STATUSES}
 
 
 def _status(test: Section) -> str:
@@ -70,21 +70,21 @@ def _status(test: Section) -> str:
     return status if status in STATUSES else "other"
 
 
-def _moment(results: Section, tests: Sequence[Section], key: str) -> datetime | None:
+def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
     """When the run started or stopped: the summary's word, else the outermost test's."""
-    summary = results.section("summary")
-    if said := summary.maybe_number(key):
-        return _epoch(said, summary, key)
+    summary = run.section("summary")
+    if stated := summary.maybe_number(key):
+        return _epoch(stated, summary, key)
     times = [_epoch(at, test, key) for test in tests if (at := test.maybe_number(key))]
     pick = min if key == "start" else max
     return pick(times, default=None)
 
 
-def _stop(root: Section, results: Section, tests: Sequence[Section]) -> datetime:
-    found = _moment(results, tests, "stop") or root.maybe_time("timestamp")
-    if found is None:
-        raise results.section("summary").refused("stop", "the time at which the run stopped")
-    return found
+def _stop(root: Section, run: Section, tests: Sequence[Section]) -> datetime:
+    stop = _moment(run, tests, "stop") or root.maybe_time("timestamp")
+    if stop is None:
+        raise run.section("summary").refusal("stop", "the time at which the run stopped")
+    return stop
 
 
 def _epoch(value: float, section: Section, key: str) -> datetime:
@@ -93,7 +93,7 @@ def _epoch(value: float, section: Section, key: str) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise section.refused(key, "milliseconds since 1970") from None
+        raise section.refusal(key, "milliseconds since 1970") from None
 
 
 def _failing(test: Section) -> Failing:
@@ -125,13 +125,13 @@ def _suite(test: Section) -> str | None:
     return test.maybe_text("suite")
 
 
-def _context(results: Section) -> dict[str, Scalar]:
+def _environment(run: Section) -> dict[str, Scalar]:
     """The tool's version and the environment: known before any test ran."""
-    environment = results.section("environment").values
+    environment = run.section("environment").values
     named = {_snake(key): v for key, v in environment.items() if isinstance(v, Scalar)}
-    version = results.section("tool").values.get("version")
-    told = version if isinstance(version, str) else None
-    return given(tool_version=told, **named)
+    version = run.section("tool").values.get("version")
+    tool_version = version if isinstance(version, str) else None
+    return present(tool_version=tool_version, **named)
 
 
 def _snake(key: str) -> str:

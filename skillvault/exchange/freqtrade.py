@@ -17,12 +17,12 @@ from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import (
     Parsed,
     Section,
+    attempt,
     bytes_of,
-    given,
     json_of,
     label,
     name_of,
-    parsed,
+    present,
 )
 from skillvault.intake import SCORE_TOLERANCE
 from skillvault.records import Scalar, stamp
@@ -44,23 +44,23 @@ class _Run:
     margin: bool  # leverage and direction can differ
 
 
-def read(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_backtest(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Every closed trade of every strategy, in the file's order."""
-    return _parsed(_stats(path), path.stem, domain)
+    return _trades(_stats(path), path.stem, domain)
 
 
-def _parsed(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
+def _trades(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
     number = 0
     for name in stats.section("strategy").values:
         strategy = stats.section("strategy").section(name)
         run = _run(name, strategy, stats.section("metadata"), domain)
-        for index, trade in enumerate(strategy.entries("trades")):
+        for index, trade in enumerate(strategy.list_of("trades")):
             if isinstance(trade, Mapping) and trade.get("is_open"):
                 continue
             number += 1
             key = strategy.path(f"trades[{index}]")
             convert = partial(_outcome, trade, run, strategy.file, key)
-            yield parsed(label(stem, number), convert)
+            yield attempt(label(stem, number), convert)
 
 
 # ── the file ─────────────────────────────────────────────────────────────────────────
@@ -69,10 +69,10 @@ def _parsed(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
 def _stats(path: Path) -> Section:
     """The file's statistics; freqtrade writes NaN where a figure does not exist."""
     name = name_of(path)
-    data = bytes_of(path)
+    content = bytes_of(path)
     if zipfile.is_zipfile(path):
-        data = _unzipped(path)
-    stats = Section.of(json_of(data, name, nan_is_absent=True), name)
+        content = _unzipped(path)
+    stats = Section.of(json_of(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
         raise BadInputError(
             f"{name}: strategy: missing; expected the strategies of a backtest; give the file "
@@ -103,11 +103,11 @@ def _unzipped(path: Path) -> bytes:
 
 def _member(archive: zipfile.ZipFile, path: Path) -> str:
     names = sorted(n for n in archive.namelist() if n.endswith(".json"))
-    results = [n for n in names if not n.endswith(("_config.json", ".meta.json"))]
+    reports = [n for n in names if not n.endswith(("_config.json", ".meta.json"))]
     # The archive's own name first: a renamed archive keeps the members' names.
-    for wanted in (f"{path.stem}.json", "backtest-result"):
-        for name in results:
-            if PurePosixPath(name).name.startswith(wanted):
+    for start in (f"{path.stem}.json", "backtest-result"):
+        for name in reports:
+            if PurePosixPath(name).name.startswith(start):
                 return name
     raise BadInputError(
         f"{name_of(path)}: no backtest-result-*.json inside; give the archive that "
@@ -132,7 +132,7 @@ def _run(name: str, strategy: Section, metadata: Section, domain: str | None) ->
 def _settings(strategy: Section) -> dict[str, Scalar]:
     """The strategy's settings that say something of a trade before it ends."""
     most = strategy.maybe_number("max_open_trades_setting")
-    return given(
+    return present(
         timeframe=strategy.maybe_text("timeframe"),
         stop_loss=strategy.maybe_number("stoploss"),
         trailing_stop=strategy.values.get("trailing_stop") is True or None,
@@ -141,8 +141,8 @@ def _settings(strategy: Section) -> dict[str, Scalar]:
 
 
 def _margin(strategy: Section) -> bool:
-    """True where a trade could be leveraged or short; else both say nothing."""
-    trades = [t for t in strategy.entries("trades") if isinstance(t, Mapping)]
+    """True if a trade could be leveraged or short; else both say nothing."""
+    trades = [t for t in strategy.list_of("trades") if isinstance(t, Mapping)]
     used = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
     return used or strategy.values.get("trading_mode") in ("futures", "margin")
 
@@ -161,7 +161,7 @@ def _outcome(raw: Any, run: _Run, file: str, key: str) -> dict[str, Any]:
             "made_at": stamp(trade.time("open_date")),
         },
         "result": _result(trade, run.unit),
-        "context": _context(trade, run),
+        "context": _trade_context(trade, run),
         "source": {"agent": run.agent, "session": run.session},
     }
 
@@ -170,9 +170,9 @@ def _direction(trade: Section) -> str:
     return "short" if trade.values.get("is_short") else "long"
 
 
-def _context(trade: Section, run: _Run) -> dict[str, Scalar]:
+def _trade_context(trade: Section, run: _Run) -> dict[str, Scalar]:
     margin = run.margin or None
-    return given(
+    return present(
         **run.settings,
         enter_tag=trade.maybe_text("enter_tag"),
         direction=margin and _direction(trade),
@@ -186,11 +186,11 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
     score = trade.number("profit_ratio")
     minutes = _minutes(trade)
     reason = trade.maybe_text("exit_reason") or trade.maybe_text("sell_reason")
-    return given(
+    return present(
         score=score,
         **_money(trade, score),
         unit=unit,
-        summary=f"{reason or 'closed'} after {_span(minutes)}, {percent(score)}",
+        summary=f"{reason or 'closed'} after {_duration(minutes)}, {percent(score)}",
         evidence=_evidence(trade) if score < 0 else None,
         exit_reason=reason,
         duration_minutes=minutes,
@@ -216,17 +216,17 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
     # A gain above the whole stake needs an entry value: the one the ratio was measured with.
     if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
-    return given(amount=amount, stake_amount=stake)
+    return present(amount=amount, stake_amount=stake)
 
 
 def _minutes(trade: Section) -> float:
-    told = trade.maybe_number("trade_duration")
-    if told is not None:
-        return told
+    minutes = trade.maybe_number("trade_duration")
+    if minutes is not None:
+        return minutes
     return (trade.time("close_date") - trade.time("open_date")).total_seconds() / 60
 
 
-def _span(minutes: float) -> str:
+def _duration(minutes: float) -> str:
     if minutes < 120:
         return f"{minutes:.0f} min"
     return f"{minutes / 60:.1f} h" if minutes < 48 * 60 else f"{minutes / 1440:.1f} days"

@@ -14,12 +14,12 @@ from skillvault.exchange import ctrf
 from skillvault.exchange.source_file import (
     Parsed,
     Section,
+    attempt,
     bytes_of,
-    given,
     json_of,
     label,
     name_of,
-    parsed,
+    present,
     unreadable,
 )
 from skillvault.records import Scalar, stamp
@@ -32,7 +32,7 @@ _EXCEPTION = 4 * 1024
 _TOKENS = ("n_input_tokens", "n_output_tokens", "cost_usd")
 
 
-def read(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Each trial, sorted by folder name."""
     if not path.is_dir():
         return _file(path, domain)
@@ -48,14 +48,14 @@ def read(path: Path, domain: str | None) -> Iterator[Parsed]:
 
 def _file(path: Path, domain: str | None) -> Iterator[Parsed]:
     if path.name == "ctrf.json":
-        return ctrf.read(path, domain)
+        return ctrf.read_ctrf(path, domain)
     name = path.absolute().parent.name if path.name == "result.json" else path.stem
     return iter([(label(name, 1), _outcome(path, domain))])
 
 
 def _each(trials: list[Path], domain: str | None) -> Iterator[Parsed]:
     for number, folder in enumerate(trials, start=1):
-        yield parsed(label(folder.absolute().name, number), partial(_trial, folder, domain))
+        yield attempt(label(folder.absolute().name, number), partial(_trial, folder, domain))
 
 
 def _trial(folder: Path, domain: str | None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _trial(folder: Path, domain: str | None) -> dict[str, Any]:
 
 def _verified(folder: Path, domain: str | None) -> dict[str, Any]:
     """What the verifier's own report says of the trial, as an outcome."""
-    _, outcome = next(ctrf.read(folder / "verifier" / "ctrf.json", domain))
+    _, outcome = next(ctrf.read_ctrf(folder / "verifier" / "ctrf.json", domain))
     if isinstance(outcome, BadInputError):
         raise outcome
     return outcome
@@ -108,18 +108,18 @@ def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
     config = trial.section("config")
     began = trial.section("agent_execution").maybe_time("started_at")
     began = began or trial.maybe_time("started_at")
-    return given(
+    return present(
         event_id=trial.maybe_text("id"),
         domain=domain or _DOMAIN,
         occurred_at=stamp(trial.time("finished_at")),
-        decision=given(
+        decision=present(
             action=trial.text("task_name"),
             reasoning=_reasoning(path.parent / "agent" / "trajectory.json"),
             made_at=stamp(began) if began else None,
         ),
         result=_result(trial, path.parent),
-        context=_context(trial, config) or None,
-        source=given(agent=_agent(trial, config), session=config.maybe_text("job_id")),
+        context=_trial_context(trial, config) or None,
+        source=present(agent=_agent(trial, config), session=config.maybe_text("job_id")),
     )
 
 
@@ -128,12 +128,12 @@ def _agent(trial: Section, config: Section) -> str | None:
     return named or config.section("agent").maybe_text("name")
 
 
-def _context(trial: Section, config: Section) -> dict[str, Scalar]:
+def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
     """Which model and environment the agent was given."""
-    info = trial.section("agent_info")
-    version = info.maybe_text("version")
-    model = info.section("model_info").maybe_text("name")
-    return given(
+    agent = trial.section("agent_info")
+    version = agent.maybe_text("version")
+    model = agent.section("model_info").maybe_text("name")
+    return present(
         model=model or config.section("agent").maybe_text("model_name"),
         agent_version=None if version == "unknown" else version,
         environment=config.section("environment").maybe_text("type"),
@@ -148,7 +148,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     failed = bool(exception.values) or (reward is not None and reward < 1)
     status = "failure" if failed else "neutral" if reward is None else "success"
     kind = exception.maybe_text("exception_type")
-    return given(
+    return present(
         status=status,
         summary=_summary(reward, exception, report),
         evidence=_evidence(exception, report),
@@ -169,33 +169,33 @@ def _reward(trial: Section) -> float | None:
 
 
 def _report(folder: Path) -> Mapping[str, Any]:
-    """The verifier's report as a result: its counts and what failed; empty where none is."""
+    """The verifier's report as a result: its counts and what failed; empty if none is."""
     if not (folder / "verifier" / "ctrf.json").is_file():
         return {}
     try:
-        result: Mapping[str, Any] = _verified(folder, None)["result"]
+        verdict: Mapping[str, Any] = _verified(folder, None)["result"]
     except BadInputError as error:
         # The trial's own reward stands without it.
         return {"evidence": f"the verifier's report could not be read: {error.message}"}
-    return result
+    return verdict
 
 
 def _summary(reward: float | None, exception: Section, report: Mapping[str, Any]) -> str:
-    said = []
+    parts = []
     if exception.values:
         message = exception.maybe_text("exception_message") or ""
         kind = exception.maybe_text("exception_type") or "exception"
-        said.append(shorten(f"{kind}: {message}" if message else kind, 200))
-    said.append("not graded" if reward is None else f"reward {reward:g}")
-    return ", ".join([*said, *filter(None, [report.get("summary")])])
+        parts.append(shorten(f"{kind}: {message}" if message else kind, 200))
+    parts.append("not graded" if reward is None else f"reward {reward:g}")
+    return ", ".join([*parts, *filter(None, [report.get("summary")])])
 
 
 def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
     """The exception with the end of its traceback, then the tests that failed."""
     trace = exception.maybe_text("exception_traceback") or ""
     message = exception.maybe_text("exception_message") or ""
-    told = trace if message in trace else f"{message}\n{trace}"
-    return "\n\n".join(filter(None, [told[-_EXCEPTION:].strip(), report.get("evidence")]))
+    exception_text = trace if message in trace else f"{message}\n{trace}"
+    return "\n\n".join(filter(None, [exception_text[-_EXCEPTION:].strip(), report.get("evidence")]))
 
 
 def _minutes(trial: Section) -> float | None:
@@ -215,10 +215,10 @@ def _reasoning(path: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        steps = _section(path).entries("steps")
+        steps = _section(path).list_of("steps")
     except BadInputError:
         return ""  # a trajectory adds to a trial; a broken one takes nothing from it
     own = [s for s in steps if isinstance(s, Mapping) and s.get("source") == "agent"]
-    said = [s.get(key) for s in own for key in ("reasoning_content", "message")]
-    text = "\n\n".join(words.strip() for words in said if isinstance(words, str) and words.strip())
+    texts = [s.get(key) for s in own for key in ("reasoning_content", "message")]
+    text = "\n\n".join(words.strip() for words in texts if isinstance(words, str) and words.strip())
     return text[:_REASONING].rstrip()

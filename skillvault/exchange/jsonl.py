@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.errors import BadInputError
-from skillvault.exchange.source_file import Parsed, json_of, label, name_of, parsed, unreadable
+from skillvault.exchange.source_file import Parsed, attempt, json_of, label, name_of, unreadable
 
 
-def read(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Each line as `(<stem>-<line number>, mapping)`; `domain` fills in absent domains only."""
-    found = [
-        parsed(label(path.stem, number), partial(_outcome, line, path, number, domain))
-        for number, line in _lines(path)
+    outcomes = [
+        attempt(label(path.stem, number), partial(_outcome, line, path, number, domain))
+        for number, line in _numbered_lines(path)
     ]
-    if len(found) > 1 and all(isinstance(item, BadInputError) for _, item in found):
+    if len(outcomes) > 1 and all(isinstance(outcome, BadInputError) for _, outcome in outcomes):
         raise BadInputError(
             f"{name_of(path)}: no line is a JSON object; one outcome in a file of its own is "
             "taken by `skillvault record`",
             code="wrong-type",
         )
-    yield from found
+    yield from outcomes
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, with their 1-based numbers."""
     try:
         with path.open("rb") as file:

@@ -13,33 +13,33 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from skillvault.errors import BadInputError
-from skillvault.exchange.source_file import Parsed, bytes_of, given, label, name_of, time_of
-from skillvault.exchange.suite_report import Failing, Report, common, outcome_of
+from skillvault.exchange.source_file import Parsed, bytes_of, label, name_of, present, time_of
+from skillvault.exchange.suite_report import Failing, SuiteReport, common, outcome_of
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-def read(path: Path, domain: str | None) -> Iterator[Parsed]:
+def read_junit(path: Path, domain: str | None) -> Iterator[Parsed]:
     """The report as its one outcome."""
     outcome = outcome_of(_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
 
-def _report(path: Path) -> Report:
+def _report(path: Path) -> SuiteReport:
     root = _root(path)
     # Counted in one pass: a suite's own attributes differ between the tools that write them.
     suites = [e for e in root.iter() if _tag(e) in ("testsuites", "testsuite")]
     cases = [e for e in root.iter() if _tag(e) == "testcase"]
-    start, stop = _span(suites, cases, path)
-    return Report(
+    start, stop = _times(suites, cases, path)
+    return SuiteReport(
         tool="pytest" if _is_pytest(suites) else "junit",
         counts=_counts(suites, cases),
         start=start,
         stop=stop,
-        failing=[found for case in cases if (found := _failing(case))],
+        failing=[failing for case in cases if (failing := _failing(case))],
         target=_target(suites, cases),
-        context=given(hostname=common(host for s in suites if (host := s.get("hostname")))),
+        context=present(hostname=common(host for s in suites if (host := s.get("hostname")))),
     )
 
 
@@ -86,11 +86,11 @@ def _counts(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
-        said = {key: _whole(suite, key) for key in ("tests", "failures", "errors", "skipped")}
-        if said["tests"]:
-            failed = said["failures"] + said["errors"]
-            passed = max(0, said["tests"] - failed - said["skipped"])
-            return {"failed": failed, "passed": passed, "skipped": said["skipped"]}
+        totals = {key: _whole(suite, key) for key in ("tests", "failures", "errors", "skipped")}
+        if totals["tests"]:
+            failed = totals["failures"] + totals["errors"]
+            passed = max(0, totals["tests"] - failed - totals["skipped"])
+            return {"failed": failed, "passed": passed, "skipped": totals["skipped"]}
     return {}
 
 
@@ -118,7 +118,7 @@ def _failing(case: "Element") -> Failing | None:
     )
 
 
-def _span(
+def _times(
     suites: Sequence["Element"], cases: Sequence["Element"], path: Path
 ) -> tuple[datetime, datetime]:
     """When the run started, and when its last suite ended."""
@@ -157,10 +157,10 @@ def _start(suite: "Element", path: Path) -> datetime | None:
     text = suite.get("timestamp")
     if not text:
         return None
-    found = time_of(text)
-    if found is None:
+    start = time_of(text)
+    if start is None:
         raise _bad_attribute(path, "timestamp", "a time such as 2026-11-20T10:15:00Z", text)
-    return found
+    return start
 
 
 def _duration(element: "Element", path: Path) -> timedelta | None:
@@ -185,7 +185,7 @@ def _bad_attribute(path: Path, key: str, expected: str, text: str) -> BadInputEr
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:
     """The file, class or suite that all tests share."""
     for key in ("file", "classname"):
-        if found := common(case.get(key) or None for case in cases):
-            return found
+        if shared := common(case.get(key) or None for case in cases):
+            return shared
     inner = [suite for suite in suites if _tag(suite) == "testsuite"]
     return None if _is_pytest(suites) else common(suite.get("name") or None for suite in inner)

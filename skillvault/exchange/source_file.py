@@ -21,7 +21,7 @@ Reader = Callable[[Path, str | None], Iterator[Parsed]]
 _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
 
 
-def parsed(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
+def attempt(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
     """The converted record, or the sentence that says why it cannot be one."""
     try:
         return label, convert()
@@ -34,7 +34,7 @@ def label(name: str, number: int) -> str:
     return f"{slug(name, limit=48) or 'record'}-{number}"
 
 
-def given(**values: Any) -> dict[str, Any]:
+def present(**values: Any) -> dict[str, Any]:
     """The values that say something: neither None nor the empty text."""
     return {key: value for key, value in values.items() if value is not None and value != ""}
 
@@ -66,14 +66,14 @@ def unreadable(path: Path, error: OSError) -> BadInputError:
 
 
 def json_of(
-    data: bytes, where: str, *, line: int | None = None, nan_is_absent: bool = False
+    content: bytes, where: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
     """The value of a JSON text; each refusal begins with `where`.
 
     With `nan_is_absent` NaN and Infinity are null, for writers that mean that.
     """
     try:
-        text = data.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeError:
         raise BadInputError(
             f"{where}: not UTF-8 text; save it as UTF-8", code="not-utf8", line=line
@@ -81,9 +81,9 @@ def json_of(
     try:
         return strict_json.load(text, nan_is_absent=nan_is_absent, max_depth=_MAX_DEPTH)
     except BadInputError as error:
-        said = error.message.removeprefix(f"line {error.line}: ") if line else error.message
+        message = error.message.removeprefix(f"line {error.line}: ") if line else error.message
         raise BadInputError(
-            f"{where}: {said}", code=error.code, key=error.key, line=line or error.line
+            f"{where}: {message}", code=error.code, key=error.key, line=line or error.line
         ) from None
 
 
@@ -109,7 +109,7 @@ class Section:
         """The dotted key of a member."""
         return f"{self.key}.{key}" if self.key else key
 
-    def refused(self, key: str, expected: str) -> BadInputError:
+    def refusal(self, key: str, expected: str) -> BadInputError:
         """The sentence for a member that is not what it should be."""
         return _unexpected(self.file, self.path(key), expected, self.values.get(key))
 
@@ -118,18 +118,18 @@ class Section:
         value = self.values.get(key)
         return Section.of({} if value is None else value, self.file, self.path(key))
 
-    def entries(self, key: str) -> list[Any]:
+    def list_of(self, key: str) -> list[Any]:
         """A member that is a list; an absent one is empty."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, list):
-            raise self.refused(key, "a list")
+            raise self.refusal(key, "a list")
         return value or []
 
     def number(self, key: str) -> float:
         """A member that must be a number."""
         value = self.maybe_number(key)
         if value is None:
-            raise self.refused(key, "a number")
+            raise self.refusal(key, "a number")
         return value
 
     def maybe_number(self, key: str) -> float | None:
@@ -138,28 +138,28 @@ class Section:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refused(key, "a number")
+            raise self.refusal(key, "a number")
         return value + 0  # a negative zero becomes zero, so that equal trades stay equal
 
     def text(self, key: str) -> str:
         """A member that must be a text with something in it."""
         value = self.maybe_text(key)
         if not value:
-            raise self.refused(key, "text")
+            raise self.refusal(key, "text")
         return value
 
     def maybe_text(self, key: str) -> str | None:
         """A member that is a text, or absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
-            raise self.refused(key, "text")
+            raise self.refusal(key, "text")
         return value
 
     def time(self, key: str) -> datetime:
         """A member that must be a time; one without a timezone is UTC."""
         value = self.maybe_time(key)
         if value is None:
-            raise self.refused(key, "a time such as 2026-11-20T10:15:00Z")
+            raise self.refusal(key, "a time such as 2026-11-20T10:15:00Z")
         return value
 
     def maybe_time(self, key: str) -> datetime | None:
@@ -167,17 +167,17 @@ class Section:
         value = self.maybe_text(key)
         if not value:
             return None
-        found = time_of(value)
-        if found is None:
-            raise self.refused(key, "a time such as 2026-11-20T10:15:00Z")
-        return found
+        time = time_of(value)
+        if time is None:
+            raise self.refusal(key, "a time such as 2026-11-20T10:15:00Z")
+        return time
 
 
 def time_of(text: str) -> datetime | None:
-    """An ISO 8601 time in UTC; without a timezone it is taken as UTC; None where it is none."""
+    """An ISO 8601 time in UTC; without a timezone it is taken as UTC; None if it is none."""
     try:
-        found = datetime.fromisoformat(text.strip())
-        return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+        time = datetime.fromisoformat(text.strip())
+        return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -185,14 +185,14 @@ def time_of(text: str) -> datetime | None:
 def _unexpected(file: str, key: str, expected: str, value: Any) -> BadInputError:
     place = f"{file}: {key}" if key else file
     if value is None:
-        said, code = f"missing; expected {expected}", "missing-key"
+        problem, code = f"missing; expected {expected}", "missing-key"
     else:
-        said, code = f"expected {expected}, found {_shown(value)}", "wrong-type"
+        problem, code = f"expected {expected}, found {_described(value)}", "wrong-type"
     return BadInputError(
-        f"{place}: {said}; correct it or export it again", code=code, key=key or None
+        f"{place}: {problem}; correct it or export it again", code=code, key=key or None
     )
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     kinds: dict[type, str] = {dict: "a mapping", list: "a list", bool: "true or false"}
     return kinds.get(type(value)) or shorten(json.dumps(value, ensure_ascii=False), 60)

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange.source_file import given
+from skillvault.exchange.source_file import present
 from skillvault.records import Scalar, stamp
 from skillvault.text import shorten
 
@@ -37,7 +37,7 @@ class Failing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class SuiteReport:
     """What a report says of one run; `counts` holds the statuses that occur."""
 
     tool: str
@@ -50,14 +50,14 @@ class Report:
     context: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-def outcome_of(report: Report, path: Path, domain: str | None) -> dict[str, Any]:
+def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str, Any]:
     """The report as one outcome; in a trial folder the action is the trial's task."""
     task = task_of(path)
     tool = {"tool": report.tool} if task else {}
-    return given(
+    return present(
         domain=domain or DOMAIN,
         occurred_at=stamp(report.stop),
-        decision=given(
+        decision=present(
             action=task or report.tool,
             # What the tests lie in says nothing beside the task that they grade.
             target=None if task else report.target,
@@ -65,7 +65,7 @@ def outcome_of(report: Report, path: Path, domain: str | None) -> dict[str, Any]
         ),
         result=_result(report),
         context={**tool, **report.context} or None,
-        source=given(session=report.session) or None,
+        source=present(session=report.session) or None,
     )
 
 
@@ -77,35 +77,35 @@ def task_of(path: Path) -> str | None:
 
 
 def common(values: Iterable[str | None]) -> str | None:
-    """The one value that all share, None where there is none."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else None
+    """The one value that all share, None if there is none."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def summary(counts: Mapping[str, int]) -> str:
     """The counts as a reader says them: `1 failed, 3 skipped of 4`."""
-    told = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
-    return f"{', '.join(told)} of {sum(counts.values())}" if told else "no tests"
+    counted = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
+    return f"{', '.join(counted)} of {sum(counts.values())}" if counted else "no tests"
 
 
 def evidence(failing: Sequence[Failing]) -> str:
     """The failing tests' names, messages and telling lines, at most 16 KiB."""
-    told: list[str] = []
+    blocks: list[str] = []
     room = MAX_EVIDENCE - 80  # for the line that says how many were left out
     for test in failing:
         block = _cut(_block(test), MAX_EVIDENCE // 2)
         room -= len(block.encode()) + 2
         if room < 0:
             break
-        told.append(block)
-    left = len(failing) - len(told)
-    more = [f"({left} more failing tests are left out)"] if left else []
-    return "\n\n".join(told + more)
+        blocks.append(block)
+    omitted = len(failing) - len(blocks)
+    more = [f"({omitted} more failing tests are left out)"] if omitted else []
+    return "\n\n".join(blocks + more)
 
 
-def _result(report: Report) -> dict[str, Any]:
+def _result(report: SuiteReport) -> dict[str, Any]:
     duration = (report.stop - report.start).total_seconds() if report.start else None
-    return given(
+    return present(
         status=_status(report.counts),
         summary=summary(report.counts),
         evidence=evidence(report.failing),
@@ -138,8 +138,8 @@ def _telling_lines(trace: str) -> list[str]:
     """The lines that say what was expected and what was found, in their order."""
     lines = [line[:_LINE].rstrip() for line in trace.splitlines() if line.strip()]
     for pattern in (_MARKED, _TELLING):
-        if found := [line for line in lines if pattern.search(line)]:
-            return found[-_LINES_A_TEST:]
+        if telling := [line for line in lines if pattern.search(line)]:
+            return telling[-_LINES_A_TEST:]
     return lines[-_LINES_A_TEST:]
 
 

@@ -19,8 +19,8 @@ from skillvault.records import (
 class Judge(Protocol):
     """Whoever judges outcomes and writes skills from them.
 
-    Each question raises UnavailableError where nobody can be asked now; `verdict` and `insight`
-    raise UnansweredError where there is no usable answer.
+    Each question raises UnavailableError if nobody can be asked now; `verdict` and `insight`
+    raise UnansweredError if there is no usable answer.
     """
 
     @property
@@ -45,11 +45,11 @@ class Judge(Protocol):
         ...
 
     def insight(self, case: Case, verdict: Verdict) -> Insight | None:
-        """What the outcome teaches; None when it supports no statement."""
+        """What the outcome teaches; None if it supports no statement."""
         ...
 
     def write(self, brief: Brief) -> Draft | None:
-        """The text of a skill; None when the material supports none, and then none is made."""
+        """The text of a skill; None if the material supports none, and then none is made."""
         ...
 
 

@@ -18,23 +18,25 @@ from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.redact import cleaned
 
 
-def asked(store: Store, shelf: Shelf, given: tuple[str, bytes], now: datetime) -> advise.Advice:
+def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime) -> advise.Advice:
     """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
-    raw = cleaned(codec.incoming(*given))
+    raw = cleaned(codec.incoming(*file))
     proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
     if advise.skips(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = appointed(store, rules.inline_seconds)
     thorough = advise.thorough(proposal, rules)
     try:
-        opinion, info = judge.advise(proposal.outcome, _fitting(shelf, proposal), thorough=thorough)
+        opinion, judged_by = judge.advise(
+            proposal.outcome, _fitting(shelf, proposal), thorough=thorough
+        )
     except (UnavailableError, UnansweredError) as error:
         return advise.unjudged(str(error))
-    found = advise.advice(proposal, opinion, info, rules)
-    if not found.proceed:
-        said = json.dumps(advise.held(raw, found, now), ensure_ascii=False)
-        list(Inbox(store.root).put([(f"held-{proposal.outcome.id}.json", said.encode())]))
-    return found
+    advice = advise.advice(proposal, opinion, judged_by, rules)
+    if not advice.proceed:
+        text = json.dumps(advise.held(raw, advice, now), ensure_ascii=False)
+        list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))
+    return advice
 
 
 def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
@@ -42,4 +44,4 @@ def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
     outcome = proposal.outcome
     query = Query(domain=outcome.domain, context=outcome.context, strategy="hybrid")
     served = shelf.recommend(query, outcome.decision.reasoning).recommended
-    return [skill for one in served if (skill := shelf.get(one.name))]
+    return [skill for served_skill in served if (skill := shelf.get(served_skill.name))]

@@ -29,8 +29,9 @@ from skillvault.text import shorten
 from skillvault.vault.commit import locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.inbox import Inbox, shown
-from skillvault.vault.git import unsafe_config as foreign
+from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.git import unsafe_config
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
 
@@ -77,16 +78,16 @@ class Visit:
             return folder, folder
 
     def head(self) -> Snapshot:
-        """The committed vault; NotAVaultError where HEAD names a commit that cannot be read."""
+        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read."""
         self.git.asked_dirs()
         try:
-            found = self.store.head()
+            head = self.store.head()
         except GitError as error:
             raise NotAVaultError(str(error)) from None
         # A projection shows a commit that it knows, also where git has lost it.
         if self.git.head() is None and self.named():
             raise NotAVaultError("the commit of HEAD is gone")
-        return found
+        return head
 
     def named(self) -> str:
         """The id that HEAD leads to, whether or not it stands for anything; "" for none."""
@@ -96,7 +97,7 @@ class Visit:
 Check = Callable[[Visit], Iterator[Row]]
 
 
-def examined(start: Path, now: datetime) -> list[Row]:
+def examine(start: Path, now: datetime) -> list[Row]:
     """A row or more of every check, of the vault at or above `start` or what is left of it."""
     visit = Visit(_root(start), now)
     return [
@@ -112,8 +113,8 @@ def _root(start: Path) -> Path:
         return layout.find_root(start)
     except NotAVaultError:
         above = [start.resolve(), *start.resolve().parents]
-        found = [folder for folder in above if (folder / ".git").exists()]
-        return next(folder for folder in (*found, *above) if folder.is_dir())
+        repositories = [folder for folder in above if (folder / ".git").exists()]
+        return next(folder for folder in (*repositories, *above) if folder.is_dir())
 
 
 def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:
@@ -144,9 +145,12 @@ def _git(visit: Visit) -> Iterator[Row]:
 
 
 def _libraries(_: Visit) -> Iterator[Row]:
-    wanted: dict[str, tuple[int, ...]] = {"GitPython": _GITPYTHON, "pygit2": ()}
-    versions = {found.metadata["Name"]: found.version for found in metadata.distributions()}
-    for name, least in wanted.items():
+    minimums: dict[str, tuple[int, ...]] = {"GitPython": _GITPYTHON, "pygit2": ()}
+    versions = {
+        distribution.metadata["Name"]: distribution.version
+        for distribution in metadata.distributions()
+    }
+    for name, least in minimums.items():
         if name in versions:
             yield _version(name.lower(), versions[name], least)
 
@@ -229,7 +233,7 @@ def _head(visit: Visit) -> Iterator[Row]:
         return
     try:
         commit = visit.git.head()
-        files = len(visit.git.tree(commit)) if commit else None
+        files = len(visit.git.history.tree(commit)) if commit else None
     except GitError as error:
         commit, files = str(error), None
     if files is None:
@@ -261,15 +265,15 @@ def _judge(visit: Visit) -> Iterator[Row]:
     if rules.provider == "offline":
         yield Row("judge", "ok", "offline: no model is asked")
         return
-    from skillvault.judge.claude.judge import KEY, key_given  # noqa: PLC0415 (where it is asked)
+    from skillvault.judge.claude.wire import KEY, key_given  # noqa: PLC0415 (where it is asked)
 
     if find_spec("anthropic") is None:
-        said = f"{rules.model}, but its SDK is not installed: questions to it wait"
-        yield Row("judge", "note", said, "pip install 'skillvault-git[claude]'")
+        detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
+        yield Row("judge", "note", detail, "pip install 'skillvault-git[claude]'")
     elif key_given() is None:
         # The daemon's environment may be another.
-        said = f"{rules.model}, but {KEY} is not set here: questions to it wait"
-        yield Row("judge", "note", said, f"export {KEY}=...")
+        detail = f"{rules.model}, but {KEY} is not set here: questions to it wait"
+        yield Row("judge", "note", detail, f"export {KEY}=...")
     else:
         yield Row("judge", "ok", f"{rules.model}, and {KEY} is set")
 
@@ -297,8 +301,8 @@ def _identity(visit: Visit) -> Iterator[Row]:
     if visit.git.nameless():
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
-    said = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
-    yield Row("identity", "ok", said.rpartition(">")[0] + ">")
+    identity = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+    yield Row("identity", "ok", identity.rpartition(">")[0] + ">")
 
 
 def _signing(visit: Visit) -> Iterator[Row]:
@@ -308,10 +312,10 @@ def _signing(visit: Visit) -> Iterator[Row]:
         return
     form = visit.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
     program, named_here = _signer(visit, form)
-    found = shutil.which(Path(program).expanduser()) if program else None
+    path = shutil.which(Path(program).expanduser()) if program else None
     aside = "; the program that the vault's own config names is not used" if named_here else ""
-    if found:
-        yield Row("signing", "ok", f"on, by {found} ({form}){aside}")
+    if path:
+        yield Row("signing", "ok", f"on, by {path} ({form}){aside}")
         return
     fix = (
         f"install {program or 'the program that signs'}, or git config --local commit.gpgSign false"
@@ -322,10 +326,12 @@ def _signing(visit: Visit) -> Iterator[Row]:
 def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
     """(the program that signs, whether the vault's own config names one, in vain)."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
-    named = [entry for entry in foreign.entries(visit.git.run(*_LIST)) if entry.key in keys]
+    named = [
+        entry for entry in unsafe_config.config_lines(visit.git.run(*_LIST)) if entry.key in keys
+    ]
     trusted = [entry.value for entry in named if not entry.own and entry.value]
     program = trusted[-1] if trusted else _SIGNERS.get(form)
-    return program, any(entry.own for entry in named)
+    return program, any(line.own for line in named)
 
 
 # ── code that git would run ──────────────────────────────────────────────────────────
@@ -333,27 +339,27 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
 
 def _config(visit: Visit) -> Iterator[Row]:
     own, common = visit.git.asked_dirs()
-    found = foreign.settings(visit.git.run(*_LIST), visit.root)
-    for setting in found:
+    settings = unsafe_config.settings(visit.git.run(*_LIST), visit.root)
+    for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
-        fix = foreign.removal(setting, own, common)
+        fix = unsafe_config.removal(setting, own, common)
         if setting.key.startswith("include"):
             what = "git takes more settings from there"
         else:
             what = f"git runs it; {_NEVER}"
         yield Row("config", "note", f"{setting.key} = {values}: {what}", fix)
-    if not found:
+    if not settings:
         yield Row("config", "ok", "the vault's own git config names no program")
 
 
 def _hooks(visit: Visit) -> Iterator[Row]:
-    found = list(foreign.hooks(visit.dirs[1] / "hooks"))
-    for path in found:
+    hooks = list(unsafe_config.hooks(visit.dirs[1] / "hooks"))
+    for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
         yield Row(
             "hooks", "note", f"{path.name} was not installed by init: git runs it; {_NEVER}", fix
         )
-    if not found:
+    if not hooks:
         yield Row("hooks", "ok", "only those that init installed")
 
 
@@ -370,7 +376,7 @@ def _locks(visit: Visit) -> Iterator[Row]:
 
 
 def _git_lock(lock: locks.GitLock) -> Row:
-    age = f"{lock.path}: {_span(lock.age)} old"
+    age = f"{lock.path}: {_age(lock.age)} old"
     if lock.stale:
         fix = f"rm {shlex.quote(str(lock.path))}"
         return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
@@ -392,13 +398,13 @@ def _last(visit: Visit) -> Iterator[Row]:
         yield Row("last commit", "note", "the program has made none yet")
         return
     age = visit.now - datetime.fromisoformat(commits[0].date)
-    ago = _span(max(0.0, age.total_seconds()))
+    ago = _age(max(0.0, age.total_seconds()))
     yield Row("last commit", "ok", f"{commits[0].subject}, {commits[0].date}, {ago} ago")
 
 
 def _waiting(visit: Visit) -> Iterator[Row]:
     inbox = Inbox(visit.root)
-    counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantined())}
+    counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.names())}
     nexts = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
     for name, count in counts.items():
         if not (visit.root / name).is_dir():
@@ -409,7 +415,7 @@ def _waiting(visit: Visit) -> Iterator[Row]:
             yield Row(name, "ok", "empty")
 
 
-def _span(seconds: float) -> str:
+def _age(seconds: float) -> str:
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -420,7 +426,7 @@ def _span(seconds: float) -> str:
 
 
 class Space(Struct, frozen=True):
-    """What a file system has left; `inodes` is None where it does not count them."""
+    """What a file system has left; `inodes` is None if it does not count them."""
 
     free: int
     inodes: int | None
@@ -437,9 +443,9 @@ def _disk(visit: Visit) -> Iterator[Row]:
 
 
 def _space(folder: Path) -> Space:
-    said = os.statvfs(folder)
-    inodes = said.f_favail if said.f_files else None
-    return Space(said.f_bavail * said.f_frsize, inodes, os.access(folder, os.W_OK))
+    status = os.statvfs(folder)
+    inodes = status.f_favail if status.f_files else None
+    return Space(status.f_bavail * status.f_frsize, inodes, os.access(folder, os.W_OK))
 
 
 def disk_row(name: str, folder: Path, space: Space) -> Row:

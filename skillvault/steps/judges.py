@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Adviser, Judge
+from skillvault.learning.merge.accounting import unfit
 from skillvault.vault.commit.store import Store
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ class Appointed(Judge, Adviser, Protocol):
 
 
 def appointed(
-    store: Store, seconds: float | None = None, left: dict[str, Question] | None = None
+    store: Store, seconds: float | None = None, unasked: dict[str, Question] | None = None
 ) -> Appointed:
     """The judge that the committed policy names; a model is not asked before it must be.
 
-    `seconds`: how long an answer is waited for, where that is not the policy's to say. `left`:
-    where a model's questions are left, for a batch.
+    `seconds`: how long an answer is waited for, if that is not the policy's to say. `unasked`
+    takes a model's questions, for a batch, and then none is asked.
     """
     head = store.head()
     rules = head.policy.judge
@@ -43,17 +44,14 @@ def appointed(
         from skillvault.judge.offline.judge import OfflineJudge
 
         return OfflineJudge()
-    from skillvault.judge.claude.judge import Api, ClaudeJudge
-    from skillvault.judge.claude.prompts import NAMES, Prompts
-    from skillvault.judge.claude.retries import Caller
-    from skillvault.learning.merge.accounting import unfit
+    from skillvault.judge.claude import judge, prompts, retries, wire
     from skillvault.vault.files.redact import cleaned
 
-    paths = {f"{PROMPTS}/{name}.md": name for name in NAMES}
-    found = head.bytes_of(paths)
-    own = {paths[path]: data.decode(errors="replace") for path, data in found.items()}
-    caller = Caller(Api(), store.ledger, rules, left=left)
-    return ClaudeJudge(rules, Prompts(own, cleaned), caller, unfit)
+    paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
+    texts = head.bytes_of(paths)
+    own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
+    caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
+    return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller, unfit)
 
 
 @contextmanager
@@ -66,21 +64,21 @@ def batching(run: Run, *, sends: bool) -> Iterator[None]:
     if rules.provider == "offline":
         yield
         return
-    from skillvault.judge.claude.batches import Batches
-    from skillvault.judge.claude.judge import Api
+    from skillvault.judge.claude import batches as claude
+    from skillvault.judge.claude import wire
 
-    batches = Batches(Api(), run.store.ledger, rules)
-    left: dict[str, Question] = {}
+    batches = claude.Batches(wire.Api(), run.store.ledger, rules)
+    unasked: dict[str, Question] = {}
     if sends:
-        run.judge = appointed(run.store, left=left)
+        run.judge = appointed(run.store, unasked=unasked)
     try:
         for batch in batches.collect():
             run.wait(f"batch {batch}", "not ended yet")
     except UnavailableError as error:
         run.unavailable("batches", str(error))
     yield
-    if left:
-        _send(run, batches, list(left.values()))
+    if unasked:
+        _send(run, batches, list(unasked.values()))
 
 
 def _send(run: Run, batches: Batches, questions: list[Question]) -> None:

@@ -9,7 +9,7 @@ from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
 from skillvault.steps.run import Run
 from skillvault.vault.files import layout
-from skillvault.vault.files.inbox import Received
+from skillvault.vault.files.arrival import Received
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -87,7 +87,7 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
     yield from ((item.name, item) for item in run.arrived)
     for name in run.names:
         try:
-            item = run.inbox.read(name)
+            item = run.inbox.read_file(name)
         except BadInputError as error:
             yield name, error
         else:

@@ -32,7 +32,9 @@ from skillvault.records import (
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.inbox import Inbox, Received, Refused
+from skillvault.vault.files.arrival import Received
+from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.index.snapshot import Present
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ class Run:
     def forget(self, name: str) -> None:
         """Drop an inbox file that has nothing new."""
         if not self.dry:
-            self.inbox.done([name])
+            self.inbox.mark_done([name])
 
     def renew(self) -> None:
         """Look at the vault again: another run may have met it."""
@@ -283,7 +285,7 @@ class Run:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own.update(commits)
-        self.inbox.done(name for one in laid for name in one.change.takes)
+        self.inbox.mark_done(name for one in laid for name in one.change.takes)
         for one, of, commit in zip(laid, texts, commits, strict=True):
             self._finish(one.change, of, commit)
 

@@ -331,7 +331,7 @@ class Shelf:
         layers, found = shelves.domains(self._store.root, head.policy.shelf.dirs, read)
         problems = [*problems, *found]
         for folder in self._added:
-            skills, found = shelves.read(folder, "domain", read)
+            skills, found = shelves.read_skills(folder, "domain", read)
             layers.append(skills)
             problems += found
         return [seeds, *layers], problems, read.data

@@ -10,7 +10,7 @@ from skillvault.vault.files.work_tree import View
 from skillvault.vault.index.snapshot import Snapshot
 
 
-def found(
+def findings(
     view: View, removed: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
     """(problems, notes) of these paths of a view.

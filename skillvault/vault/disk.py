@@ -19,17 +19,17 @@ _TROUBLE = {
     errno.ENFILE: "too many open files",
 }
 # The same in the words of git and libgit2, which tell no number.
-_SAID = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
+_MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
     "out of diskspace": "no space left"
 }
 
 
 def trouble(error: OSError | GitError | ImportError) -> str | None:
-    """What is wrong with the disk; None where the error says something else."""
+    """What is wrong with the disk; None if the error says something else."""
     if isinstance(error, OSError) and error.errno in _TROUBLE:
         return _TROUBLE[error.errno]
     words = str(error).lower()
-    return next((text for said, text in _SAID.items() if said in words), None)
+    return next((text for message, text in _MESSAGES.items() if message in words), None)
 
 
 @contextmanager

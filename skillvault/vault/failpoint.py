@@ -24,8 +24,8 @@ def reach(name: str) -> None:
     if not setting:
         return
     point, _, action = setting.partition("=")
-    wanted, _, number = point.partition(":")
-    if wanted != name:
+    point_name, _, number = point.partition(":")
+    if point_name != name:
         return
     _reached[name] = _reached.get(name, 0) + 1
     if _reached[name] == int(number or 1):

@@ -31,17 +31,17 @@ def resolve(snapshot: Snapshot, root: Path, text: str, *, forward: bool = False)
 def _resolved(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Ref:
     if (by_path := _from_path(snapshot, root, text)) is not None:
         return by_path
-    wanted = text.replace("_", "-").strip("/")
+    prefix = text.replace("_", "-").strip("/")
     order = _FORTH if forward else _BACK
-    for name in (text.strip("/"), wanted):
+    for name in (text.strip("/"), prefix):
         for kind in order:
             if snapshot.has(Ref(kind, name)):
                 return Ref(kind, name)
     matches = {
         ref.id: ref
         for kind in reversed(order)
-        if len(wanted) >= _MIN_PREFIX
-        for ref in snapshot.beginning(kind, wanted)
+        if len(prefix) >= _MIN_PREFIX
+        for ref in snapshot.beginning(kind, prefix)
     }
     if len(matches) == 1:
         return next(iter(matches.values()))

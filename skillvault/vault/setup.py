@@ -19,7 +19,7 @@ _MARK = "# Installed by `skillvault init"
 _TEMPLATE = (layout.MARK, "README.md", ".gitattributes", ".gitignore")
 
 
-class Made(Struct):
+class SetupReport(Struct):
     """What `init` did, a line each, and what it left for the person to do."""
 
     did: list[str] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Made(Struct):
 
 
 def check_place(root: Path, domains: Sequence[str]) -> None:
-    """UsageError where no vault can be made, before anything is."""
+    """UsageError if no vault can be made, before anything is."""
     check_domains(domains)
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
     if outer is not None and not (root / layout.MARK).is_file():
@@ -35,7 +35,7 @@ def check_place(root: Path, domains: Sequence[str]) -> None:
 
 
 def check_domains(domains: Sequence[str]) -> None:
-    """UsageError where an option names what cannot be a domain."""
+    """UsageError if an option names what cannot be a domain."""
     for name in domains:
         if not is_slug(name):
             raise UsageError(
@@ -73,7 +73,7 @@ def repository(root: Path) -> tuple[Git, str]:
     if not (root / ".git").exists():
         if nameless := git.nameless():
             raise PausedError(f"paused: {nameless}")
-        git.create(BRANCH)
+        git.init(BRANCH)
     git.dirs()
     branch = git.branch()
     if branch is None:
@@ -83,16 +83,16 @@ def repository(root: Path) -> tuple[Git, str]:
     return git, branch
 
 
-def equip(root: Path, git: Git, *, post_merge: bool) -> Made:
+def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
     """Make what a clone does not carry: the inbox, the hooks, what git shall not see."""
-    made = Made()
-    if Inbox(root).create():
-        made.did.append("inbox/ and quarantine/")
+    report = SetupReport()
+    if Inbox(root).create_folders():
+        report.did.append("inbox/ and quarantine/")
     hooks = ["pre-commit", *(["post-merge"] if post_merge else [])]
     for name in hooks:
-        _install(root, git, name, made)
-    _exclude(root, git, made)
-    return made
+        _install(root, git, name, report)
+    _exclude(root, git, report)
+    return report
 
 
 def _call(name: str) -> str:
@@ -101,13 +101,13 @@ def _call(name: str) -> str:
     return f"{shlex.quote(sys.executable)} -P -m skillvault --vault . {command}"
 
 
-def _install(root: Path, git: Git, name: str, made: Made) -> None:
+def _install(root: Path, git: Git, name: str, report: SetupReport) -> None:
     folder = git.hooks_dir()
     target = folder / name
     text = (layout.resource("hooks") / name).read_text(encoding="utf-8")
     text = text.replace("'@PYTHON@'", shlex.quote(sys.executable))
     if not any(folder.resolve().is_relative_to(own) for own in (root, *git.dirs())):
-        made.left.append(
+        report.left.append(
             f"core.hooksPath is {folder}, which other repositories may share, so no "
             f"{name} hook was installed; call there, for this vault: {_call(name)}"
         )
@@ -117,28 +117,28 @@ def _install(root: Path, git: Git, name: str, made: Made) -> None:
         if present == text:
             return
         if _MARK not in present:
-            made.left.append(f"{target} is yours and was not changed; add to it: {_call(name)}")
+            report.left.append(f"{target} is yours and was not changed; add to it: {_call(name)}")
             return
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     target.chmod(0o755)
-    made.did.append(f"the {name} hook")
+    report.did.append(f"the {name} hook")
 
 
-def _exclude(root: Path, git: Git, made: Made) -> None:
+def _exclude(root: Path, git: Git, report: SetupReport) -> None:
     """Where the person's own .gitignore lets the inbox through, exclude it locally."""
-    wanted = [f"/{name}/" for name in layout.LOCAL]
+    lines = [f"/{name}/" for name in layout.LOCAL]
     ignored = root / ".gitignore"
     local = git.dirs()[1] / "info" / "exclude"
-    present, known = _text(ignored), _text(local)
-    missing = [line for line in wanted if line not in present.split() + known.split()]
+    present, excluded = _content(ignored), _content(local)
+    missing = [line for line in lines if line not in present.split() + excluded.split()]
     if missing:
         local.parent.mkdir(exist_ok=True)
         with local.open("a", encoding="utf-8") as file:
-            start = "" if known.endswith("\n") or not known else "\n"
+            start = "" if excluded.endswith("\n") or not excluded else "\n"
             file.write(start + "\n".join(["# skillvault's doors are not in git", *missing, ""]))
-        made.did.append(".git/info/exclude")
+        report.did.append(".git/info/exclude")
 
 
-def _text(path: Path) -> str:
+def _content(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

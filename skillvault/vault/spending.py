@@ -74,7 +74,7 @@ class Spending(Struct, frozen=True):
 class Ledger:
     """The ledger of one vault. `now` gives unix time; several threads and processes may ask.
 
-    UnavailableError where it cannot be read or written: what is not written down is not sent.
+    UnavailableError if it cannot be read or written: what is not written down is not sent.
     """
 
     def __init__(self, place: Path, now: Callable[[], float] = time.time) -> None:
@@ -87,7 +87,7 @@ class Ledger:
         """The number of a call that may be sent now and cost so much at most.
 
         None while one must wait for others, sent first after a silence or as a probe.
-        UnavailableError where a cap or the circuit forbids it.
+        UnavailableError if a cap or the circuit forbids it.
         """
         with self._writing() as db:
             now = self._now()
@@ -96,7 +96,7 @@ class Ledger:
                 return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
-            _check_caps(db, usd, usd_per_day, calls_per_day, _day(now))
+            _check_caps(db, usd, _day(now), usd_per_day=usd_per_day, calls_per_day=calls_per_day)
             first = _unanswered_since(db, now, circuit)
             if first is not None and not circuit.failures:
                 return None
@@ -110,13 +110,13 @@ class Ledger:
                 _set_circuit(db, probing)
             return call
 
-    def paid(self, call: int, key: str, said: str, *, usd: float, tokens: int) -> None:
+    def paid(self, call: int, key: str, reply: str, *, usd: float, tokens: int) -> None:
         """A call was answered: what it took, and the reply under its key."""
         reach("reply-received")
         with self._writing() as db:
             now = self._now()
-            _settle(db, call, "paid", usd, tokens)
-            db.execute("insert or replace into reply values (?, ?, ?)", (key, now, said))
+            _close_call(db, call, "paid", usd=usd, tokens=tokens)
+            db.execute("insert or replace into reply values (?, ?, ?)", (key, now, reply))
             _set_circuit(db, Circuit())
             db.execute("delete from reply where at < ?", (now - _KEPT,))
             db.execute("delete from call where at < ?", (now - _KEPT,))
@@ -125,14 +125,14 @@ class Ledger:
     def refused(self, call: int) -> None:
         """A call was answered with no: it cost nothing, and the service is there."""
         with self._writing() as db:
-            _settle(db, call, "refused", 0.0, 0)
+            _close_call(db, call, "refused", usd=0.0)
             _set_circuit(db, Circuit())
 
     def failed(self, call: int, reason: str, *, billed: bool, pause: float | None = None) -> None:
         """A call was not answered; nobody asks for `pause` seconds. `billed`: it may cost."""
         with self._writing() as db:
             usd = _open_usd(db, call) if billed else 0.0
-            _settle(db, call, "failed", usd, 0)
+            _close_call(db, call, "failed", usd=usd)
             failures = _circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _OPENS)  # one probe, when it is over
@@ -148,7 +148,7 @@ class Ledger:
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
 
-    def forget(self, key: str) -> None:
+    def forget_reply(self, key: str) -> None:
         """Drop a reply that is of no use."""
         with self._writing() as db:
             db.execute("delete from reply where key = ?", (key,))
@@ -163,7 +163,7 @@ class Ledger:
             db.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
     def batched(self, call: int, batch: str | None) -> None:
-        """The batch of a call; None where there is none after all."""
+        """The batch of a call; None if there is none after all."""
         with self._writing() as db:
             if batch is None:
                 _drop(db, call)
@@ -174,11 +174,11 @@ class Ledger:
 
     def batches(self) -> dict[str, dict[str, str]]:
         """The batches under way: the keys of each, with their models."""
-        found: dict[str, dict[str, str]] = {}
+        models: dict[str, dict[str, str]] = {}
         sql = "select id, key, model from batch join queued using (call) where id is not null"
         for batch, key, model in self._rows(f"{sql} order by call, key"):
-            found.setdefault(batch, {})[key] = model
-        return found
+            models.setdefault(batch, {})[key] = model
+        return models
 
     def queued(self, key: str) -> str | None:
         """What stands between a key and a reply that a batch was sent for; None for nothing."""
@@ -193,9 +193,9 @@ class Ledger:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
                 return  # another process was quicker
-            rows = [(key, self._now(), said) for key, said in replies.items()]
+            rows = [(key, self._now(), reply) for key, reply in replies.items()]
             db.executemany("insert or replace into reply values (?, ?, ?)", rows)
-            _settle(db, row[0], "paid", usd, tokens)
+            _close_call(db, row[0], "paid", usd=usd, tokens=tokens)
             _drop(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
@@ -204,7 +204,7 @@ class Ledger:
 
     # ── what it failed at ────────────────────────────────────────────────────────────
 
-    def charge(self, item: str, reason: str, *, service: bool) -> None:
+    def charge(self, subject: str, reason: str, *, service: bool) -> None:
         """Count a failure against an item.
 
         `service`: one that may be the service's; it counts where others were answered since the
@@ -215,9 +215,9 @@ class Ledger:
                 "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
             ).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, before = db.execute(sql, (item,)).fetchone() or (0, answered)
+            attempts, before = db.execute(sql, (subject,)).fetchone() or (0, answered)
             attempts += 1 if not service or answered > before else 0
-            row = (item, attempts, answered, reason, self._now())
+            row = (subject, attempts, answered, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
     def letters(self, attempts: int = 1) -> dict[str, Letter]:
@@ -244,7 +244,7 @@ class Ledger:
         return Spending(*rows[0]) if rows else Spending()
 
     def closed_until(self) -> str | None:
-        """Why nobody asks now, and until when; None where one may."""
+        """Why nobody asks now, and until when; None if one may."""
         rows = self._rows("select value from state where name = ?", "circuit")
         circuit = msgspec.json.decode(rows[0][0], type=Circuit) if rows else Circuit()
         if self._now() >= circuit.until:
@@ -309,9 +309,9 @@ def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
 
 
 def _check_caps(
-    db: sqlite3.Connection, usd: float, usd_per_day: float, calls_per_day: int, day: str
+    db: sqlite3.Connection, usd: float, day: str, *, usd_per_day: float, calls_per_day: int
 ) -> None:
-    """UnavailableError where one more call would pass a cap of the day."""
+    """UnavailableError if one more call would pass a cap of the day."""
     sql = "select count(*), coalesce(sum(usd), 0.0) from call where day = ?"
     calls, spent = db.execute(sql, (day,)).fetchone()
     if calls >= calls_per_day:
@@ -351,7 +351,9 @@ def _open_usd(db: sqlite3.Connection, call: int) -> float:
     return usd
 
 
-def _settle(db: sqlite3.Connection, call: int, state: str, usd: float, tokens: int) -> None:
+def _close_call(
+    db: sqlite3.Connection, call: int, state: str, *, usd: float, tokens: int = 0
+) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
     db.execute(sql, (state, usd, tokens, call))
 

@@ -94,12 +94,12 @@ def test_a_file_goes_back_through_its_door_and_is_as_trusted_as_before(
     vault: Vault, door: str, trust: Trust
 ) -> None:
     folder = refused(vault, f"{door}a.json", data=as_file(raw(domain="codin")))
-    (name,) = vault.inbox.quarantined()
+    (name,) = vault.inbox.quarantine.names()
     code, out, err = call(vault, "retry", name)
     assert (code, out) == (0, f"{name} -> inbox/{door}a.json\n")
     assert err == "next: skillvault run\n"
     assert (lying(folder), vault.inbox.names()) == ([], [f"{door}a.json"])
-    received = vault.inbox.read(f"{door}a.json")
+    received = vault.inbox.read_file(f"{door}a.json")
     assert received is not None
     assert received.trust == trust
 
@@ -222,7 +222,7 @@ def test_a_quarantine_that_leads_elsewhere_is_not_touched(
 def test_what_is_meant_must_be_said_once(vault: Vault, verb: str, args: tuple[str, ...]) -> None:
     refused(vault, "a.json")
     assert call(vault, verb, *args)[0] == 2
-    assert vault.inbox.quarantined() == ["a.json"]
+    assert vault.inbox.quarantine.names() == ["a.json"]
 
 
 @pytest.mark.parametrize("verb", [("retry",), ("drop", "--yes"), ("drop",)])

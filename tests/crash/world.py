@@ -54,7 +54,7 @@ class World:
         person.write("memory/perps/mine.md", "untracked\n")
         person.write("intended.md", "later\n")
         person.git("add", "-N", "intended.md")
-        vault.inbox.create()
+        vault.inbox.create_folders()
         for number, data in enumerate(outcomes()):
             world.drop(f"agent-{number}.json", data)
         world.drop("bad.yaml", BAD)
@@ -109,7 +109,9 @@ class World:
         assert sorted(head.evaluations) == sorted(head.outcomes)
         assert vault.check().problems == []
         assert vault.inbox.names() == []
-        assert [(one.name, one.code) for one in vault.inbox.held()] == [("bad.yaml", "yaml")]
+        assert [(one.name, one.code) for one in vault.inbox.quarantine.files()] == [
+            ("bad.yaml", "yaml")
+        ]
         assert not list((self.root / ".git/skillvault").glob("intent*"))
         left = [p for p in self.root.rglob(".skillvault-*") if ".git" not in p.parts]
         assert left == []

@@ -19,7 +19,7 @@ REAL = [
 
 def test_an_unknown_format_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="ctrf, freqtrade, harbor, jsonl or junit"):
-        exchange.read("csv", Path("x.csv"))
+        exchange.read_outcomes("csv", Path("x.csv"))
 
 
 @pytest.mark.parametrize(("format_name", "name"), REAL)
@@ -27,19 +27,21 @@ def test_the_same_file_gives_the_same_mappings_in_the_same_order(
     format_name: str, name: str
 ) -> None:
     path = shared(name)
-    assert list(exchange.read(format_name, path)) == list(exchange.read(format_name, path))
+    assert list(exchange.read_outcomes(format_name, path)) == list(
+        exchange.read_outcomes(format_name, path)
+    )
 
 
 @pytest.mark.parametrize(("format_name", "name"), REAL)
 def test_labels_are_distinct_slugs(format_name: str, name: str) -> None:
-    labels = [label for label, _ in exchange.read(format_name, shared(name))]
+    labels = [label for label, _ in exchange.read_outcomes(format_name, shared(name))]
     assert len(set(labels)) == len(labels)
     assert all(is_slug(label) for label in labels)
 
 
 @pytest.mark.parametrize(("format_name", "name"), REAL)
 def test_a_given_domain_stands_where_the_file_names_none(format_name: str, name: str) -> None:
-    found = exchange.read(format_name, shared(name), "given")
+    found = exchange.read_outcomes(format_name, shared(name), "given")
     domains = {item["domain"] for _, item in found if isinstance(item, dict)}
     assert domains == {"office" if format_name == "jsonl" else "given"}
 

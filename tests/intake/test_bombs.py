@@ -18,8 +18,9 @@ import pytest
 from skillvault.api import Vault
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
+from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.codec import MAX_FRONT_MATTER, incoming
-from skillvault.vault.files.inbox import MAX_OUTCOME, Inbox
+from skillvault.vault.files.inbox import Inbox
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw
 from tests.intake.timed import seconds, taken
@@ -118,7 +119,7 @@ def test_all_bombs_at_once_leave_the_vault_clean(vault: Vault, person: Person) -
     report = vault.run(["record"], now=NOW)
     refused = {name: code for name, (_, code) in BOMBS.items() if code != "taken"}
     assert {one.file: one.code for one in report.quarantined} == refused
-    assert vault.inbox.quarantined() == sorted(refused)
+    assert vault.inbox.quarantine.names() == sorted(refused)
     assert len(vault.store.head().outcomes) == len(BOMBS) - len(refused)
     assert (vault.inbox.names(), report.waiting, report.known) == ([], [], [])
     assert vault.check().problems == []
@@ -228,7 +229,7 @@ def test_a_good_file_is_taken_and_a_bad_one_refused_whatever_its_name(
     report = vault.run(["record"], now=NOW)
     assert [one.code for one in report.quarantined] == ["truncated"] * len(NAMES)
     assert all(one.file.isprintable() for one in report.quarantined)
-    assert (vault.inbox.names(), len(vault.inbox.quarantined())) == ([], len(NAMES))
+    assert (vault.inbox.names(), len(vault.inbox.quarantine.names())) == ([], len(NAMES))
     assert person.status() == ""
 
 
@@ -265,7 +266,7 @@ def test_a_link_to_anything_is_moved_away_and_never_followed(vault: Vault) -> No
         (inbox / f"{at}.json").symlink_to(target)
     report = vault.run(["record"], now=NOW)
     assert {one.code for one in report.quarantined} == {"not-a-file"}
-    assert len(vault.inbox.quarantined()) == 7
+    assert len(vault.inbox.quarantine.names()) == 7
     assert (vault.inbox.names(), list(vault.store.head().outcomes)) == ([], [])
 
 
@@ -357,5 +358,5 @@ def test_a_refusal_costs_the_same_however_many_lie_in_quarantine(tmp_path: Path)
     few, many = Inbox(tmp_path / "few"), Inbox(tmp_path / "many")
     for inbox in (few, many):
         inbox.root.mkdir()
-        inbox.create()
+        inbox.create_folders()
     assert cost(many, range(400)) < 4 * cost(few, range(25))

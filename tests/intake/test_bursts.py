@@ -74,7 +74,7 @@ def slowly(_done: Done) -> None:
 def taken(vault: Vault, count: int) -> None:
     """Wait until nothing waits any more, neither in the inbox nor in quarantine."""
     end = time.monotonic() + 60 + PER_FILE * count
-    while vault.inbox.names() or vault.inbox.quarantined():
+    while vault.inbox.names() or vault.inbox.quarantine.names():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.2)
 
@@ -102,7 +102,7 @@ def test_each_file_of_a_burst_becomes_one_record(
         took = time.monotonic() - start
     assert numbers(vault) == list(writers.numbers)
     assert told(daemon.commits) == len(writers.numbers)
-    assert (vault.inbox.names(), vault.inbox.quarantined()) == ([], [])
+    assert (vault.inbox.names(), vault.inbox.quarantine.names()) == ([], [])
     assert person.status() == ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     with capsys.disabled():

@@ -237,7 +237,9 @@ def fed(vault: Vault, given: list[Mutant]) -> Report:
 def reasons(vault: Vault) -> list[dict[str, Any]]:
     """The reasons that lie beside the files in quarantine."""
     folder = vault.root / "quarantine"
-    told = (Path(folder / f"{name}.error.json").read_text() for name in vault.inbox.quarantined())
+    told = (
+        Path(folder / f"{name}.error.json").read_text() for name in vault.inbox.quarantine.names()
+    )
     return [json.loads(text) for text in told]
 
 

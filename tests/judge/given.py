@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.brief import Verdict
-from skillvault.judge.claude.judge import Api, ClaudeJudge
+from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.retries import Caller
+from skillvault.judge.claude.wire import Api
 from skillvault.learning.merge.accounting import unfit
 from skillvault.policy import JudgePolicy
 from skillvault.records import Decision

@@ -15,9 +15,10 @@ from skillvault.api import Vault
 from skillvault.claude_models import MODELS, THOROUGH, Usage, cost
 from skillvault.cli.commands import cli
 from skillvault.errors import UnansweredError, UnavailableError
-from skillvault.judge.claude.judge import Api, ClaudeJudge
+from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.retries import Caller
+from skillvault.judge.claude.wire import Api
 from skillvault.learning.merge.accounting import unfit
 from skillvault.policy import JudgePolicy
 from skillvault.vault.files.redact import cleaned

@@ -93,7 +93,7 @@ def is_whole(world: World) -> None:
     head = vault.store.head()
     assert vault.check().problems == []
     assert set(head.evaluations) <= set(head.outcomes)
-    assert all(one.code == "yaml" for one in vault.inbox.held())
+    assert all(one.code == "yaml" for one in vault.inbox.quarantine.files())
 
 
 def events(world: World) -> Counter[str]:

@@ -17,7 +17,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.learning import record
 from skillvault.vault import disk
-from skillvault.vault.commit import files as worktree
+from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit import journal, locks
 from skillvault.vault.commit import publish as writer
 from skillvault.vault.commit.locks import WAIT_SECONDS
@@ -152,7 +152,7 @@ def test_a_daemon_and_four_writers_at_once_lose_nothing(
     assert daemon.ended() == 0
     assert events(vault) == sorted(f"event-{n}" for n in range(len(paths)))
     assert vault.check().problems == []
-    assert vault.inbox.quarantined() == []
+    assert vault.inbox.quarantine.names() == []
     assert person.status() == ""
 
 
@@ -290,7 +290,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, point: str, act: Callable[[], o
 
     monkeypatch.setattr(writer, "reach", reach)
     monkeypatch.setattr(journal, "reach", reach)
-    monkeypatch.setattr(worktree, "reach", reach)
+    monkeypatch.setattr(work_tree, "reach", reach)
 
 
 POINTS = ["objects-written", "intent-written", "file-placed", "before-index", "index-written",

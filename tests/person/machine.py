@@ -126,7 +126,7 @@ class PersonBeside(RuleBasedStateMachine):
     def drop(self, lesson: int) -> None:
         self.given.add(lesson)
         self.hand.told.append(f"drop lesson {lesson} into inbox/")
-        list(self.vault.inbox.put([(f"lesson-{lesson}.json", as_file(LESSONS[lesson]))]))
+        list(self.vault.inbox.drop([(f"lesson-{lesson}.json", as_file(LESSONS[lesson]))]))
 
     @rule(wanted=st.just("") | st.sampled_from(sorted(STEPS)), fresh=st.booleans())
     def run(self, wanted: str, fresh: bool) -> None:

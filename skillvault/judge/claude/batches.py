@@ -18,14 +18,14 @@ _MOST = 10_000  # questions of one batch; the API takes ten times as many
 _ROOM = 0.999  # of what is left of the day's dollars, as sums are rounded
 
 
-class Ledger(Protocol):
+class BatchLedger(Protocol):
     """Where batches are written down; see `vault.ledger`."""
 
     def left_usd(self, usd_per_day: float) -> float:
         """What may be spent today."""
 
     def reserve(self, usd: float, *, usd_per_day: float, calls_per_day: int) -> int | None:
-        """The number of a call that may be sent; None where it must wait its turn."""
+        """The number of a call that may be sent; None if it must wait its turn."""
 
     def failed(self, call: int, reason: str, *, billed: bool, pause: float | None = None) -> None:
         """A call was not answered."""
@@ -34,7 +34,7 @@ class Ledger(Protocol):
         """These keys, each with its model, are about to be asked for in a batch."""
 
     def batched(self, call: int, batch: str | None) -> None:
-        """The batch of a call; None where there is none after all."""
+        """The batch of a call; None if there is none after all."""
 
     def batches(self) -> dict[str, dict[str, str]]:
         """The batches under way: the keys of each, with their models."""
@@ -43,14 +43,14 @@ class Ledger(Protocol):
         """A batch has ended, with these replies."""
 
 
-class Wire(Protocol):
+class BatchWire(Protocol):
     """What batches go through."""
 
-    def check(self) -> None:
-        """UnavailableError where nothing can be sent at all."""
+    def check_ready(self) -> None:
+        """UnavailableError if nothing can be sent at all."""
 
     def begin(self, questions: Sequence[Question], rules: JudgePolicy) -> str:
-        """Send a batch; its id. Fault where there is none."""
+        """Send a batch; its id. Fault if there is none."""
 
     def ended(self, batch: str) -> dict[str, Reply] | None:
         """The replies of a batch by key, those that there are; None while it is under way."""
@@ -59,7 +59,7 @@ class Wire(Protocol):
 class Batches:
     """The batches of a vault, under the rules of a policy."""
 
-    def __init__(self, wire: Wire, ledger: Ledger, rules: JudgePolicy) -> None:
+    def __init__(self, wire: BatchWire, ledger: BatchLedger, rules: JudgePolicy) -> None:
         self._wire = wire
         self._ledger = ledger
         self._rules = rules
@@ -67,11 +67,11 @@ class Batches:
     def collect(self) -> list[str]:
         """Take the replies of batches that have ended; those still under way, by their ids.
 
-        UnavailableError where nobody can be asked how they stand.
+        UnavailableError if nobody can be asked how they stand.
         """
         under_way: list[str] = []
         for batch, models in self._ledger.batches().items():
-            self._wire.check()
+            self._wire.check_ready()
             try:
                 replies = self._wire.ended(batch)
             except Fault as fault:
@@ -85,16 +85,16 @@ class Batches:
     def send(self, questions: Sequence[Question]) -> tuple[str, int]:
         """Ask as many of these as the day's dollars allow: (the batch, how many).
 
-        UnavailableError or UnansweredError where none is sent.
+        UnavailableError or UnansweredError if none is sent.
         """
-        self._wire.check()
+        self._wire.check_ready()
         chosen, usd = self._affordable(questions[:_MOST])
         call = self._ledger.reserve(
             usd, usd_per_day=self._rules.usd_per_day, calls_per_day=self._rules.calls_per_day
         )
         if call is None:
             raise UnavailableError("the service does not answer those who asked before")
-        self._ledger.queue(call, {one.key: one.model for one in chosen})
+        self._ledger.queue(call, {question.key: question.model for question in chosen})
         batch = self._begun(call, chosen)
         self._ledger.batched(call, batch)
         return batch, len(chosen)
@@ -111,13 +111,13 @@ class Batches:
 
     def _affordable(self, questions: Sequence[Question]) -> tuple[list[Question], float]:
         """The first questions for which there is money today, and what they may cost."""
-        left = self._ledger.left_usd(self._rules.usd_per_day) * _ROOM
+        room = self._ledger.left_usd(self._rules.usd_per_day) * _ROOM
         chosen: list[Question] = []
         total = 0.0
         for question in questions:
             price = self._rules.price(question.model)
             usd = BATCH * most(price, question.size, self._rules.max_tokens)
-            if total + usd > left:
+            if total + usd > room:
                 break
             total += usd
             chosen.append(question)
@@ -135,7 +135,7 @@ class Batches:
             if key in models:
                 usd = BATCH * cost(self._rules.price(models[key]), reply.usage)
                 spent = Spent(reply.usage.tokens, usd)
-                said = Kept(text=reply.text, stop=reply.stop, spent=spent)
-                kept[key] = msgspec.json.encode(said).decode()
+                reply_kept = Kept(text=reply.text, stop=reply.stop, spent=spent)
+                kept[key] = msgspec.json.encode(reply_kept).decode()
                 whole += spent
         self._ledger.collected(batch, kept, usd=whole.cost_usd, tokens=whole.tokens)

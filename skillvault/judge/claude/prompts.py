@@ -13,8 +13,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.brief import Case, Contrast, Verdict
-from skillvault.records import Decision, Outcome, Scalar, stamp
+from skillvault.brief import (
+    Agreement,
+    Brief,
+    Case,
+    Comparison,
+    Contrast,
+    Draft,
+    Episode,
+    Period,
+    Recurrence,
+    Verdict,
+)
+from skillvault.markdown import statements
+from skillvault.records import Decision, Evaluation, Outcome, Scalar, stamp
 from skillvault.text import count_of, percent
 
 NAMES = ("verdict", "insight", "advice", "episode", "recurrence", "strategy", "agreement")
@@ -22,8 +34,16 @@ _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
 _ITEMS = 120  # of a list or a mapping
+_SHOWN = 12  # outcomes of a period that are told in full
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+
+_EPISODES = {
+    "warning": ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist"),
+    "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
+}
+_STRATEGY = ("Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid")
+_AGREEMENT = ("Synthesized Insight", "When This Applies", "Key Principles")
 
 
 class Prompts(Struct, frozen=True):
@@ -40,9 +60,9 @@ class Prompts(Struct, frozen=True):
         """What tells these prompts from others, as evaluations name it."""
         return digest(*(self.text(name) for name in names))
 
-    def fenced(self, data: Mapping[str, Any]) -> str:
+    def fenced(self, material: Mapping[str, Any]) -> str:
         """Data between the marks that the prompts speak of."""
-        return f"<record>\n{_dumped(self.clean(data))}\n</record>"
+        return f"<record>\n{_dumped(self.clean(material))}\n</record>"
 
 
 @cache
@@ -56,15 +76,15 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:12]
 
 
-def _dumped(data: Any) -> str:
+def _dumped(material: Any) -> str:
     """JSON in which no mark of ours can stand, cut to a size."""
-    said = ""
+    text = ""
     for cap in _CAPS:
-        said = json.dumps(_capped(data, cap), ensure_ascii=False, indent=1)
-        if len(said) <= _WHOLE:
+        text = json.dumps(_capped(material, cap), ensure_ascii=False, indent=1)
+        if len(text) <= _WHOLE:
             break
-    said = _INVISIBLE.sub("", said[:_WHOLE])
-    return _IMITATION.sub(lambda mark: f"\\u{ord(mark[0]):04x}", said)
+    text = _INVISIBLE.sub("", text[:_WHOLE])
+    return _IMITATION.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
 def _capped(value: Any, cap: int) -> Any:
@@ -73,9 +93,11 @@ def _capped(value: Any, cap: int) -> Any:
         cut = len(value) - cap
         return value if cut <= 0 else f"{value[: cap * 2 // 3]} […] {value[-cap // 3 :]}"
     if isinstance(value, Mapping):
-        return {str(key)[:200]: _capped(item, cap) for key, item in list(value.items())[:_ITEMS]}
+        return {
+            str(key)[:200]: _capped(member, cap) for key, member in list(value.items())[:_ITEMS]
+        }
     if isinstance(value, list | tuple):
-        return [_capped(item, cap) for item in value[:_ITEMS]]
+        return [_capped(member, cap) for member in value[:_ITEMS]]
     return value
 
 
@@ -90,7 +112,7 @@ def decided(
     entry_value: float | None,
 ) -> dict[str, Any]:
     """A decision as it was made: nothing of how it ended."""
-    found = {
+    fields = {
         "domain": domain,
         "action": decision.action,
         "target": decision.target,
@@ -101,26 +123,26 @@ def decided(
         "context": dict(context),
         "skills_applied": list(applied or ()),
     }
-    return {key: value for key, value in found.items() if value not in (None, "", {}, [])}
+    return {key: value for key, value in fields.items() if value not in (None, "", {}, [])}
 
 
 def ended(outcome: Outcome) -> dict[str, Any]:
     """A decision and what became of it."""
-    o, result = outcome, outcome.result
-    said = {
-        "status": result.status,
-        "score": result.score,
-        "score_in_percent": percent(result.score) if result.score is not None else None,
-        "amount": result.amount,
-        "unit": result.unit,
-        "summary": result.summary,
-        "evidence": result.evidence,
+    o, ending = outcome, outcome.result
+    fields = {
+        "status": ending.status,
+        "score": ending.score,
+        "score_in_percent": percent(ending.score) if ending.score is not None else None,
+        "amount": ending.amount,
+        "unit": ending.unit,
+        "summary": ending.summary,
+        "evidence": ending.evidence,
         "ended_at": stamp(o.occurred_at),
         "held": str(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
     }
-    known = {key: value for key, value in said.items() if value not in (None, "")}
-    made = decided(o.domain, o.decision, o.context, o.applied, result.entry_value)
-    return {"decision": made, "result": known}
+    result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
+    decision = decided(o.domain, o.decision, o.context, o.applied, ending.entry_value)
+    return {"decision": decision, "result": result_fields}
 
 
 def compared(case: Case) -> dict[str, Any]:
@@ -136,15 +158,15 @@ def compared(case: Case) -> dict[str, Any]:
     }
 
 
-def contrasted(found: Sequence[Contrast]) -> list[dict[str, str]]:
+def contrasted(contrasts: Sequence[Contrast]) -> list[dict[str, str]]:
     """Conditions with how often they hold."""
     return [
         {
-            "condition": each.condition,
-            "here": count_of(*each.in_group),
-            "others": count_of(*each.in_rest),
+            "condition": contrast.condition,
+            "here": count_of(*contrast.in_group),
+            "others": count_of(*contrast.in_rest),
         }
-        for each in found[:12]
+        for contrast in contrasts[:12]
     ]
 
 
@@ -157,3 +179,93 @@ def judged(verdict: Verdict) -> dict[str, Any]:
         "weaknesses": list(verdict.weaknesses),
         "missed_factors": list(verdict.missed_factors),
     }
+
+
+# ── what a skill is written from ─────────────────────────────────────────────────────
+
+
+def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tuple[str, ...]]:
+    """(prompt, material, headings to write) for a brief, with the offline judge's text."""
+    headings: tuple[str, ...]
+    match brief:
+        case Episode():
+            prompt, material, headings = "episode", _episode(brief), _EPISODES[brief.kind]
+        case Recurrence():
+            prompt, material, headings = "recurrence", _recurrence(brief), ("Application",)
+        case Period():
+            headings = (brief.heading, *_STRATEGY)
+            prompt, material = "strategy", _period(brief)
+        case Agreement():
+            prompt, material, headings = "agreement", _agreement(brief), _AGREEMENT
+    draft = {"title": plain.title, "sections": dict(plain.sections)}
+    request = {"sections": list(headings), **material, "draft": draft}
+    return prompt, request, headings
+
+
+def _episode(brief: Episode) -> dict[str, Any]:
+    outcome = ended(brief.case.outcome)
+    return {
+        "kind": brief.kind,
+        **outcome,
+        "evaluation": _evaluated(brief.evaluation),
+        "compared": compared(brief.case),
+    }
+
+
+def _recurrence(brief: Recurrence) -> dict[str, Any]:
+    return {
+        "domain": brief.domain,
+        "theme": brief.theme,
+        "facts": [fact.text for fact in brief.facts],
+        "evaluations": [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]],
+    }
+
+
+def _period(brief: Period) -> dict[str, Any]:
+    return {
+        "domain": brief.domain,
+        "outcomes_in_all": len(brief.outcomes),
+        "seek": [_comparison(comparison) for comparison in brief.seek],
+        "avoid": [_comparison(comparison) for comparison in brief.avoid],
+        "latest": [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]],
+        "nobody_recorded": list(brief.unrecorded),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    contrasts = contrasted(comparison.contrasts)
+    return {"group": comparison.group, "more_often_so": contrasts}
+
+
+def _brief(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+    evaluation = evaluations.get(outcome.id)
+    learned = {"insight": evaluation.key_insight} if evaluation else {}
+    return ended(outcome) | learned
+
+
+def _evaluated(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "quality_score": evaluation.quality_score,
+        "judged_right": evaluation.judge_was_right,
+        "insight": evaluation.key_insight,
+        "better_approach": evaluation.better_approach,
+        "strengths": list(evaluation.strengths),
+        "weaknesses": list(evaluation.weaknesses),
+        "missed_factors": list(evaluation.missed_factors),
+    }
+
+
+def _agreement(brief: Agreement) -> dict[str, Any]:
+    numbered = enumerate(numbered_statements(brief), 1)
+    # By skill, as lists are cut at a length and none of these may be.
+    by_skill: dict[str, dict[str, str]] = {}
+    for number, (skill, statement) in numbered:
+        by_skill.setdefault(skill, {})[str(number)] = statement
+    return {"domain": brief.domain, "statements": by_skill}
+
+
+def numbered_statements(brief: Agreement) -> list[tuple[str, str]]:
+    """(skill, statement) of all sources, in order."""
+    return [
+        (skill.name, statement) for skill in brief.skills for statement in statements(skill.body)
+    ]

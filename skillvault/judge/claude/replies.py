@@ -4,27 +4,32 @@ A reply that cannot be used is an UnusableError with the reason, which the model
 """
 
 import re
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Insight, Opinion, Verdict
-from skillvault.judge.claude.retries import Kept
+from skillvault.brief import Agreement, Brief, Draft, Episode, Fate, Insight, Opinion, Verdict
+from skillvault.judge.claude.prompts import numbered_statements
+from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.records import Applicability, InsightType
 from skillvault.text import flat, shorten
 
+TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 _FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
 _Shape = TypeVar("_Shape", bound=Struct)
+
+Unfit = Callable[[Draft, Agreement], str | None]
 
 
 class UnusableError(Exception):
     """A reply that cannot be used, and why."""
 
 
-class VerdictSaid(Struct, frozen=True, forbid_unknown_fields=True):
+class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A verdict as the model gives it; whether that is a good decision follows by rule."""
 
     quality_score: float
@@ -33,7 +38,7 @@ class VerdictSaid(Struct, frozen=True, forbid_unknown_fields=True):
     missed_factors: list[str]
 
 
-class InsightSaid(Struct, frozen=True, forbid_unknown_fields=True):
+class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An insight as the model gives it."""
 
     key_insight: str
@@ -42,7 +47,7 @@ class InsightSaid(Struct, frozen=True, forbid_unknown_fields=True):
     better_approach: str
 
 
-class OpinionSaid(Struct, frozen=True, forbid_unknown_fields=True):
+class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An opinion as the model gives it."""
 
     quality_score: float
@@ -54,8 +59,8 @@ class OpinionSaid(Struct, frozen=True, forbid_unknown_fields=True):
 
 def schema(shape: type[Struct]) -> dict[str, Any]:
     """The JSON schema of a shape as structured outputs take it: one object, all keys required."""
-    (found,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
-    name = found["$ref"].rpartition("/")[2]
+    (reference,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
+    name = reference["$ref"].rpartition("/")[2]
     objects = {key: _plain(part) for key, part in parts.items()}
     return {**objects.pop(name), **({"$defs": objects} if objects else {})}
 
@@ -66,7 +71,7 @@ def _plain(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
-    """The reply as its shape; UnusableError where it is cut off, refused or something else."""
+    """The reply as its shape; UnusableError if it is cut off, refused or something else."""
     if reply.stop == "refusal":
         raise UnusableError("the reply was refused")
     if reply.stop in ("max_tokens", "model_context_window_exceeded"):
@@ -79,57 +84,151 @@ def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
         raise UnusableError(f"the reply did not keep to its schema ({error})") from None
 
 
-def verdict_of(said: VerdictSaid) -> Verdict:
+def verdict_of(reply: VerdictReply) -> Verdict:
     """The verdict, its quality within 0..1, good or not by rule."""
-    quality = _fraction(said.quality_score)
+    quality = _fraction(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
         quality_score=quality,
-        strengths=_lines(said.strengths),
-        weaknesses=_lines(said.weaknesses),
-        missed_factors=_lines(said.missed_factors),
+        strengths=_sentences(reply.strengths),
+        weaknesses=_sentences(reply.weaknesses),
+        missed_factors=_sentences(reply.missed_factors),
     )
 
 
-def insight_of(said: InsightSaid, shown: str) -> Insight:
-    """The insight; UnusableError where it has figures that were not `shown`."""
-    check_figures(f"{said.key_insight}\n{said.better_approach}", shown)
+def insight_of(reply: InsightReply, shown: str) -> Insight:
+    """The insight; UnusableError if it has figures that were not `shown`."""
+    check_figures(f"{reply.key_insight}\n{reply.better_approach}", shown)
     return Insight(
-        key_insight=shorten(flat(said.key_insight), _INSIGHT),
-        insight_type=said.insight_type,
-        applicability=said.applicability,
-        better_approach=shorten(flat(said.better_approach), _INSIGHT) or None,
+        key_insight=shorten(flat(reply.key_insight), _INSIGHT),
+        insight_type=reply.insight_type,
+        applicability=reply.applicability,
+        better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
     )
 
 
-def opinion_of(said: OpinionSaid, shown: str) -> Opinion:
-    """The opinion; UnusableError where it has figures that were not `shown`."""
-    check_figures("\n".join((said.insight, said.suggestion, *said.warnings)), shown)
+def opinion_of(reply: OpinionReply, shown: str) -> Opinion:
+    """The opinion; UnusableError if it has figures that were not `shown`."""
+    check_figures("\n".join((reply.insight, reply.suggestion, *reply.warnings)), shown)
     return Opinion(
-        quality=_fraction(said.quality_score),
-        confidence=_fraction(said.confidence),
-        warnings=_lines(said.warnings),
-        suggestion=shorten(flat(said.suggestion), _SENTENCE),
-        insight=shorten(flat(said.insight), _INSIGHT),
+        quality=_fraction(reply.quality_score),
+        confidence=_fraction(reply.confidence),
+        warnings=_sentences(reply.warnings),
+        suggestion=shorten(flat(reply.suggestion), _SENTENCE),
+        insight=shorten(flat(reply.insight), _INSIGHT),
     )
 
 
-def _fraction(said: float) -> float:
-    return round(min(max(said, 0.0), 1.0), 2)
+def _fraction(number: float) -> float:
+    return round(min(max(number, 0.0), 1.0), 2)
 
 
 def check_figures(text: str, shown: str) -> None:
     """UnusableError for a share, a percentage or a larger number that was not shown."""
-    known = _even(shown)
+    figures = _without_separators(shown)
     for figure in _FIGURE.findall(text):
-        if _even(figure) not in known:
+        if _without_separators(figure) not in figures:
             raise UnusableError(f"the reply has a figure that the record does not: {figure}")
 
 
-def _even(text: str) -> str:
+def _without_separators(text: str) -> str:
     return text.replace(" %", "%").replace(",", "")
 
 
-def _lines(said: list[str]) -> tuple[str, ...]:
-    lines = (shorten(flat(each), _SENTENCE) for each in said)
+def _sentences(texts: list[str]) -> tuple[str, ...]:
+    lines = (shorten(flat(text), _SENTENCE) for text in texts)
     return tuple(dict.fromkeys(filter(None, lines)))[:_MOST]
+
+
+# ── a skill's text ───────────────────────────────────────────────────────────────────
+
+
+class SectionReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """A section as the model writes it."""
+
+    heading: str
+    text: str
+
+
+class FateReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """What became of a numbered statement."""
+
+    number: int
+    fate: Literal["kept", "fused", "dropped"]
+    note: str
+
+
+class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """A skill's text as the model writes it."""
+
+    title: str
+    description: str
+    sections: list[SectionReply]
+    fates: list[FateReply]
+
+
+class SkillReader(NamedTuple):
+    """Makes a skill's draft of a reply.
+
+    `headings` are those the model may write; other sections of `plain`, the offline judge's text,
+    stay as they are. `unfit` says what keeps a merged text from standing for its sources.
+    """
+
+    brief: Brief
+    plain: Draft
+    headings: tuple[str, ...]
+    unfit: Unfit
+
+    def draft(self, reply: SkillReply, question: Question) -> Draft:
+        """The draft; UnusableError if it is empty, has figures of its own or loses any."""
+        texts = {section.heading: _tidy(section.text) for section in reply.sections}
+        written = {name: text for name, text in texts.items() if text}
+        if not written or not written.keys() <= set(self.headings):
+            raise UnusableError(f"the sections must be of these: {', '.join(self.headings)}")
+        title, about = flat(reply.title), flat(reply.description).replace(">", "")
+        if not title or not about:
+            raise UnusableError("the title or the description is empty")
+        check_figures("\n".join((title, about, *written.values())), question.user)
+        draft = msgspec.structs.replace(
+            self.plain,
+            title=shorten(title, TITLE) if self._may_name else self.plain.title,
+            description=shorten(about, DESCRIPTION),
+            sections=self._sections(written),
+        )
+        return self._accounted(draft, reply.fates) if isinstance(self.brief, Agreement) else draft
+
+    @property
+    def _may_name(self) -> bool:
+        """Whether the title is the model's to find."""
+        return isinstance(self.brief, Episode | Agreement)
+
+    def _sections(self, written: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """The written sections, and those of the offline text that are counted, in its order."""
+        counted = {name: text for name, text in self.plain.sections if name not in self.headings}
+        plain = [name for name, _ in self.plain.sections]
+        order = [name for name in plain if name in counted and plain.index(name) == 0]
+        order += [*self.headings, *(name for name in counted if name not in order)]
+        both = {**counted, **written}
+        return tuple((name, both[name]) for name in order if name in both)
+
+    def _accounted(self, draft: Draft, replies: Sequence[FateReply]) -> Draft:
+        """The draft with a fate for every statement of its sources."""
+        assert isinstance(self.brief, Agreement)
+        by_number = {fate.number: fate for fate in replies}
+        numbered = numbered_statements(self.brief)
+        fates = tuple(
+            Fate(skill, statement, by_number[n].fate, by_number[n].note)
+            for n, (skill, statement) in enumerate(numbered, 1)
+            if n in by_number
+        )
+        accounted = msgspec.structs.replace(draft, fates=fates, references=())
+        if reason := self.unfit(accounted, self.brief):
+            raise UnusableError(reason)
+        return accounted
+
+
+def _tidy(text: str) -> str:
+    """A section's text without headings, rules and tags of its own."""
+    lines = (line.rstrip() for line in text[:SECTION].splitlines())
+    kept = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
+    return "\n".join(kept).replace("<", "‹").strip()

@@ -74,13 +74,13 @@ class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of i
         self.billed = billed
 
 
-class Ledger(Protocol):
+class CallLedger(Protocol):
     """Where calls and replies are written down; see `vault.ledger`."""
 
     def reserve(self, usd: float, *, usd_per_day: float, calls_per_day: int) -> int | None:
-        """The number of a call that may be sent; None where it must wait its turn."""
+        """The number of a call that may be sent; None if it must wait its turn."""
 
-    def paid(self, call: int, key: str, said: str, *, usd: float, tokens: int) -> None:
+    def paid(self, call: int, key: str, reply: str, *, usd: float, tokens: int) -> None:
         """A call was answered."""
 
     def refused(self, call: int) -> None:
@@ -92,7 +92,7 @@ class Ledger(Protocol):
     def reply(self, key: str) -> str | None:
         """The reply that was paid for under a key."""
 
-    def forget(self, key: str) -> None:
+    def forget_reply(self, key: str) -> None:
         """Drop a reply that is of no use."""
 
     def queued(self, key: str) -> str | None:
@@ -119,30 +119,30 @@ class WallClock:
 class Wire(Protocol):
     """What requests go through."""
 
-    def check(self) -> None:
-        """UnavailableError where nothing can be sent at all."""
+    def check_ready(self) -> None:
+        """UnavailableError if nothing can be sent at all."""
 
     def send(self, question: Question, rules: JudgePolicy, seconds: float) -> Reply:
-        """One request, done within these seconds; Fault where there is no reply."""
+        """One request, done within these seconds; Fault if there is no reply."""
 
 
 class Caller:
     """Asks questions through a wire, within the rules of a policy.
 
-    With `left` it asks none: what has no reply yet is left there, for a batch.
+    With `unasked` it asks none: what has no reply yet is put there, for a batch.
     """
 
     def __init__(
         self,
         wire: Wire,
-        ledger: Ledger,
+        ledger: CallLedger,
         rules: JudgePolicy,
         clock: Clock | None = None,
         *,
-        left: dict[str, Question] | None = None,
+        unasked: dict[str, Question] | None = None,
     ) -> None:
         self._wire = wire
-        self._left = left
+        self._unasked = unasked
         self._ledger = ledger
         self._rules = rules
         self._clock = clock or WallClock()
@@ -150,17 +150,17 @@ class Caller:
     def ask(self, question: Question) -> Kept:
         """The reply to a question, paid for once.
 
-        UnavailableError where none can be had now, UnansweredError where asking again is no use.
+        UnavailableError if none can be had now, UnansweredError if asking again is no use.
         """
-        known = self._ledger.reply(question.key)
-        if known is not None:
-            return msgspec.json.decode(known, type=Kept)
+        kept = self._ledger.reply(question.key)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=Kept)
         if under_way := self._ledger.queued(question.key):
             raise UnavailableError(under_way)
-        if self._left is not None:
-            self._left[question.key] = question
+        if self._unasked is not None:
+            self._unasked[question.key] = question
             raise UnavailableError("left to a batch")
-        self._wire.check()
+        self._wire.check_ready()
         end = self._clock.now() + self._rules.deadline_seconds
         for number in range(_TRIES):
             call = self._reserved(question, end)
@@ -173,9 +173,9 @@ class Caller:
                 return self._kept(call, question, reply)
         raise AssertionError("the last try returns or raises")
 
-    def forget(self, question: Question) -> None:
+    def forget_reply(self, question: Question) -> None:
         """Ask anew the next time: the reply is of no use."""
-        self._ledger.forget(question.key)
+        self._ledger.forget_reply(question.key)
 
     def _reserved(self, question: Question, end: float) -> int:
         """The number of a call that is ours to send."""
@@ -215,6 +215,6 @@ class Caller:
         usage = reply.usage
         spent = Spent(usage.tokens, cost(self._rules.price(question.model), usage))
         kept = Kept(text=reply.text, stop=reply.stop, spent=spent)
-        said = msgspec.json.encode(kept).decode()
-        self._ledger.paid(call, question.key, said, usd=spent.cost_usd, tokens=spent.tokens)
+        text = msgspec.json.encode(kept).decode()
+        self._ledger.paid(call, question.key, text, usd=spent.cost_usd, tokens=spent.tokens)
         return kept

@@ -1,21 +1,43 @@
-"""What goes over the wire to Claude and back, as values: requests, replies, refusals. No SDK."""
+"""The wire to Claude: requests, replies and refusals as values, and the SDK that carries them.
 
+The Anthropic SDK has its one home here, loaded when first used. The key comes from the
+environment alone, as ANTHROPIC_BASE_URL does.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from skillvault.claude_models import Usage
+from skillvault.errors import UnavailableError
 from skillvault.judge.claude.retries import Fault, Question, Reply
 from skillvault.policy import JudgePolicy
+
+if TYPE_CHECKING:
+    import anthropic
+
+KEY = "ANTHROPIC_API_KEY"
+_OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
+_BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
+# `cache` runs a function twice for two threads that come first together, and a connection that
+# one event loop has opened fails in another.
+_STARTING = threading.Lock()
 
 _BUSY = {408, 409, 429}  # and all from 500 on
 _CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
 # How a 400 or 429 says that money is the trouble; the codes that the SDK knows all hold one.
 _MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
 _Shape = TypeVar("_Shape", bound=Struct)
+_Value = TypeVar("_Value")
 
 
 class _Block(Struct, frozen=True):
@@ -52,7 +74,7 @@ class Refusal(NamedTuple):
 def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
     """A question as the Messages API takes it; the fixed part is cached."""
     fixed = {"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}
-    found: dict[str, Any] = {
+    body: dict[str, Any] = {
         "model": question.model,
         "max_tokens": rules.max_tokens,
         "system": [fixed],
@@ -60,11 +82,11 @@ def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
         "output_config": {"format": {"type": "json_schema", "schema": question.schema}},
     }
     if rules.temperature is not None:
-        found["temperature"] = rules.temperature
-    return found
+        body["temperature"] = rules.temperature
+    return body
 
 
-def read(body: bytes) -> Reply:
+def reply_of(body: bytes) -> Reply:
     """The reply in a body; Fault for anything else that came with a 200."""
     message = decoded(body, _Message)
     text = "".join(block.text for block in message.content if block.type == "text")
@@ -87,21 +109,158 @@ def fault_of(refusal: Refusal) -> Fault:
 
 
 def _kind(refusal: Refusal) -> Literal["busy", "closed", "bad"]:
-    status, told = refusal.status, f"{refusal.codes} {refusal.said}".lower()
-    if status in _CLOSED or (status in (400, 429) and any(word in told for word in _MONEY)):
+    status, words = refusal.status, f"{refusal.codes} {refusal.said}".lower()
+    if status in _CLOSED or (status in (400, 429) and any(word in words for word in _MONEY)):
         return "closed"
     return "busy" if status in _BUSY or status >= 500 else "bad"
 
 
-def _wait(said: str | None) -> float | None:
+def _wait(header: str | None) -> float | None:
     """`retry-after` in seconds, given as such or as a date; None for neither."""
-    if said is None:
+    if header is None:
         return None
     try:
-        seconds = float(said)
+        seconds = float(header)
     except ValueError:
         try:
-            seconds = (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds()
+            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
         except (TypeError, ValueError):
             return None
     return max(seconds, 0.0) if seconds < float("inf") else None
+
+
+# ── the SDK ──────────────────────────────────────────────────────────────────────────
+
+
+class Api:
+    """The Anthropic API, through the SDK."""
+
+    def check_ready(self) -> None:
+        """UnavailableError without a key or the SDK."""
+        _connected()
+
+    def send(self, question: Question, rules: JudgePolicy, seconds: float) -> Reply:
+        """One request, done within these seconds; Fault if there is no reply."""
+        return _awaited(_sent(_connected(), question, rules, seconds))
+
+    def begin(self, questions: Sequence[Question], rules: JudgePolicy) -> str:
+        """Send a batch; its id."""
+        return _awaited(_begun(_connected(), questions, rules))
+
+    def ended(self, batch: str) -> dict[str, Reply] | None:
+        """The replies of a batch by key; None while it is under way."""
+        return _awaited(_ended(_connected(), batch))
+
+
+def key_given() -> str | None:
+    """The key that the environment names now; None if it names none that can be sent."""
+    key = os.environ.get(KEY, "").strip()
+    return key if key.isascii() and key.isprintable() and key else None
+
+
+def _connected() -> "anthropic.AsyncAnthropic":
+    """The SDK's client for the key and address that the environment names now."""
+    key = key_given()
+    if key is None:
+        raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
+    with _STARTING:
+        return _client(key, os.environ.get("ANTHROPIC_BASE_URL"))
+
+
+@cache
+def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
+    try:
+        import anthropic  # noqa: PLC0415 (most of a second, and only who asks Claude pays it)
+    except ImportError:
+        raise UnavailableError(
+            "the judge is Claude and its package is missing; "
+            "`pip install 'skillvault-git[claude]'`, "
+            f"{_OFFLINE}"
+        ) from None
+    return anthropic.AsyncAnthropic(
+        api_key=key, base_url=address, max_retries=0, open_telemetry=False
+    )
+
+
+async def _sent(
+    client: "anthropic.AsyncAnthropic", question: Question, rules: JudgePolicy, seconds: float
+) -> Reply:
+    async with _within(seconds):
+        body = params(question, rules)
+        # A parameter of older models, which the SDK does not know any more.
+        extra = {key: body.pop(key) for key in ("temperature",) if key in body}
+        raw = await client.messages.with_raw_response.create(
+            **body, extra_body=extra, timeout=seconds
+        )
+        answer = await raw.http_response.aread()
+    return reply_of(answer)
+
+
+async def _begun(
+    client: "anthropic.AsyncAnthropic", questions: Sequence[Question], rules: JudgePolicy
+) -> str:
+    requests: list[Any] = [
+        {"custom_id": question.key, "params": params(question, rules)} for question in questions
+    ]
+    async with _within(_BATCH_SECONDS):
+        api = client.messages.batches.with_raw_response
+        raw = await api.create(requests=requests, timeout=_BATCH_SECONDS)
+        answer = await raw.http_response.aread()
+    return decoded(answer, Batch).id
+
+
+async def _ended(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
+    replies: dict[str, Reply] = {}
+    async with _within(_BATCH_SECONDS):
+        raw = await client.messages.batches.with_raw_response.retrieve(batch)
+        state = decoded(await raw.http_response.aread(), Batch)
+        if state.processing_status != "ended":
+            return None
+        try:
+            async for entry in await client.messages.batches.results(batch):
+                if entry.result.type == "succeeded":
+                    message = entry.result.message.model_dump_json().encode()
+                    replies[entry.custom_id] = reply_of(message)
+        except (ValueError, AttributeError):  # the SDK makes an entry of whatever a line holds
+            raise Fault(f"the replies of {batch} cannot be read", "busy") from None
+    return replies
+
+
+@asynccontextmanager
+async def _within(seconds: float) -> AsyncIterator[None]:
+    """What goes wrong on the wire as a Fault; nothing takes longer than this."""
+    import anthropic  # noqa: PLC0415 (`_client` has loaded it)
+
+    try:
+        # The SDK's timeout is of each read alone: a body that drips would never end.
+        async with asyncio.timeout(seconds):
+            yield
+    except anthropic.APIStatusError as error:
+        words = " ".join(str(error.api_message or error.body or "").split())
+        codes = f"{error.type} {error.error_code}"
+        wait = error.response.headers.get("retry-after")
+        raise fault_of(Refusal(error.status_code, codes, words, wait)) from None
+    except (TimeoutError, anthropic.APITimeoutError):
+        raise Fault("Claude does not answer in time", "busy", billed=True) from None
+    except anthropic.AnthropicError as error:
+        words = str(error.__cause__ or error)[:200]
+        raise Fault(f"Claude cannot be reached: {words}", "busy", billed=True) from None
+
+
+# ── one loop for all threads: connections are kept, and a deadline ends any wait ──────
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    with _STARTING:
+        return _started_loop()
+
+
+@cache
+def _started_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="claude", daemon=True).start()
+    return loop
+
+
+def _awaited(work: Coroutine[Any, Any, _Value]) -> _Value:
+    return asyncio.run_coroutine_threadsafe(work, _loop()).result()

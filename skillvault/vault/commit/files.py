@@ -1,4 +1,4 @@
-"""The work tree: files put in their place and taken away, never over what a person saves.
+"""The work tree: files put in their place and removed, never over what a person saves.
 
 A file appears whole, under its name, in one step; its draft lies beside it.
 """
@@ -12,8 +12,10 @@ from skillvault.vault.failpoint import reach
 from skillvault.vault.git.trees import EXECUTABLE
 
 
-def put(root: Path, path: str, data: bytes, *, mode: str | None, replace: bool, draft: str) -> None:
-    """Put a file in its place; EditedError where another one appeared there.
+def place_file(
+    root: Path, path: str, content: bytes, *, mode: str | None, replace: bool, draft: str
+) -> None:
+    """Put a file in its place; EditedError if another one appeared there.
 
     `mode` is git's for a new file; one that is replaced keeps its own. `draft` is the name
     under which it is written first.
@@ -22,7 +24,7 @@ def put(root: Path, path: str, data: bytes, *, mode: str | None, replace: bool, 
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = place.parent / draft
     try:
-        beside.write_bytes(data)
+        beside.write_bytes(content)
         reach("draft-written")
         if replace:
             shutil.copymode(place, beside)
@@ -38,14 +40,14 @@ def put(root: Path, path: str, data: bytes, *, mode: str | None, replace: bool, 
     reach("file-placed")
 
 
-def remove(root: Path, path: str) -> None:
+def remove_file(root: Path, path: str) -> None:
     """Remove a file and the folders that it leaves empty, below the top one."""
     (root / path).unlink()
     reach("file-removed")
-    prune(root, path)
+    prune_folders(root, path)
 
 
-def prune(root: Path, path: str) -> None:
+def prune_folders(root: Path, path: str) -> None:
     """Remove the empty folders on a path, below the top one."""
     for folder in list((root / path).parents)[: len(Path(path).parts) - 2]:
         if not folder.is_dir():

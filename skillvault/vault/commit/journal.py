@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.errors import PausedError
-from skillvault.vault.commit import files as worktree
-from skillvault.vault.commit import local_edits as hand
+from skillvault.vault.commit import files
+from skillvault.vault.commit.local_edits import blob_at
 from skillvault.vault.commit.locks import claim, clear_git_locks
 from skillvault.vault.disk import synced
 from skillvault.vault.failpoint import reach
@@ -99,17 +99,17 @@ class Journal:
             os.close(self._own[1])
             self._own = None
 
-    def take_back(self, intent: Intent) -> None:
+    def roll_back(self, intent: Intent) -> None:
         """Undo this writer's own publication, unless the branch has it after all."""
         if not self._published(intent):
             self.undo(intent, intent.places)
         self.forget()
 
-    def left(self) -> bool:
+    def has_intents(self) -> bool:
         """Whether there is an intent of anybody's."""
         return any(self._folder.glob("intent-*"))
 
-    def settle(self) -> None:
+    def recover(self) -> None:
         """Under the writer's lock: undo what killed writers left half-made."""
         for path in sorted(self._folder.glob("intent-*")):
             try:
@@ -118,14 +118,14 @@ class Journal:
                 continue  # its writer is done
             try:
                 if claim(descriptor):
-                    self._settle(path)
+                    self._recover(path)
             finally:
                 os.close(descriptor)
 
-    def _settle(self, path: Path) -> None:
-        """Settle the intent of a writer that is no more; nothing was done behind a draft."""
+    def _recover(self, path: Path) -> None:
+        """Recover from the intent of a writer that is no more; behind a draft nothing was done."""
         if path.suffix == ".json":
-            intent = _read(path)
+            intent = _intent_in(path)
             self.unlock(since=path.stat().st_mtime)
             if not self._published(intent):
                 self.undo(intent, intent.places)
@@ -140,9 +140,9 @@ class Journal:
     def _published(self, intent: Intent) -> bool:
         """Whether the branch got the commits, though a person may have moved it since."""
         tip = self._git.head()
-        if tip and self._git.is_ancestor(intent.new, tip):
+        if tip and self._git.history.is_ancestor(intent.new, tip):
             return True
-        return intent.new in self._git.passed(intent.branch)
+        return intent.new in self._git.history.reflog(intent.branch)
 
     def undo(self, intent: Intent, paths: Collection[str]) -> None:
         """Put work tree and index back on these paths, where they stand as they were left."""
@@ -150,31 +150,31 @@ class Journal:
             place = intent.places[path]
             with suppress(NotADirectoryError):  # a person put a file in the folder's place
                 (self._root / path).parent.joinpath(intent.draft).unlink(missing_ok=True)
-            if hand.blob_at(self._root, path) == place.after != place.before:
+            if blob_at(self._root, path) == place.after != place.before:
                 self._put_back(path, place, intent.draft)
-            worktree.prune(self._root, path)
+            files.prune_folders(self._root, path)
             reach("undo-file")
-        index = self._git.staged(sorted(paths))
+        index = self._git.index_file.entries(sorted(paths))
         back = {
             path: intent.places[path].staged
             for path in paths
             if index.get(path) == intent.places[path].entry != intent.places[path].staged
         }
         if back:
-            self._git.stage(back, self._git.settings())
+            self._git.index_file.stage(back, self._git.settings().staging)
         reach("undo-index")
 
     def _put_back(self, path: str, place: Place, draft: str) -> None:
         if place.before is None:
-            worktree.remove(self._root, path)
+            files.remove_file(self._root, path)
             return
-        data = self._git.blobs([place.before])[place.before]
+        content = self._git.blobs([place.before])[place.before]
         mode = place.staged.mode if place.staged else None
         replace = os.path.lexists(self._root / path)
-        worktree.put(self._root, path, data, mode=mode, replace=replace, draft=draft)
+        files.place_file(self._root, path, content, mode=mode, replace=replace, draft=draft)
 
 
-def _read(path: Path) -> Intent:
+def _intent_in(path: Path) -> Intent:
     try:
         return msgspec.convert(json.loads(path.read_text(encoding="ascii")), Intent)
     except ValueError:  # a loss of power, where `durability: normal` was asked for

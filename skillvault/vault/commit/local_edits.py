@@ -1,4 +1,4 @@
-"""What is in a person's hand: paths on which HEAD, index and work tree do not agree.
+"""What a person edited locally: paths on which HEAD, index and work tree do not agree.
 
 A path is ours only while index and work tree each hold what HEAD holds, or already exactly
 what a change writes; modes count. Everything else waits.
@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -32,46 +33,47 @@ class Ground(Struct, frozen=True):
     modes: bool
 
 
-def ground(
+def ground_of(
     git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, modes: bool
 ) -> Ground:
-    """The ground of a change; `origins` says where each file that it moves stands now."""
+    """The ground of a change; `origins` names where each file that it moves stands now."""
     paths = sorted({*files, *origins.values()})
     root = git.objects.root(commit) if commit else None
     clashes, bare = git.objects.clashes(root, paths)
     tree = git.objects.entries(root, [path for path in paths if path not in clashes])
-    index = git.staged([*paths, *sorted(bare)])
+    index = git.index_file.entries([*paths, *sorted(bare)])
     return Ground(tree, index, clashes, frozenset(bare), modes)
 
 
-def held(
-    root: Path, found: Ground, files: Files, origins: Mapping[str, str] | None = None
+def local_edits(
+    root: Path, ground: Ground, files: Files, origins: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """path -> why it is a person's now; empty when every path is ours."""
+    """path -> why it is a person's now; empty if every path is ours."""
     moved = origins or {}
-    beside = {**_staged_beside(found, files), **found.clashes}
+    beside = {**_staged_beside(ground, files), **ground.clashes}
     reasons: dict[str, str] = {}
-    for path, data in files.items():
-        before = found.tree.get(path) or found.tree.get(moved.get(path, path))
+    for path, content in files.items():
+        before = ground.tree.get(path) or ground.tree.get(moved.get(path, path))
         mode = before.mode if before else REGULAR
-        reason = beside.get(path) or _reason(root, found, path, data, mode)
+        blob = blob_id(content) if content is not None else None
+        reason = beside.get(path) or _edit_reason(root, ground, _Target(path, blob, mode))
         if reason:
             reasons[path] = reason
     for target, source in moved.items():
-        # What only the changes before this one made is nobody's to take away.
-        if source in found.tree and _taken_away(root, found, source, target):
+        # What only the changes before this one made is nobody's to remove.
+        if source in ground.tree and _removed_by_person(root, ground, source, target):
             reasons[source] = "deleted and not committed"
     return reasons
 
 
-def _staged_beside(found: Ground, files: Files) -> dict[str, str]:
+def _staged_beside(ground: Ground, files: Files) -> dict[str, str]:
     """The paths for which a folder is staged in the place of the file, or a file of its folder."""
     reasons: dict[str, str] = {}
     for path in files:
         folders = [path[:i] for i, char in enumerate(path) if char == "/"]
-        if file := next((f for f in folders if f in found.bare and f in found.index), None):
+        if file := next((f for f in folders if f in ground.bare and f in ground.index), None):
             reasons[path] = f"a file of yours is staged at {file}, where a folder is needed"
-    for staged in found.index:
+    for staged in ground.index:
         folders = [staged[:i] for i, char in enumerate(staged) if char == "/"]
         reasons |= {
             path: f"{staged} of yours is staged below it" for path in folders if path in files
@@ -79,31 +81,39 @@ def _staged_beside(found: Ground, files: Files) -> dict[str, str]:
     return reasons
 
 
-def _taken_away(root: Path, found: Ground, source: str, target: str) -> bool:
+def _removed_by_person(root: Path, ground: Ground, source: str, target: str) -> bool:
     """Whether a person removed a file that we did not begin to move."""
     there = os.path.lexists(root / source) or os.path.lexists(root / target)
-    return not there or (source not in found.index and target not in found.index)
+    return not there or (source not in ground.index and target not in ground.index)
 
 
-def _reason(root: Path, found: Ground, path: str, data: bytes | None, mode: str) -> str | None:
+class _Target(NamedTuple):
+    """What a change makes of a path: its blob, None for one that goes away, and its mode."""
+
+    path: str
+    blob: str | None
+    mode: str
+
+
+def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
     """Why one path is a person's."""
-    base = found.tree[path].id if path in found.tree else None
-    wanted = blob_id(data) if data is not None else None
-    staged = found.index.get(path)
+    path, blob, mode = target
+    base = ground.tree[path].id if path in ground.tree else None
+    staged = ground.index.get(path)
     index = staged.id if staged else None
-    if index not in (base, wanted):
+    if index not in (base, blob):
         return "staged in the index and not committed"
     if staged and staged.mode != mode:
         return "its mode is staged and not committed"
-    if index != base and blob_at(root, path) != wanted:
+    if index != base and blob_at(root, path) != blob:
         return "staged in the index, and otherwise in the work tree"
-    if found.modes and _mode_at(root, path) not in (None, mode):
+    if ground.modes and _mode_at(root, path) not in (None, mode):
         return "its mode is changed and not committed"
-    return _edited(root, path, {base, wanted})
+    return _unlike(root, path, {base, blob})
 
 
 def _mode_at(root: Path, path: str) -> str | None:
-    """The mode that git would record for a file in the work tree; None where there is none."""
+    """The mode that git would record for a file in the work tree; None if there is none."""
     mode = _type_at(root, path)
     if mode is None or not stat.S_ISREG(mode):
         return None
@@ -130,14 +140,15 @@ def _odd_folder(root: Path, path: str) -> str | None:
 
 
 def blob_at(root: Path, path: str) -> str | None:
-    """The blob id of a file in the work tree; None where there is no regular file."""
+    """The blob id of a file in the work tree; None if there is no regular file."""
     place = root / path
     if place.is_symlink() or not place.is_file():
         return None
     return blob_id(place.read_bytes())
 
 
-def _edited(root: Path, path: str, fine: set[str | None]) -> str | None:
+def _unlike(root: Path, path: str, fine: set[str | None]) -> str | None:
+    """Why the work tree has none of the `fine` blobs at a path; None if it has."""
     if odd := _odd_folder(root, path):
         return f"{odd} is not a plain folder"
     mode = _type_at(root, path)

@@ -97,10 +97,10 @@ def holder(path: Path) -> str | None:
         os.close(descriptor)  # which lets the lock go
 
 
-def process_of(data: bytes) -> str:
+def process_of(content: bytes) -> str:
     """The process that a lock's bytes name, with its command."""
     try:
-        owner = json.loads(data)
+        owner = json.loads(content)
     except ValueError:
         return "a process that does not say which"
     pid = owner.get("pid") if isinstance(owner, dict) else None

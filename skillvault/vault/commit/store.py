@@ -20,7 +20,8 @@ from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View, blob_id
-from skillvault.vault.git.repository import Git, utc
+from skillvault.vault.git.history import utc
+from skillvault.vault.git.repository import Git
 from skillvault.vault.index.database import Projection
 from skillvault.vault.index.follow_head import follow, refs_of, rule
 from skillvault.vault.index.schema import Made
@@ -113,7 +114,7 @@ class Store:
 
     def staged(self) -> View:
         """The index, as the next commit would have it."""
-        contents = {path: entry.id for path, entry in self.git.staged().items()}
+        contents = {path: entry.id for path, entry in self.git.index_file.entries().items()}
         return View(contents, self.git.blobs, self.head().known)
 
     def work_tree(self) -> View:
@@ -153,7 +154,7 @@ class Store:
         found: dict[tuple[str, str], tuple[str, bytes]] = {}
         for shelf in layout.SHELVES:  # the most stand on the first
             names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in left]
-            there = self.git.files_at(names)
+            there = self.git.history.files_at(names)
             at = zip(left, names, strict=True)
             found |= {place: (shelf, there[name]) for place, name in at if name in there}
             left = [place for place in left if place not in found]
@@ -237,7 +238,7 @@ class Store:
         return self._held(files, {})
 
     def check_free(self, laid: StagedChange) -> None:
-        """EditedError where a path that a change touches is in a person's hand."""
+        """EditedError if a path that a change touches is edited locally."""
         if held := self._held(laid.files, laid.origins):
             path, why = min(held.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
@@ -245,12 +246,12 @@ class Store:
     def _held(
         self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
-        from skillvault.vault.commit import local_edits as hand
+        from skillvault.vault.commit.local_edits import ground_of, local_edits
 
         modes = self._modes
         commit = self._snapshot.commit
-        ground = hand.ground(self.git, commit, files, origins, modes=modes)
-        return hand.held(self.root, ground, files, origins)
+        ground = ground_of(self.git, commit, files, origins, modes=modes)
+        return local_edits(self.root, ground, files, origins)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
@@ -289,7 +290,7 @@ class Store:
         policy: Policy,
         first: bool,
     ) -> list[str]:
-        from skillvault.vault.commit.publish import Group, Writer
+        from skillvault.vault.commit.publish import StagedChanges, Writer
 
         reason = self.git.pause_reason(policy.branch, founding=first)
         if reason:
@@ -303,7 +304,7 @@ class Store:
                 self.take_back()
                 self._at(parent)
                 laid = [self.lay(one.change) for one in laid]
-            group = Group(laid)
+            group = StagedChanges(laid)
             self._refuse_stale(group.files, base, parent)
             commits = writer.publish(group, parent, now)
             if commits:
@@ -339,7 +340,7 @@ class Store:
         """A change thought of on an older tip may not undo what a newer commit did to its paths."""
         if base == tip or base is None or tip is None:
             return
-        changed = self.git.changed(base, tip)
+        changed = self.git.history.changed(base, tip)
         for path in sorted(files):
             if path in changed:
                 raise EditedError(f"{path}: changed by a commit meanwhile; run again")
@@ -349,19 +350,19 @@ class Store:
         from skillvault.vault.commit.journal import Journal
 
         journal = Journal(self.root, self.git)
-        if not journal.left():
+        if not journal.has_intents():
             return
         branch = self.head().policy.branch
         with self._writing():
             if self.git.pause_reason(branch, founding=True) is None:
-                journal.settle()
+                journal.recover()
 
     def _unlock(self, branch: str) -> None:
         """Clear away what killed writers left: half-made changes, and locks of git's."""
         from skillvault.vault.commit.journal import Journal
 
         journal = Journal(self.root, self.git)
-        journal.settle()
+        journal.recover()
         own, common = self.git.dirs()
         if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
             journal.unlock()

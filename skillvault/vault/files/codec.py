@@ -53,14 +53,14 @@ _HANDLER = YAMLHandler()
 # ── text ─────────────────────────────────────────────────────────────────────────────
 
 
-def text_of(data: bytes) -> str:
+def text_of(content: bytes) -> str:
     """UTF-8 text without its byte order mark; BadInputError names the bad byte."""
     try:
-        text = data.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = content.count(b"\n", 0, error.start) + 1
         raise BadInputError(
-            f"line {line}: byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8",
+            f"line {line}: byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8",
             code="not-utf8",
             line=line,
         ) from None
@@ -101,9 +101,9 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
     return _mapping(strict_yaml.load(front)), body.strip()
 
 
-def with_key(data: bytes, key: tuple[str, ...], value: str) -> bytes:
+def with_key(content: bytes, key: tuple[str, ...], value: str) -> bytes:
     """A markdown file with one front matter key set; every other byte stays."""
-    text = data.decode("utf-8")
+    text = content.decode("utf-8")
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))
     edited = strict_yaml.with_value(front.lstrip("\r\n"), key, value)
@@ -111,9 +111,9 @@ def with_key(data: bytes, key: tuple[str, ...], value: str) -> bytes:
     return (text[:start] + lead + edited + text[start + len(front) :]).encode()
 
 
-def with_body(data: bytes, body: str) -> bytes:
+def with_body(content: bytes, body: str) -> bytes:
     """A markdown file with another body; its front matter and the space around stay."""
-    text = data.decode("utf-8")
+    text = content.decode("utf-8")
     _, old = split(text.removeprefix("\ufeff"))
     start = text.rindex(old) if old else len(text)
     core = old.strip()
@@ -122,19 +122,19 @@ def with_body(data: bytes, body: str) -> bytes:
     return (text[:start] + lead + body + tail).encode()
 
 
-def incoming(name: str, data: bytes) -> dict[str, Any]:
+def incoming(name: str, content: bytes) -> dict[str, Any]:
     """What an agent dropped, as a mapping: by its ending json, yaml, or markdown.
 
     A markdown body is the reasoning. Raises BadInputError.
     """
-    text = text_of(data)
+    text = text_of(content)
     if not text.strip():
         raise BadInputError("the file is empty", code="truncated")
     if name.endswith(".md"):
         return _with_reasoning(*front_matter(text))
-    found = _mapping(strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text))
-    _refuse_nul(found, "")
-    return found
+    mapping = _mapping(strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text))
+    _refuse_nul(mapping, "")
+    return mapping
 
 
 def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
@@ -156,12 +156,12 @@ def _refuse_nul(value: Any, key: str) -> None:
     if isinstance(value, str) and "\0" in value:
         raise BadInputError(f"{key}: contains a NUL character; remove it", code="nul", key=key)
     if isinstance(value, list):
-        for item in value:
-            _refuse_nul(item, key)
+        for member in value:
+            _refuse_nul(member, key)
     if isinstance(value, dict):
-        for name, item in value.items():
+        for name, member in value.items():
             _refuse_nul(name, key or "a key")
-            _refuse_nul(item, f"{key}.{name}" if key else name)
+            _refuse_nul(member, f"{key}.{name}" if key else name)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -238,12 +238,12 @@ def _skill_text(skill: Skill) -> str:
 # ── text -> record ───────────────────────────────────────────────────────────────────
 
 
-def decode(ref: Ref, data: bytes, domain: str | None = None) -> Record:
-    """The record that `data` holds under this address; raises BadInputError.
+def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
+    """The record that `content` holds under this address; raises BadInputError.
 
     `domain` is the folder it stands in, which a fact written by hand need not repeat.
     """
-    text = _whole(data)
+    text = _whole(content)
     if ref.kind == "skill":
         return _skill(ref.id, text)
     if ref.kind == "fact":
@@ -256,9 +256,9 @@ def decode(ref: Ref, data: bytes, domain: str | None = None) -> Record:
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
 
 
-def _whole(data: bytes) -> str:
-    """A committed file's text; BadInputError where a merge left its markers in it."""
-    text = text_of(data)
+def _whole(content: bytes) -> str:
+    """A committed file's text; BadInputError if a merge left its markers in it."""
+    text = text_of(content)
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         raise BadInputError(
@@ -280,8 +280,8 @@ def _fact(name: str, domain: str | None, text: str) -> Fact:
     meta, body = front_matter(text) if _HANDLER.detect(text) else ({}, text)
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
-    given = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
-    raw = {"id": name, "domain": domain, **given, "text": body.strip()}
+    named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
+    raw = {"id": name, "domain": domain, **named, "text": body.strip()}
     return stored(raw, Fact)
 
 
@@ -293,17 +293,17 @@ def _stored_link(raw: dict[str, Any]) -> Link:
 
 def _skill(name: str, text: str) -> Skill:
     meta, body = front_matter(text)
-    given = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
-    given |= _metadata(meta.get("metadata"))
+    values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
+    values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
-        if key in given and given[key] not in choices:
-            raise _choice(f"metadata.{key}", given[key], choices)
+        if key in values_of and values_of[key] not in choices:
+            raise _choice(f"metadata.{key}", values_of[key], choices)
     values: dict[str, Any] = {
         key: _as_text(value)
-        for key, value in given.items()
+        for key, value in values_of.items()
         if key in _TEXT_KEYS and value not in (None, "")
     }
-    values |= {key: _as_words(given[key]) for key in _WORD_KEYS if given.get(key)}
+    values |= {key: _as_words(values_of[key]) for key in _WORD_KEYS if values_of.get(key)}
     return Skill(
         name=_required(meta, "name", f"write `name: {name}`"),
         description=_required(meta, "description", "say what it does and when to use it"),
@@ -326,10 +326,10 @@ def _metadata(value: Any) -> dict[str, Any]:
             code="wrong-type",
             key="metadata",
         )
-    for key, item in value.items():
-        if isinstance(item, dict | list):
+    for key, value_of in value.items():
+        if isinstance(value_of, dict | list):
             raise BadInputError(
-                f"metadata.{key}: expected text, found a {'list' if item else 'collection'}; "
+                f"metadata.{key}: expected text, found a {'list' if value_of else 'collection'}; "
                 "write the words with spaces between them",
                 code="wrong-type",
                 key=f"metadata.{key}",

@@ -25,12 +25,12 @@ _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
 # Skills that were read before, by file name and the id of what the file holds; new ones are added.
-Known = MutableMapping[str, Skill]
+Cache = MutableMapping[str, Skill]
 
 
-def seeds(known: Known | None = None) -> tuple[list[Shelved], list[Problem]]:
+def seeds(cache: Cache | None = None) -> tuple[list[Shelved], list[Problem]]:
     """The skills of the package itself."""
-    return read(layout.resource(SEEDS), "seed", known)
+    return read_skills(layout.resource(SEEDS), "seed", cache)
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
@@ -38,20 +38,20 @@ def plugins() -> tuple[list[Path], list[Problem]]:
 
     An entry point of the group names a package, whose folder holds the skills.
     """
-    found: list[Path] = []
+    folders: list[Path] = []
     problems: list[Problem] = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         folder = _folder(point.module)
         if folder is not None:
-            found.append(folder)
+            folders.append(folder)
         else:
-            said = f"no package {point.module} is installed; correct the plugin's entry point"
-            problems.append(Problem(point.name, None, "no-package", said))
-    return found, problems
+            message = f"no package {point.module} is installed; correct the plugin's entry point"
+            problems.append(Problem(point.name, None, "no-package", message))
+    return folders, problems
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    return one.is_relative_to(other) or other.is_relative_to(one)
+def _overlap(folder: Path, other: Path) -> bool:
+    return folder.is_relative_to(other) or other.is_relative_to(folder)
 
 
 def _folder(package: str) -> Path | None:
@@ -64,7 +64,7 @@ def _folder(package: str) -> Path | None:
 
 
 def domains(
-    root: Path, dirs: Iterable[str], known: Known | None = None
+    root: Path, dirs: Iterable[str], cache: Cache | None = None
 ) -> tuple[list[list[Shelved]], list[Problem]]:
     """(layers, problems): installed packages by name, then the policy's folders in its order.
 
@@ -74,39 +74,39 @@ def domains(
     for name in dirs:
         place = (root / name).resolve()
         if any(_overlap(place, (root / shut).resolve()) for shut in _SHUT):
-            said = "skills there are never served; remove it from `shelf.dirs` in vault.yaml"
-            problems.append(Problem(name, "shelf.dirs", "not-served", said))
+            message = "skills there are never served; remove it from `shelf.dirs` in vault.yaml"
+            problems.append(Problem(name, "shelf.dirs", "not-served", message))
         else:
             places.append(place)
     layers: list[list[Shelved]] = []
     for place in places:
-        skills, found = read(place, "domain", known)
+        skills, unread = read_skills(place, "domain", cache)
         layers.append(skills)
-        problems += found
+        problems += unread
     return layers, problems
 
 
-def read(
-    folder: Path, layer: str, known: Known | None = None
+def read_skills(
+    folder: Path, layer: str, cache: Cache | None = None
 ) -> tuple[list[Shelved], list[Problem]]:
     """(skills, problems) of a folder's `SKILL.md` folders and flat `*.md`, by path.
 
     What cannot be read is a problem and the rest goes on; so is a folder that is not there.
     """
     if not folder.is_dir():
-        said = "no such folder; correct `shelf.dirs` in vault.yaml"
-        return [], [Problem(str(folder), None, "no-folder", said)]
+        message = "no such folder; correct `shelf.dirs` in vault.yaml"
+        return [], [Problem(str(folder), None, "no-folder", message)]
     skills: list[Shelved] = []
     problems: list[Problem] = []
-    for path in _files(folder):
+    for path in _skill_files(folder):
         try:
-            skills.append(_read(path, layer, {} if known is None else known))
+            skills.append(_shelved(path, layer, {} if cache is None else cache))
         except BadInputError as error:
             problems.append(Problem(str(path), error.key, error.code, error.message))
     return skills, problems
 
 
-def _files(folder: Path) -> list[Path]:
+def _skill_files(folder: Path) -> list[Path]:
     return sorted(path for path in _markdown(folder) if path.name == _FILE or _is_flat(path))
 
 
@@ -121,34 +121,34 @@ def _is_flat(path: Path) -> bool:
     return not any((parent / _FILE).is_file() for parent in path.parents)
 
 
-def _read(path: Path, layer: str, known: Known) -> Shelved:
-    data = _bytes(path)
-    given = path.parent.name if path.name == _FILE else path.stem
-    version = blob_id(data)
-    key = f"{given} {version}"
-    if key not in known:
-        known[key] = _parsed(path, given, data)
-    return Shelved(known[key], layer, str(path), version)
+def _shelved(path: Path, layer: str, cache: Cache) -> Shelved:
+    content = _skill_bytes(path)
+    name = path.parent.name if path.name == _FILE else path.stem
+    version = blob_id(content)
+    key = f"{name} {version}"
+    if key not in cache:
+        cache[key] = _decoded(path, name, content)
+    return Shelved(cache[key], layer, str(path), version)
 
 
-def _parsed(path: Path, given: str, data: bytes) -> Skill:
+def _decoded(path: Path, name: str, content: bytes) -> Skill:
     from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
 
-    skill = codec.decode(Ref("skill", given), data)
+    skill = codec.decode(Ref("skill", name), content)
     if not isinstance(skill, Skill):
         raise TypeError(f"{path} holds no skill")
-    name = skill.name.replace("_", "-")
-    if not is_slug(name):
+    skill_name = skill.name.replace("_", "-")
+    if not is_slug(skill_name):
         raise BadInputError(
             f"name: {skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits "
             "and single hyphens, at most 64",
             code="bad-name",
             key="name",
         )
-    return msgspec.structs.replace(skill, name=name)
+    return msgspec.structs.replace(skill, name=skill_name)
 
 
-def _bytes(path: Path) -> bytes:
+def _skill_bytes(path: Path) -> bytes:
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:

@@ -113,7 +113,7 @@ def domain_of(path: str) -> str | None:
 
 
 def target_of(path: str) -> str | None:
-    """What the link at a path points to; None where no link stands there."""
+    """What the link at a path points to; None if no link stands there."""
     match = _LINK.match(path)
     return match["target"] if match else None
 

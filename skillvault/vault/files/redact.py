@@ -57,7 +57,7 @@ _OURS = (
 # These look for an assignment to any name, with a narrow meaning: the keyword rule below
 # finds the same and calls it by its right name. An address alone is no secret. The JWT and
 # NPM rules take quadratic time in texts made for that; ours above find the same.
-_LEFT_OUT = frozenset(
+_REPLACED = frozenset(
     "ArtifactoryDetector CloudantDetector IbmCloudIamDetector IbmCosHmacDetector "
     "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
 )
@@ -73,12 +73,12 @@ _LONG_NUMBER = 100_000  # below it a number under such a key counts something
 
 
 def _detectors() -> list[tuple[str, re.Pattern[str]]]:
-    found = list(_OURS)
+    detectors = list(_OURS)
     plugins: dict[str, type[Any]] = dict(get_mapping_from_secret_type_to_class())
     for kind, plugin in sorted(plugins.items()):
-        if issubclass(plugin, RegexBasedDetector) and plugin.__name__ not in _LEFT_OUT:
-            found += [(kind, pattern) for pattern in vars(plugin)["denylist"]]
-    return found
+        if issubclass(plugin, RegexBasedDetector) and plugin.__name__ not in _REPLACED:
+            detectors += [(kind, pattern) for pattern in vars(plugin)["denylist"]]
+    return detectors
 
 
 def _bounded(pattern: re.Pattern[str]) -> re.Pattern[str]:
@@ -157,11 +157,11 @@ def _clean(value: Any, *, secret: bool = False) -> Any:
         return _MARKER if value and secret else redacted_text(value)
     if isinstance(value, Mapping):
         return {
-            _redacted_key(key): _clean(item, secret=secret or bool(_KEY.search(key)))
-            for key, item in value.items()
+            _redacted_key(key): _clean(member, secret=secret or bool(_KEY.search(key)))
+            for key, member in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_clean(item, secret=secret) for item in value]
+        return [_clean(member, secret=secret) for member in value]
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
         return _MARKER
     return value

@@ -23,7 +23,7 @@ _FLOAT = re.compile(
 
 
 def load(text: str) -> Any:
-    """The one document in `text` as dicts, lists and scalars; None when it is empty.
+    """The one document in `text` as dicts, lists and scalars; None if it is empty.
 
     Raises BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with
     the line.
@@ -69,15 +69,15 @@ def with_value(text: str, key: tuple[str, ...], value: str) -> str:
     """`text` with the mapping entry at `key` set; every other byte stays.
 
     A missing last key is added before its first sibling, a missing mapping at the end.
-    Raises BadInputError where the place is not a mapping or the value not a scalar.
+    Raises BadInputError if the place is not a mapping or the value not a scalar.
     """
     before = load(text)
     try:
         edited = _edited(text, key, value)
-        done = load(edited) == _set(before, key, value)
+        matches = load(edited) == _with(before, key, value)
     except (yaml.YAMLError, BadInputError):
-        done = False
-    if not done:
+        matches = False
+    if not matches:
         raise _by_hand(key)
     return edited
 
@@ -166,9 +166,9 @@ def _unreadable(text: str, error: yaml.reader.ReaderError) -> BadInputError:
 def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
-    said = error.problem or "not YAML"
+    problem = error.problem or "not YAML"
     where = f"line {line}: " if line else ""
-    return BadInputError(f"{where}not valid YAML ({said})", code="yaml", line=line)
+    return BadInputError(f"{where}not valid YAML ({problem})", code="yaml", line=line)
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────
@@ -199,13 +199,13 @@ _Dumper.add_representer(str, _text_node)
 # ── editing ──────────────────────────────────────────────────────────────────────────
 
 
-def _set(data: Any, key: tuple[str, ...], value: str) -> dict[str, Any]:
+def _with(before: Any, key: tuple[str, ...], value: str) -> dict[str, Any]:
     """The data that an edit shall give; refuses a place that is not what the key says."""
     head, *rest = key
-    found = {} if data is None else data
-    if not isinstance(found, dict) or (not rest and isinstance(found.get(head), dict | list)):
+    mapping = {} if before is None else before
+    if not isinstance(mapping, dict) or (not rest and isinstance(mapping.get(head), dict | list)):
         raise _by_hand(key)
-    return {**found, head: _set(found.get(head), tuple(rest), value) if rest else value}
+    return {**mapping, head: _with(mapping.get(head), tuple(rest), value) if rest else value}
 
 
 def _by_hand(key: tuple[str, ...]) -> BadInputError:
@@ -225,10 +225,10 @@ def _edited(text: str, key: tuple[str, ...], value: str) -> str:
     node = root
     for depth, name in enumerate(key):
         if not isinstance(node, yaml.MappingNode):
-            return _into_empty(text, node, key[depth:], value, eol)
+            return _into_empty(text, node, key[depth:], value, eol=eol)
         child = next((v for k, v in node.value if k.value == name), None)
         if child is None:
-            return _inserted(text, node, key[depth:], value, eol, at_end=depth == 0)
+            return _inserted(text, node, key[depth:], value, eol=eol, at_end=depth == 0)
         node = child
     return _replaced(text, node, value, eol)
 
@@ -241,7 +241,7 @@ def _replaced(text: str, node: yaml.Node, value: str, eol: str) -> str:
 
 
 def _inserted(
-    text: str, node: yaml.MappingNode, key: tuple[str, ...], value: str, eol: str, *, at_end: bool
+    text: str, node: yaml.MappingNode, key: tuple[str, ...], value: str, *, eol: str, at_end: bool
 ) -> str:
     start = node.start_mark.index
     if node.flow_style:
@@ -254,7 +254,7 @@ def _inserted(
     return text[:start] + _block(key, value, column, eol).lstrip() + " " * column + text[start:]
 
 
-def _into_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: str, eol: str) -> str:
+def _into_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: str, *, eol: str) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if start != end:
         return text[:start] + "{" + _flow(key, value) + "}" + text[end:]

@@ -36,30 +36,30 @@ class View:
         self,
         contents: Mapping[str, str],
         read: Callable[[Iterable[str]], Mapping[str, bytes]],
-        known: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
+        parsed: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
     ) -> None:
         self.contents = contents
         self._read = read
-        self._known = known
+        self._parsed = parsed
 
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record, or the problem that keeps it from being read."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.ref_of(path)}
-        known = dict(self._known(keys.values()))
-        missing = {path: key for path, key in keys.items() if key not in known}
-        data = self._read([blob for _, blob in missing.values()])
-        known |= {key: parsed(path, data[key[1]]) for path, key in missing.items()}
-        return {path: known[key] for path, key in keys.items()}
+        records = dict(self._parsed(keys.values()))
+        missing = {path: key for path, key in keys.items() if key not in records}
+        contents = self._read([blob for _, blob in missing.values()])
+        records |= {key: parsed(path, contents[key[1]]) for path, key in missing.items()}
+        return {path: records[key] for path, key in keys.items()}
 
     @cached_property
     def paths(self) -> dict[str, str]:
         """`<kind>:<id>` -> path of every record, read or not."""
-        found: dict[str, str] = {}
+        paths: dict[str, str] = {}
         for path in sorted(self.contents):
             ref = layout.ref_of(path)
             if ref is not None:
-                found.setdefault(str(ref), path)
-        return found
+                paths.setdefault(str(ref), path)
+        return paths
 
     @property
     def policy(self) -> Policy:
@@ -68,7 +68,7 @@ class View:
         return policy_of(self._read([blob])[blob] if blob else b"")
 
 
-def policy_of(data: bytes) -> Policy:
+def policy_of(content: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
     from skillvault.vault.files import (
         codec,
@@ -76,19 +76,19 @@ def policy_of(data: bytes) -> Policy:
     )
 
     try:
-        return policy_from(strict_yaml.load(codec.text_of(data)))
+        return policy_from(strict_yaml.load(codec.text_of(content)))
     except BadInputError as error:
         raise BadInputError(
             f"{layout.MARK}: {error.message}", code=error.code, key=error.key, line=error.line
         ) from None
 
 
-def blob_id(data: bytes) -> str:
+def blob_id(content: bytes) -> str:
     """The id that git gives these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def parsed(path: str, data: bytes) -> Parsed:
+def parsed(path: str, content: bytes) -> Parsed:
     """The record in a file, or the problem that keeps it from being read."""
     from skillvault.vault.files import codec
 
@@ -96,15 +96,15 @@ def parsed(path: str, data: bytes) -> Parsed:
     if ref is None:
         raise ValueError(f"{path} is not a record's path")
     try:
-        record = codec.decode(ref, data, layout.domain_of(path))
-        _check_place(path, record)
+        record = codec.decode(ref, content, layout.domain_of(path))
+        _check_path(path, record)
     except BadInputError as error:
         return Problem(path, error.key, error.code, error.message)
     return record
 
 
-def _check_place(path: str, record: Parsed) -> None:
-    """BadInputError where a record says another place than its own."""
+def _check_path(path: str, record: Parsed) -> None:
+    """BadInputError if a record says another place than its own."""
     dated = Outcome | Evaluation | Recommendation | Fact
     if isinstance(record, dated) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)

@@ -53,17 +53,17 @@ class Settings(Struct, frozen=True):
         return *self.names.items(), *map(os.environ.get, _NAMES)
 
 
-def settings_of(said: Config) -> Settings:
+def settings_of(config: Config) -> Settings:
     """The settings that a config holds."""
-    signing = {"user.useConfigOnly": "true", **(said.signers() if said.signs else {})}
+    signing = {"user.useConfigOnly": "true", **(config.signers() if config.signs else {})}
     return Settings(
-        signs=said.signs,
-        modes=said.modes,
-        bare=said.bare,
-        named=said.named,
-        names=said.names,
+        signs=config.signs,
+        modes=config.modes,
+        bare=config.bare,
+        named=config.named,
+        names=config.identity,
         signing=as_environment(signing),
-        staging=as_environment(said.without_filters()),
+        staging=as_environment(config.without_filters()),
     )
 
 
@@ -80,18 +80,18 @@ class Believed(Struct, frozen=True):
         return self.state == _state(self.files)
 
 
-def believed(said: Config, root: Path, since: float) -> Believed | None:
-    """What git said in `root`; None where that must be asked again each time.
+def believed(config: Config, root: Path, since: float) -> Believed | None:
+    """What git said in `root`; None if that must be asked again each time.
 
     `since` is when git was asked, in seconds: a file that was saved later, or just before, may
     have been saved unseen.
     """
-    if said.scattered:
+    if config.scattered:
         return None
-    files = tuple(sorted({*(root / name for name in said.files), *_usual()}))
+    files = tuple(sorted({*(root / name for name in config.files), *_usual()}))
     state = _state(files)
-    saved = (found.st_ctime for file in files if (found := _found(file)))
-    return Believed(settings_of(said), files, state) if max(saved) < since - _MOMENT else None
+    saved = (status.st_ctime for file in files if (status := _stat(file)))
+    return Believed(settings_of(config), files, state) if max(saved) < since - _MOMENT else None
 
 
 def _usual() -> Iterator[Path]:
@@ -109,13 +109,13 @@ def _state(files: tuple[Path, ...]) -> State:
 
 def _stamp(file: Path) -> tuple[int, ...] | None:
     """What changes when a file is saved or replaced."""
-    found = _found(file)
-    if found is None:
+    status = _stat(file)
+    if status is None:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _found(file: Path) -> os.stat_result | None:
+def _stat(file: Path) -> os.stat_result | None:
     """A file's state; None for one that git cannot read either."""
     try:
         return file.stat()

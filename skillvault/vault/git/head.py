@@ -16,50 +16,50 @@ _LINE = re.compile(
     r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
 )
 _DOUBTFUL = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
-_KNOWN = re.compile(r"\s*(?:bare = false|repositoryformatversion = 0)\s*")
+_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = 0)\s*")
 _BRANCH = re.compile(rb"ref: (refs/heads/\w[\w.-]*(?:/\w[\w.-]*)*)\n")
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
 
 
 def git_dir(root: Path) -> Path | None:
-    """The git dir, own and common, of which `root` is the work tree; None where git must say."""
+    """The git dir, own and common, of which `root` is the work tree; None if git must be asked."""
     own = root / ".git"
     folders = (root, own, own / "objects", own / "refs")
     try:
         plain = all(map(_is_ours, folders)) and _is_plain((own / "config").read_bytes())
-        found = plain and _BRANCH.fullmatch(_read(own / "HEAD"))
+        branch = plain and _BRANCH.fullmatch(_plain_bytes(own / "HEAD"))
     except OSError:
         return None
-    return own.resolve() if found and not (own / "commondir").exists() else None
+    return own.resolve() if branch and not (own / "commondir").exists() else None
 
 
-def head(own: Path) -> str | None:
-    """The id that the branch of HEAD stands at; None where git must say."""
+def plain_head(own: Path) -> str | None:
+    """The id that the branch of HEAD stands at; None if git must be asked."""
     try:
-        branch = _BRANCH.fullmatch(_read(own / "HEAD"))
+        branch = _BRANCH.fullmatch(_plain_bytes(own / "HEAD"))
         return _tip(own, branch[1]) if branch else None
     except OSError:
         return None
 
 
-def tip(own: Path, branch: str) -> str | None:
-    """The id that this branch stands at, if HEAD is on it; None where git must say."""
+def plain_tip(own: Path, branch: str) -> str | None:
+    """The id that this branch stands at, if HEAD is on it; None if git must be asked."""
     try:
-        on = _BRANCH.fullmatch(_read(own / "HEAD"))
-        wanted = b"refs/heads/" + os.fsencode(branch)
-        return _tip(own, wanted) if on and on[1] == wanted else None
+        current = _BRANCH.fullmatch(_plain_bytes(own / "HEAD"))
+        ref = b"refs/heads/" + os.fsencode(branch)
+        return _tip(own, ref) if current and current[1] == ref else None
     except OSError:
         return None
 
 
 def _tip(own: Path, ref: bytes) -> str | None:
     try:
-        loose = _read(own / os.fsdecode(ref)).removesuffix(b"\n")
+        loose = _plain_bytes(own / os.fsdecode(ref)).removesuffix(b"\n")
     except FileNotFoundError:
         # Read after the loose one: git removes that only when it stands among the packed ones.
-        packed = _read(own / "packed-refs").split(b"\n")
-        found = [line[: -len(ref)].rstrip(b" ") for line in packed if line.endswith(b" " + ref)]
-        loose = found[0] if len(found) == 1 else b""
+        packed = _plain_bytes(own / "packed-refs").split(b"\n")
+        ids = [line[: -len(ref)].rstrip(b" ") for line in packed if line.endswith(b" " + ref)]
+        loose = ids[0] if len(ids) == 1 else b""
     return loose.decode() if _COMMIT.fullmatch(loose) else None
 
 
@@ -72,10 +72,10 @@ def _is_ours(folder: Path) -> bool:
 def _is_plain(config: bytes) -> bool:
     lines = config.decode(errors="replace").split("\n")
     doubtful = [line for line in lines if _DOUBTFUL.search(line)]
-    return all(map(_LINE.fullmatch, lines)) and all(map(_KNOWN.fullmatch, doubtful))
+    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful))
 
 
-def _read(path: Path) -> bytes:
+def _plain_bytes(path: Path) -> bytes:
     """The bytes of a file that is no link; OSError otherwise."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
         return file.read()

@@ -1,9 +1,18 @@
-"""The entries of git's index at one moment, as git lists them; read once and asked many times."""
+"""Git's index: its entries at one moment, read once and asked many times, and how they are set."""
 
-from collections.abc import Iterable, Iterator
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 
+from skillvault.errors import GitError, VaultBusyError
+from skillvault.vault.git.process import Runner
 from skillvault.vault.git.trees import Entry
+
+ABSENT = "0" * 40
+_INDEX_WAIT = 5.0  # seconds that a person's own git may hold the index
+_SUM = 20  # bytes of the checksum at the end of an index
 
 # `<mode> <id> <stage>\t<path>`: all but the path is of one width.
 _STAGE, _PATH = 48, 50
@@ -16,61 +25,61 @@ class Listing:
     Of a hundred thousand lines a few are asked for, so that they are not taken apart.
     """
 
-    def __init__(self, said: bytes) -> None:
-        self._said = said
+    def __init__(self, listing: bytes) -> None:
+        self._listing = listing
 
     @cached_property
     def unmerged(self) -> bool:
         """Whether files wait to be merged."""
         # Hardly any path holds a tab, so that each is one behind a stage.
-        if self._said.count(b"\t") == self._said.count(b" 0\t"):
+        if self._listing.count(b"\t") == self._listing.count(b" 0\t"):
             return False
-        return any(line[_STAGE] != _MERGED for line in self._lines())
+        return any(line[_STAGE] != _MERGED for line in self._all_lines())
 
     def entries(self, paths: Iterable[str] | None = None) -> dict[str, Entry]:
         """path -> entry of these files and of those below them, of all files without paths."""
-        lines = self._lines() if paths is None else self._of(paths)
+        lines = self._all_lines() if paths is None else self._below(paths)
         return dict(map(_entry, (line for line in lines if line[_STAGE] == _MERGED)))
 
-    def _lines(self) -> list[bytes]:
-        return self._said.split(b"\0")[:-1]
+    def _all_lines(self) -> list[bytes]:
+        return self._listing.split(b"\0")[:-1]
 
-    def _of(self, paths: Iterable[str]) -> Iterator[bytes]:
+    def _below(self, paths: Iterable[str]) -> Iterator[bytes]:
         for path in paths:
             name = path.encode(errors="surrogateescape")
-            at = self._place(name)
-            line = self._line(at)
+            at = self._start_of(name)
+            line = self._line_at(at)
             if _path(line) == name:
                 yield line
                 at += len(line) + 1
-                line = self._line(at)
+                line = self._line_at(at)
             # "0" is next to "/"; what stands between a name and what is below it is not read.
             if line and _path(line) < name + b"0":
-                yield from self._span(name + b"/", name + b"0")
+                yield from self._between(name + b"/", name + b"0")
 
-    def _span(self, start: bytes, end: bytes) -> Iterator[bytes]:
+    def _between(self, start: bytes, end: bytes) -> Iterator[bytes]:
         """The lines whose paths stand from `start` to before `end`."""
-        at = self._place(start)
-        while (line := self._line(at)) and _path(line) < end:
+        at = self._start_of(start)
+        while (line := self._line_at(at)) and _path(line) < end:
             yield line
             at += len(line) + 1
 
-    def _place(self, name: bytes) -> int:
+    def _start_of(self, name: bytes) -> int:
         """Where the first line begins whose path does not stand before a name."""
-        low, high = 0, len(self._said)
+        low, high = 0, len(self._listing)
         while low < high:
             # The line in the middle begins behind the end of the one before it.
-            middle = max(low, self._said.rfind(b"\0", low, (low + high) // 2) + 1)
-            line = self._line(middle)
+            middle = max(low, self._listing.rfind(b"\0", low, (low + high) // 2) + 1)
+            line = self._line_at(middle)
             if _path(line) < name:
                 low = middle + len(line) + 1
             else:
                 high = middle
         return low
 
-    def _line(self, at: int) -> bytes:
+    def _line_at(self, at: int) -> bytes:
         """The line that begins there; nothing behind the last one."""
-        return self._said[at : self._said.find(b"\0", at)]
+        return self._listing[at : self._listing.find(b"\0", at)]
 
 
 def _path(line: bytes) -> bytes:
@@ -80,3 +89,64 @@ def _path(line: bytes) -> bytes:
 def _entry(line: bytes) -> tuple[str, Entry]:
     mode, blob, _ = line[: _PATH - 1].decode().split(" ")
     return _path(line).decode(errors="surrogateescape"), Entry(mode, blob)
+
+
+class IndexFile:
+    """The index of one repository, which git lists once in each state and alone writes."""
+
+    def __init__(self, runner: Runner, folder: Path) -> None:
+        self._git = runner
+        self._place = folder / "index"
+        self._listed: tuple[bytes, Listing] | None = None  # a checksum of it, its entries
+
+    def listing(self) -> Listing:
+        """The index as it is now; git lists each state of it once."""
+        before = None if self._git.index else self.checksum()
+        if self._listed and self._listed[0] == before:
+            return self._listed[1]
+        listing = Listing(self._git.run("ls-files", "--stage", "-z"))
+        same = before if before == self.checksum() else None
+        self._listed = (same, listing) if same else None
+        return listing
+
+    def entries(self, paths: Iterable[str] | None = None) -> dict[str, Entry]:
+        """path -> entry of these paths and of what is below them, of all without paths."""
+        return self.listing().entries(paths)
+
+    def checksum(self) -> bytes | None:
+        """The checksum that stands at the end of the index; None if it has none."""
+        try:
+            with self._place.open("rb") as index:
+                index.seek(-_SUM, os.SEEK_END)
+                checksum = index.read(_SUM)
+        except OSError:
+            return None
+        return checksum if any(checksum) else None
+
+    def stage(self, entries: Mapping[str, Entry | None], env: Mapping[str, str]) -> None:
+        """Set exactly these entries of the person's index; VaultBusyError while it is locked."""
+        deadline = time.monotonic() + _INDEX_WAIT
+        lines = _index_info(entries)
+        self._listed = None  # what it takes at 100,000 files is not held between commits
+        while True:
+            try:
+                args = ("update-index", "-z", "--index-info")
+                self._git.run(*args, data=lines, env=env, fenced=True)
+            except GitError as error:
+                if "index.lock': File exists" not in str(error):
+                    raise
+                if time.monotonic() >= deadline:
+                    raise VaultBusyError(
+                        f"another git has locked the index ({error}); try again when it ends"
+                    ) from None
+                time.sleep(0.1)
+            else:
+                return
+
+
+def _index_info(entries: Mapping[str, Entry | None]) -> bytes:
+    lines = (
+        f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {ABSENT}\t{path}\0"
+        for path, entry in entries.items()
+    )
+    return "".join(lines).encode(errors="surrogateescape")

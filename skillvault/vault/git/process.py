@@ -8,7 +8,8 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from skillvault.errors import GitError
@@ -67,6 +68,7 @@ def launched(
     args: Sequence[str],
     data: bytes,
     env: Mapping[str, str],
+    *,
     patience: float | None = None,
     lock: int | None = None,
 ) -> tuple[int, bytes, bytes]:
@@ -110,39 +112,39 @@ def launched(
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     """Git settings as the variables that a git call reads them from."""
-    found = {"GIT_CONFIG_COUNT": str(len(settings))}
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
-        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return found
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 class Config:
     """A repository's settings, of the output of `config --show-scope --show-origin -z --list`."""
 
-    def __init__(self, said: bytes) -> None:
-        fields = said.decode(errors="surrogateescape").split("\0")
+    def __init__(self, listing: bytes) -> None:
+        fields = listing.decode(errors="surrogateescape").split("\0")
         # (scope, key, value), in the order in which later ones win; None: the key alone stands.
-        self.found: list[tuple[str, str, str | None]] = []
+        self.lines: list[tuple[str, str, str | None]] = []
         self.files: set[str] = set()  # in which they stand
         for scope, origin, setting in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
             key, separator, value = setting.partition("\n")
-            self.found.append((scope, key, value if separator else None))
+            self.lines.append((scope, key, value if separator else None))
             self.files |= {origin.removeprefix("file:")} if origin.startswith("file:") else set()
 
     @property
     def signs(self) -> bool:
         """Whether commits are to be signed."""
-        return self._true("commit.gpgsign", unsaid=False)
+        return self._true("commit.gpgsign", absent=False)
 
     @property
     def modes(self) -> bool:
         """Whether files of the work tree have their mode."""
-        return self._true("core.filemode", unsaid=True)
+        return self._true("core.filemode", absent=True)
 
     @property
     def bare(self) -> bool:
         """Whether the repository has no work tree."""
-        return self._true("core.bare", unsaid=False)
+        return self._true("core.bare", absent=False)
 
     @property
     def scattered(self) -> bool:
@@ -150,32 +152,32 @@ class Config:
 
         What is included may depend on the branch, or on files that are not there yet.
         """
-        own = any(scope == "local" for scope, _, _ in self.found)
-        return not own or any(_ELSEWHERE.match(key) for _, key, _ in self.found)
+        own = any(scope == "local" for scope, _, _ in self.lines)
+        return not own or any(_ELSEWHERE.match(key) for _, key, _ in self.lines)
 
     @property
-    def names(self) -> dict[str, str | None]:
+    def identity(self) -> dict[str, str | None]:
         """What it says of who commits."""
-        return {key: value for _, key, value in self.found if _NAMING.match(key)}
+        return {key: value for _, key, value in self.lines if _NAMING.match(key)}
 
     @property
     def named(self) -> bool:
         """Whether it says who commits: a name and an address."""
         return all(self._says(f"user.{key}") or self._says(f"committer.{key}") for key in _NAMES)
 
-    def _says(self, wanted: str) -> bool:
-        said = [value for _, key, value in self.found if key == wanted]
-        return bool(said and said[-1] and said[-1].strip())
+    def _says(self, name: str) -> bool:
+        values = [value for _, key, value in self.lines if key == name]
+        return bool(values and values[-1] and values[-1].strip())
 
-    def _true(self, wanted: str, *, unsaid: bool) -> bool:
-        said = [value for _, key, value in self.found if key == wanted]
-        return unsaid if not said else said[-1] is None or said[-1].lower() in _TRUE
+    def _true(self, name: str, *, absent: bool) -> bool:
+        values = [value for _, key, value in self.lines if key == name]
+        return absent if not values else values[-1] is None or values[-1].lower() in _TRUE
 
     def signers(self) -> dict[str, str]:
         """Settings for what signs, where the repository's own config names other programs."""
         own: dict[str, str] = {}
         foreign = False
-        for scope, key, value in self.found:
+        for scope, key, value in self.lines:
             if key in _SIGNERS and scope in ("local", "worktree"):
                 foreign = True
             elif key in _SIGNERS:
@@ -187,14 +189,60 @@ class Config:
 
     def without_filters(self) -> dict[str, str]:
         """Settings without filters: writing an index runs them on files just saved."""
-        keys = {key for _, key, _ in self.found if key.startswith("filter.")}
+        keys = {key for _, key, _ in self.lines if key.startswith("filter.")}
         drivers = {key.rpartition(".")[0] for key in keys}
         off = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
         return off | {f"{driver}.required": "false" for driver in drivers}
 
 
-def said(command: str, err: bytes) -> str:
+def failure_of(command: str, err: bytes) -> str:
     """Git's own words for a failure, in one line."""
     lines = [line for line in err.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     return f"git {command}: {' '.join(lines[fatal : fatal + 2]) or 'failed without a message'}"
+
+
+class Runner:
+    """Calls git in one repository. `index` is the index file to read if a hook was handed one."""
+
+    def __init__(self, root: Path, index: str | None = None) -> None:
+        self._root = root
+        self.index = {"GIT_INDEX_FILE": index} if index else {}
+        self._lock: int | None = None
+
+    @contextmanager
+    def fenced(self, lock: int) -> Iterator[None]:
+        """Let what moves the index and the branch hold this lock's descriptor too.
+
+        Were this process killed, no other one could take the lock before they have ended.
+        """
+        self._lock = lock
+        try:
+            yield
+        finally:
+            self._lock = None
+
+    def run(
+        self,
+        *args: str,
+        data: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        ok: Sequence[int] = (0,),
+        patience: float | None = None,
+        fenced: bool = False,
+    ) -> bytes:
+        """Standard output of one git call; GitError with git's own words otherwise.
+
+        After `patience` seconds it is killed and TimeoutError raised. `fenced`: it holds the
+        writer's lock as long as it lives.
+        """
+        settings = {**self.index, **(env or {})}
+        lock = self._lock if fenced else None
+        code, out, err = launched(self._root, args, data, settings, patience=patience, lock=lock)
+        if code not in ok:
+            raise GitError(failure_of(args[0], err))
+        return out
+
+    def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
+        """Standard output as one stripped text."""
+        return self.run(*args, ok=ok).decode(errors="replace").strip()

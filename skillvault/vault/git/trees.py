@@ -29,7 +29,7 @@ class Tree:
 
     def __init__(self, nodes: Iterable[tuple[str, Entry]] = ()) -> None:
         self._entries = dict(nodes)
-        placed = sorted((_place(*node), _line(*node)) for node in self._entries.items())
+        placed = sorted((_sort_key(*node), _encoded_entry(*node)) for node in self._entries.items())
         self._places = [place for place, _ in placed]
         self._lines = [line for _, line in placed]
 
@@ -40,25 +40,25 @@ class Tree:
         """The entry of this name, where there is one."""
         return self._entries.get(name)
 
-    def put(self, name: str, entry: Entry | None) -> None:
+    def set(self, name: str, entry: Entry | None) -> None:
         """Set or (None) remove an entry."""
         before = self._entries.pop(name, None)
         if before is not None:
-            at = bisect_left(self._places, _place(name, before))
+            at = bisect_left(self._places, _sort_key(name, before))
             del self._places[at], self._lines[at]
         if entry is not None:
             self._entries[name] = entry
-            place = _place(name, entry)
+            place = _sort_key(name, entry)
             at = bisect_left(self._places, place)
             self._places.insert(at, place)
-            self._lines.insert(at, _line(name, entry))
+            self._lines.insert(at, _encoded_entry(name, entry))
 
     def copy(self) -> "Tree":
         """The same entries, to be changed apart."""
-        found = Tree()
-        found._entries = self._entries.copy()
-        found._places, found._lines = self._places.copy(), self._lines.copy()
-        return found
+        twin = Tree()
+        twin._entries = self._entries.copy()
+        twin._places, twin._lines = self._places.copy(), self._lines.copy()
+        return twin
 
     @property
     def encoded(self) -> bytes:
@@ -78,7 +78,7 @@ def levels(paths: Mapping[str, object]) -> list[list[str]]:
     return [by_depth[depth] for depth in sorted(by_depth, reverse=True)]
 
 
-def parsed(raw: bytes) -> Tree:
+def tree_of(raw: bytes) -> Tree:
     """The entries of a tree object."""
     return Tree(_nodes(raw))
 
@@ -92,28 +92,28 @@ def _nodes(raw: bytes) -> Iterator[tuple[str, Entry]]:
         yield name.decode(errors="surrogateescape"), Entry(mode.decode(), raw[nul + 1 : at].hex())
 
 
-def put(found: dict[str, Tree], nodes: Mapping[str, Entry | None]) -> None:
+def set_files(folders: dict[str, Tree], nodes: Mapping[str, Entry | None]) -> None:
     """Set or (None) remove the files of these paths in their folders."""
     for path, node in nodes.items():
         folder, _, name = path.rpartition("/")
-        found[folder].put(name, node)
+        folders[folder].set(name, node)
 
 
-def hang(found: dict[str, Tree], level: Sequence[str], ids: Mapping[str, str]) -> None:
+def hang(folders: dict[str, Tree], level: Sequence[str], ids: Mapping[str, str]) -> None:
     """Enter the written folders of a level into their parents; an empty one leaves its own."""
     for folder in filter(None, level):
         parent, _, name = folder.rpartition("/")
-        found[parent].put(name, Entry(FOLDER, ids[folder]) if folder in ids else None)
+        folders[parent].set(name, Entry(FOLDER, ids[folder]) if folder in ids else None)
 
 
-def _place(name: str, entry: Entry) -> bytes:
+def _sort_key(name: str, entry: Entry) -> bytes:
     """In git's order a folder counts as if its name ended with a slash."""
-    return _encoded(name) + (b"/" if entry.mode == FOLDER else b"")
+    return _encoded_name(name) + (b"/" if entry.mode == FOLDER else b"")
 
 
-def _line(name: str, entry: Entry) -> bytes:
-    return b"%s %s\0%s" % (entry.mode.encode(), _encoded(name), bytes.fromhex(entry.id))
+def _encoded_entry(name: str, entry: Entry) -> bytes:
+    return b"%s %s\0%s" % (entry.mode.encode(), _encoded_name(name), bytes.fromhex(entry.id))
 
 
-def _encoded(name: str) -> bytes:
+def _encoded_name(name: str) -> bytes:
     return name.encode(errors="surrogateescape")

@@ -39,7 +39,7 @@ _OWN_SCOPES = ("local", "worktree")
 _SAMPLE = ".sample"
 
 
-class Entry(Struct, frozen=True):
+class ConfigLine(Struct, frozen=True):
     """One line of git's config: where it stands, its key and value."""
 
     scope: str
@@ -61,34 +61,34 @@ class Setting(Struct, frozen=True):
     file: Path
 
 
-def entries(config: bytes) -> list[Entry]:
+def config_lines(config: bytes) -> list[ConfigLine]:
     """All of git's config, in the order in which later lines win.
 
     `config` is the output of `config --show-scope --show-origin -z --list`.
     """
     fields = os.fsdecode(config).split("\0")
-    found = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
+    lines = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
     return [
-        Entry(scope, origin, key, value)
-        for scope, origin, line in found
+        ConfigLine(scope, origin, key, value)
+        for scope, origin, line in lines
         for key, _, value in [line.partition("\n")]
     ]
 
 
 def settings(config: bytes, root: Path) -> list[Setting]:
-    """The settings of the repository that name a program, by key; `config` as for `entries`.
+    """The settings of the repository that name a program, by key; `config` as for `config_lines`.
 
     Where git says a relative path, it is relative to `root`.
     """
-    found = [
-        (entry.key, (root / entry.origin.removeprefix("file:")).resolve(), entry.value)
-        for entry in entries(config)
-        if entry.own and entry.value and _runs(entry.key, entry.value)
+    lines = [
+        (line.key, (root / line.origin.removeprefix("file:")).resolve(), line.value)
+        for line in config_lines(config)
+        if line.own and line.value and _runs(line.key, line.value)
     ]
-    found.sort(key=lambda one: one[:2])
+    lines.sort(key=lambda line: line[:2])
     return [
         Setting(key, tuple(value for *_, value in group), file)
-        for (key, file), group in groupby(found, key=lambda one: one[:2])
+        for (key, file), group in groupby(lines, key=lambda line: line[:2])
     ]
 
 
@@ -123,10 +123,10 @@ def _is_ours(path: Path) -> bool:
     template = layout.resource("hooks") / path.name
     if not template.is_file():
         return False
-    given = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    wanted = template.read_text(encoding="utf-8").splitlines()
-    differing = [pair for pair in zip(given, wanted, strict=False) if pair[0] != pair[1]]
-    return len(given) == len(wanted) and all(
+    present = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    installed = template.read_text(encoding="utf-8").splitlines()
+    differing = [pair for pair in zip(present, installed, strict=False) if pair[0] != pair[1]]
+    return len(present) == len(installed) and all(
         theirs.startswith("python=") and mine.startswith("python=") and _is_plain(theirs)
         for theirs, mine in differing
     )

@@ -183,7 +183,9 @@ class Projection:
         self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
     ) -> list[tuple[str, float]]:
         """(`<kind>:<id>`, score) of the documents that answer a text best."""
-        return self._safely(lambda database: ranking.search(database, text, limit, filters, near))
+        return self._safely(
+            lambda database: ranking.search(database, text, limit, filters, near=near)
+        )
 
     def beside(self) -> dict[str, Skill]:
         """The skills that were read beside HEAD when `index_beside` was last told of others."""
@@ -208,8 +210,8 @@ class Projection:
         )
         names = (one.partition(":")[2] for one in ids)
         there = {f"skill:{name}" for (name,) in self.rows_in(query, names)}
-        self._safely(lambda database: ranking.remove(database, set(ids) - there))
-        self._safely(lambda database: ranking.add(database, documents))
+        self._safely(lambda database: ranking.remove_documents(database, set(ids) - there))
+        self._safely(lambda database: ranking.add_documents(database, documents))
         for name in {one.id for one in documents}.symmetric_difference(ids):
             self.rows("insert or ignore into due values ('name', ?)", [name.partition(":")[2]])
         said = "\n".join([digest, *(one.id for one in documents)])

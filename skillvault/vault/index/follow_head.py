@@ -31,7 +31,7 @@ def _follow(projection: Projection, git: Git) -> None:
     if shown == commit:
         projection.rollback()
         return
-    if shown and commit and git.has(shown):
+    if shown and commit and git.history.has(shown):
         _differences(projection, git, shown, commit)
     else:
         projection.clear()
@@ -51,9 +51,9 @@ def rule(projection: Projection, git: Git) -> None:
 
 
 def _differences(projection: Projection, git: Git, old: str, new: str) -> None:
-    for batch in _batches(git.changed(old, new)):
+    for batch in _batches(git.history.changed(old, new)):
         projection.put(_files(git, batch))
-    left = git.between(new, old)
+    left = git.history.between(new, old)
     projection.leave(left)
     projection.enter(_history(projection, git, f"{old}..{new}"))
     if left:  # what was taken away then may not have been
@@ -63,7 +63,7 @@ def _differences(projection: Projection, git: Git, old: str, new: str) -> None:
 def _everything(projection: Projection, git: Git, commit: str | None) -> None:
     if commit is None:
         return
-    for batch in _batches(git.tree(commit)):
+    for batch in _batches(git.history.tree(commit)):
         projection.fill({path: file for path, file in _files(git, batch).items() if file})
     projection.enter(_history(projection, git, commit))
     projection.finish()
@@ -90,14 +90,14 @@ def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | N
 def _history(projection: Projection, git: Git, span: str) -> Iterator[Made]:
     """The commits of a span, parents first."""
     depths: dict[str, int] = {}
-    touched = git.touched(span)
+    touched = git.history.paths_by_commit(span)
 
     def depth(sha: str) -> int:
         if sha not in depths:
             depths[sha] = projection.value("select depth from commits where sha = ?", [sha]) or 0
         return depths[sha]
 
-    for commit, parents in git.log(span):
+    for commit, parents in git.history.commits(span):
         depths[commit.sha] = 1 + max(map(depth, parents), default=0)
         yield Made(commit, depths[commit.sha], refs_of(touched.get(commit.sha, ())))
 

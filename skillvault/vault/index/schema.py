@@ -132,7 +132,7 @@ SHAPE = _shape()
 
 def create(database: sqlite3.Connection) -> None:
     """Make the tables, empty, in the caller's transaction."""
-    ranking.create(database)
+    ranking.create_tables(database)
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
 
@@ -176,7 +176,7 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None:
 
 def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
     """Take documents out; where one stood beside HEAD's, all of those are put in again."""
-    ranking.remove(database, refs)
+    ranking.remove_documents(database, refs)
     for (known,) in database.execute("select value from state where name = 'beside'").fetchall():
         _, *ids = known.split("\n")
         if not refs.isdisjoint(ids):
@@ -240,7 +240,7 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
         database.execute("insert or replace into state values ('odd', '')")
         database.text_factory = unbound
     documents = (document(path, parsed) for path, (_, parsed) in files.items() if is_found(path))
-    ranking.add(database, filter(None, documents))
+    ranking.add_documents(database, filter(None, documents))
     return numbers
 
 

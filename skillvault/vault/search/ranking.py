@@ -72,7 +72,7 @@ VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH}"
 Terms = Mapping[str, float]  # stem -> weight
 # (what is asked, as word -> weight; the words of each text) -> how near each text is, 0..1.
 Near = Callable[[Terms, Sequence[Sequence[str]]], Sequence[float]]
-_Found = list[tuple[int, str, float]]  # number, id, score of documents, best first
+_Hits = list[tuple[int, str, float]]  # number, id, score of documents, best first
 
 
 class Document(Struct, frozen=True):
@@ -98,9 +98,9 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
     if isinstance(record, Fact):
         return Document(f"fact:{record.id}", "fact", body=record.text, domain=record.domain)
     if isinstance(record, Evaluation):
-        said = "\n".join(filter(None, (record.key_insight, record.better_approach)))
+        text = "\n".join(filter(None, (record.key_insight, record.better_approach)))
         name = f"evaluation:{record.id}"
-        return Document(name, "evaluation", body=said, domain=record.domain)
+        return Document(name, "evaluation", body=text, domain=record.domain)
     return Document(
         id=f"skill:{record.name}",
         kind="skill",
@@ -111,14 +111,14 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
     )
 
 
-def create(database: sqlite3.Connection) -> None:
+def create_tables(database: sqlite3.Connection) -> None:
     """Make the tables where they are missing, in the caller's transaction."""
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
     database.execute("insert or ignore into ranked_stamp values (1, randomblob(16))")
 
 
-def add(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
+def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
     """Put documents into the index, in the caller's transaction; one of the same id is replaced."""
     _stamp(database)
     for document in documents:
@@ -134,7 +134,7 @@ def add(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
         )
 
 
-def remove(database: sqlite3.Connection, ids: Iterable[str]) -> None:
+def remove_documents(database: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Take documents out of the index, in the caller's transaction; unknown ids are none."""
     _stamp(database)
     for name in ids:
@@ -142,10 +142,10 @@ def remove(database: sqlite3.Connection, ids: Iterable[str]) -> None:
 
 
 def _remove(database: sqlite3.Connection, name: str) -> None:
-    found = database.execute("select number from ranked where id = ?", (name,)).fetchone()
-    if found:
-        database.execute("delete from ranked_text where rowid = ?", found)
-        database.execute("delete from ranked where number = ?", found)
+    number = database.execute("select number from ranked where id = ?", (name,)).fetchone()
+    if number:
+        database.execute("delete from ranked_text where rowid = ?", number)
+        database.execute("delete from ranked where number = ?", number)
 
 
 def _stamp(database: sqlite3.Connection) -> None:
@@ -158,6 +158,7 @@ def search(
     query: str,
     limit: int = 10,
     filters: Filters | None = None,
+    *,
     near: Near | None = None,
 ) -> list[tuple[str, float]]:
     """(id, score) of the documents that answer a query, best first, ties by id.
@@ -167,15 +168,15 @@ def search(
     """
     index = _Index(database, filters or Filters())
     with closing(Stems()) as stems:
-        asked, forms = _query_terms(stems, query)
-        terms = index.weighted({**forms, **asked}, _TERMS)
+        asked_terms, forms = _query_terms(stems, query)
+        terms = index.weighted({**forms, **asked_terms}, _TERMS)
         best = index.best(index.scores(terms), _FEEDBACK)
         terms = _mixed(terms, *_feedback(index, stems, best))
-        found = index.best(index.scores(terms), limit if near is None else max(limit, _NEAREST))
+        hits = index.best(index.scores(terms), limit if near is None else max(limit, _NEAREST))
         if near is not None:
-            found = _nearest(index, _meant(index, stems, query), found, near)[:limit]
-    known = index.known(asked)
-    return [(name, score * known) for _, name, score in found]
+            hits = _nearest(index, _meant(index, stems, query), hits, near)[:limit]
+    covered = index.known(asked_terms)
+    return [(name, score * covered) for _, name, score in hits]
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
@@ -220,46 +221,46 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
     """Stem -> what the words say of it; one that is said again counts less."""
     telling = " ".join(word for word in words if word not in GENERAL_WORDS)
     general = " ".join(word for word in words if word in GENERAL_WORDS)
-    found: defaultdict[str, float] = defaultdict(float)
+    weights: defaultdict[str, float] = defaultdict(float)
     for term, field, count in stems.counts((telling, general, "")):
         worth = _GENERAL if field == "description" else 1.0
-        found[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
-    return found
+        weights[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
+    return weights
 
 
-def _feedback(index: "_Index", stems: Stems, best: _Found) -> tuple[Terms, float]:
+def _feedback(index: "_Index", stems: Stems, best: _Hits) -> tuple[Terms, float]:
     """(terms of the best documents, their share of the query): none of single sentences."""
     total = sum(score for *_, score in best)
-    said: defaultdict[str, float] = defaultdict(float)
+    weights: defaultdict[str, float] = defaultdict(float)
     words = 0.0
     for number, _, score in best:
         texts = index.texts(number)
         words += score / total * sum(len(text.split()) for text in texts)
-        for term, weight in _said(stems, texts).items():
-            said[term] += score / total * weight
+        for term, weight in _term_weights(stems, texts).items():
+            weights[term] += score / total * weight
     low, high = _TELLING
     share = _MIXED * min(1.0, max(0.0, (words - low) / (high - low)))
-    likely = dict(_largest(said, _CANDIDATES)) if share else {}
+    likely = dict(_largest(weights, _CANDIDATES)) if share else {}
     return index.weighted(likely, _ADDED), share
 
 
-def _said(stems: Stems, texts: Sequence[str]) -> dict[str, float]:
+def _term_weights(stems: Stems, texts: Sequence[str]) -> dict[str, float]:
     """Stem -> how much a document says of it, as a vector of length 1; no function words."""
     worth = dict(zip(FIELDS, (_NAME, *_worth(*texts[1:])), strict=True))
-    found: defaultdict[str, float] = defaultdict(float)
+    counts: defaultdict[str, float] = defaultdict(float)
     for term, field, count in stems.counts(texts):
         if term not in FUNCTION_WORDS and len(term) > 1:
-            found[term] += count * worth[field]
-    return _unit({term: _saturated(count) for term, count in found.items()})
+            counts[term] += count * worth[field]
+    return _unit({term: _saturated(count) for term, count in counts.items()})
 
 
 def _mixed(terms: Terms, added: Terms, share: float) -> Terms:
     """The query with the added terms at their share, both as vectors of length 1."""
-    found: defaultdict[str, float] = defaultdict(float)
+    mixture: defaultdict[str, float] = defaultdict(float)
     for part, weight in ((terms, 1 - share), (added, share)):
         for term, value in _unit(part).items():
-            found[term] += weight * value
-    return found
+            mixture[term] += weight * value
+    return mixture
 
 
 def _unit(weights: Terms) -> dict[str, float]:
@@ -276,24 +277,24 @@ def _largest(weights: Terms, limit: int) -> list[tuple[str, float]]:
 
 def _meant(index: "_Index", stems: Stems, query: str) -> Terms:
     """Word -> its weight, of a query's words the weightiest."""
-    found = {}
+    weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
         heard = sum(index.weighted(terms, _TERMS).values())
-        found[word] = heard or _UNHEARD * index.unheard(terms)
-    return dict(_largest(found, _TERMS))
+        weights[word] = heard or _UNHEARD * index.unheard(terms)
+    return dict(_largest(weights, _TERMS))
 
 
-def _nearest(index: "_Index", asked: Terms, found: _Found, near: Near) -> _Found:
+def _nearest(index: "_Index", query_terms: Terms, hits: _Hits, near: Near) -> _Hits:
     """What was found, in the order of words and meaning together."""
-    texts = [_words(index.summary(number)) for number, *_ in found]
-    best = found[0][2] if found else 0.0
-    shares = near(asked, texts)
-    mixed = [
+    texts = [_words(index.summary(number)) for number, *_ in hits]
+    best = hits[0][2] if hits else 0.0
+    shares = near(query_terms, texts)
+    reranked = [
         (number, name, (1 - _MEANT) * score + _MEANT * best * share)
-        for (number, name, score), share in zip(found, shares, strict=True)
+        for (number, name, score), share in zip(hits, shares, strict=True)
     ]
-    return sorted(mixed, key=lambda item: (-item[2], item[1]))
+    return sorted(reranked, key=lambda item: (-item[2], item[1]))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
@@ -330,9 +331,9 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
         if chosen is not None:
             conditions.append(f"({' or '.join(f'{column} is ?' for _ in chosen) or 'false'})")
             values += chosen
-    asked = "select number, description, body, id from ranked where "
-    found = database.execute(asked + " and ".join(conditions), values)
-    rows = {number: _Row(*told) for number, *told in found}
+    sql = "select number, description, body, id from ranked where "
+    documents = database.execute(sql + " and ".join(conditions), values)
+    rows = {number: _Row(*columns) for number, *columns in documents}
     (total,) = database.execute("select count(*) from ranked").fetchone()
     return _Kept(total, rows, {}, {})
 
@@ -347,13 +348,13 @@ class _Index:
         kept.bounded()
         self._total, self._rows, self._counted, self._scored = kept
         self._chosen: set[str] = set()
-        self._left = max(_READ[0], round(_READ[1] * self._total))
+        self._places_left = max(_READ[0], round(_READ[1] * self._total))
 
     def texts(self, number: int) -> tuple[str, str, str]:
         """The three fields of a document."""
-        asked = f"select {', '.join(FIELDS)} from ranked_text where rowid = ?"  # noqa: S608
-        found: tuple[str, str, str] = self._database.execute(asked, (number,)).fetchone()
-        return found
+        sql = f"select {', '.join(FIELDS)} from ranked_text where rowid = ?"  # noqa: S608
+        texts: tuple[str, str, str] = self._database.execute(sql, (number,)).fetchone()
+        return texts
 
     def summary(self, number: int) -> str:
         """What tells a document in few words: name and description, or a text alone."""
@@ -367,8 +368,8 @@ class _Index:
     def weighted(self, terms: Terms, limit: int) -> Terms:
         """The terms that occur, the weightiest, each times its inverse document frequency."""
         counts = self._counts(terms)
-        found = {term: terms[term] * self._rarity(count) for term, (count, _) in counts.items()}
-        return dict(_largest(found, limit))
+        weights = {term: terms[term] * self._rarity(count) for term, (count, _) in counts.items()}
+        return dict(_largest(weights, limit))
 
     def known(self, terms: Terms) -> float:
         """The share of the terms' weight that any document may carry, 0..1."""
@@ -391,41 +392,41 @@ class _Index:
                 scores[number] += weight * count
         return scores
 
-    def best(self, scores: Mapping[int, float], limit: int) -> _Found:
+    def best(self, scores: Mapping[int, float], limit: int) -> _Hits:
         """The highest scores, ties by id."""
         least = min(nlargest(limit, scores.values()), default=math.inf)
-        found = [(n, self._rows[n].id, score) for n, score in scores.items() if score >= least]
-        return sorted(found, key=lambda item: (-item[2], item[1]))[:limit]
+        hits = [(n, self._rows[n].id, score) for n, score in scores.items() if score >= least]
+        return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
         """Term -> in how many documents and at how many places it stands."""
         new = [term for term in terms if term not in self._counted]
         marks = ", ".join("?" * len(new))
-        asked = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
-        found = self._database.execute(asked, new)
-        self._counted |= {term: (count, places) for term, count, places in found}
+        sql = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
+        rows = self._database.execute(sql, new)
+        self._counted |= {term: (count, places) for term, count, places in rows}
         return {term: self._counted[term] for term in terms if term in self._counted}
 
     def _affordable(self, terms: Iterable[str]) -> list[str]:
         """The terms, the rarest first, as far as their places are few enough to be read."""
         places = {term: count for term, (_, count) in self._counts(terms).items()}
-        found: list[str] = []
+        chosen: list[str] = []
         for term in sorted(places, key=lambda term: (places[term], term)):
             if term not in self._chosen:
-                if self._chosen and places[term] > self._left:
+                if self._chosen and places[term] > self._places_left:
                     continue
-                self._left -= places[term]
+                self._places_left -= places[term]
                 self._chosen.add(term)
             if term not in self._scored:
-                self._scored[term] = self._read(term)
-            found.append(term)
-        return found
+                self._scored[term] = self._places_of(term)
+            chosen.append(term)
+        return chosen
 
-    def _read(self, term: str) -> dict[int, float]:
+    def _places_of(self, term: str) -> dict[int, float]:
         """Number -> how much a document says of a term, saturated."""
         counts: defaultdict[int, float] = defaultdict(float)
-        asked = "select doc, col from ranked_places where term = ?"
-        places = Counter(self._database.execute(asked, (term,)))
+        sql = "select doc, col from ranked_places where term = ?"
+        places = Counter(self._database.execute(sql, (term,)))
         for (number, field), count in places.items():
             row = self._rows.get(number)
             if row is not None:

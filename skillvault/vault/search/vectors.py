@@ -17,21 +17,21 @@ Floats = NDArray[np.float64]
 _ALIKE = 0.3  # words less alike than this have nothing to do with each other
 
 
-def near(asked: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
+def near(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
     """How near each text is to what is asked, 0..1, among these texts; 1 for the nearest.
 
-    `asked` is word -> weight, a text its words. The mean of two shares: how well each word asked
+    `query` is word -> weight, a text its words. The mean of two shares: how well each word asked
     is met by the text's nearest one, and how alike the two are as a whole.
     """
     words = list(dict.fromkeys(word for text in texts for word in text))
-    if not (asked and words):
+    if not (query and words):
         return [0.0] * len(texts)
     places = {word: place for place, word in enumerate(words)}
     rows = [[places[word] for word in dict.fromkeys(text)] for text in texts]
-    wanted, said = _vectors(list(asked)), _vectors(words)
-    weights = list(asked.values())
-    met = _share(_met(wanted @ said.T, rows, weights))
-    alike = _share(_alike(wanted, said, rows, weights))
+    query_rows, text_rows = _vectors(list(query)), _vectors(words)
+    weights = list(query.values())
+    met = _share(_met(query_rows @ text_rows.T, rows, weights))
+    alike = _share(_alike(query_rows, text_rows, rows, weights))
     return [float(share) for share in (met + alike) / 2]
 
 
@@ -39,22 +39,24 @@ def _met(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     """Of each text, the weights of the words asked by how alike its nearest word is."""
     telling = np.where(alike > _ALIKE, alike, 0.0)
     best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
-    found: Floats = np.stack(best) @ np.array(weights)
-    return found
+    scores: Floats = np.stack(best) @ np.array(weights)
+    return scores
 
 
-def _alike(wanted: Floats, said: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
+def _alike(
+    query_rows: Floats, text_rows: Floats, rows: list[list[int]], weights: list[float]
+) -> Floats:
     """Of each text, the cosine of its words' sum, the rare ones first, with that of the asked.
 
     Measured from the middle of the texts, so that what all of them say does not count.
     """
-    counts = np.bincount([place for row in rows for place in row], minlength=len(said))
+    counts = np.bincount([place for row in rows for place in row], minlength=len(text_rows))
     rare = np.log(1 + len(rows) / (counts + 0.5))
-    sums = _unit(np.stack([rare[row] @ said[row] for row in rows]))
+    sums = _unit(np.stack([rare[row] @ text_rows[row] for row in rows]))
     middle = sums.mean(axis=0)
-    aim = _unit((np.array(weights) @ wanted)[None, :]) - middle
-    found: Floats = np.maximum((_unit(sums - middle) @ _unit(aim).T)[:, 0], 0.0)
-    return found
+    aim = _unit((np.array(weights) @ query_rows)[None, :]) - middle
+    scores: Floats = np.maximum((_unit(sums - middle) @ _unit(aim).T)[:, 0], 0.0)
+    return scores
 
 
 def _share(values: Floats) -> Floats:
@@ -63,8 +65,8 @@ def _share(values: Floats) -> Floats:
 
 
 def _unit(vectors: Floats) -> Floats:
-    found: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    return found
+    unit_rows: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return unit_rows
 
 
 def _vectors(words: list[str]) -> Floats:
@@ -72,7 +74,7 @@ def _vectors(words: list[str]) -> Floats:
     model = _model()
     pieces = model.tokenizer.encode_batch(words, add_special_tokens=False)
     nothing = np.zeros(model.embedding.shape[1])
-    means = [model.embedding[one.ids].mean(axis=0) if one.ids else nothing for one in pieces]
+    means = [model.embedding[piece.ids].mean(axis=0) if piece.ids else nothing for piece in pieces]
     return _unit(np.stack(means).astype(np.float64))
 
 

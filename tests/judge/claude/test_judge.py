@@ -12,7 +12,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.errors import BadInputError
-from skillvault.judge.claude.judge import _loop, _started_loop
+from skillvault.judge.claude.wire import _loop, _started_loop
 from skillvault.policy import policy_from
 from skillvault.records import Evaluation
 from tests.conftest import NOW, Person

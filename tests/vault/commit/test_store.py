@@ -498,7 +498,7 @@ def test_an_index_that_is_locked_for_a_moment_is_waited_for(vault: Vault, person
 def test_an_index_that_stays_locked_is_another_s_and_nothing_is_left_behind(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillvault.vault.git.repository._INDEX_WAIT", 0.2)  # the clock
+    monkeypatch.setattr("skillvault.vault.git.index_file._INDEX_WAIT", 0.2)  # the clock
     before = state(person)
     lock = vault.root / ".git/index.lock"
     lock.touch()
@@ -522,7 +522,7 @@ def test_a_lock_that_was_left_behind_is_removed(vault: Vault, person: Person, na
 def test_an_old_lock_that_somebody_holds_open_stays(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillvault.vault.git.repository._INDEX_WAIT", 0.2)  # the clock
+    monkeypatch.setattr("skillvault.vault.git.index_file._INDEX_WAIT", 0.2)  # the clock
     lock = vault.root / ".git/index.lock"
     with lock.open("w"):
         os.utime(lock, (0, time.time() - 120))

@@ -23,7 +23,7 @@ def test_skill_folders_and_flat_files_are_read_by_path(tmp_path: Path) -> None:
     written(tmp_path, "b/SKILL.md", "b")
     written(tmp_path, "a.md", "a")
     written(tmp_path, "deep/er/c/SKILL.md", "c")
-    skills, problems = shelves.read(tmp_path, "domain")
+    skills, problems = shelves.read_skills(tmp_path, "domain")
     assert [(one.skill.name, one.layer) for one in skills] == [
         ("a", "domain"),
         ("b", "domain"),
@@ -37,7 +37,7 @@ def test_dot_folders_and_a_skills_own_material_are_ignored(tmp_path: Path) -> No
     written(tmp_path, ".b.md", "b")
     written(tmp_path, "c/SKILL.md", "c")
     written(tmp_path, "c/references/more.md", "more")
-    skills, _ = shelves.read(tmp_path, "domain")
+    skills, _ = shelves.read_skills(tmp_path, "domain")
     assert [one.skill.name for one in skills] == ["c"]
 
 
@@ -58,7 +58,7 @@ def test_one_bad_file_is_a_problem_and_the_rest_goes_on(
 ) -> None:
     written(tmp_path, "good/SKILL.md", "good")
     (tmp_path / "bad.md").write_bytes(data)
-    skills, problems = shelves.read(tmp_path, "domain")
+    skills, problems = shelves.read_skills(tmp_path, "domain")
     assert [one.skill.name for one in skills] == ["good"]
     assert [(Path(one.path).name, one.code) for one in problems] == [("bad.md", code)]
 
@@ -66,31 +66,31 @@ def test_one_bad_file_is_a_problem_and_the_rest_goes_on(
 def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere")
-    _, problems = shelves.read(tmp_path, "domain")
+    _, problems = shelves.read_skills(tmp_path, "domain")
     assert [one.code for one in problems] == ["unreadable", "not-a-file"]
 
 
 def test_a_folder_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    _, problems = shelves.read(tmp_path / "none", "domain")
+    _, problems = shelves.read_skills(tmp_path / "none", "domain")
     assert [one.code for one in problems] == ["no-folder"]
 
 
 def test_a_foreign_name_gets_hyphens(tmp_path: Path) -> None:
     written(tmp_path, "ucb_regret.md", "ucb_regret")
-    skills, _ = shelves.read(tmp_path, "domain")
+    skills, _ = shelves.read_skills(tmp_path, "domain")
     assert [one.skill.name for one in skills] == ["ucb-regret"]
 
 
 def test_a_skills_version_is_the_id_git_gives_its_bytes(tmp_path: Path) -> None:
     data = written(tmp_path, "a.md", "a")
-    skills, _ = shelves.read(tmp_path, "domain")
+    skills, _ = shelves.read_skills(tmp_path, "domain")
     assert skills[0].blob == blob_id(data)
 
 
 def test_the_last_path_of_a_layer_wins(tmp_path: Path) -> None:
     written(tmp_path, "a/x/SKILL.md", "same", "first")
     written(tmp_path, "b/x/SKILL.md", "same", "second")
-    skills, _ = shelves.read(tmp_path, "domain")
+    skills, _ = shelves.read_skills(tmp_path, "domain")
     assert [one.skill.body for one in shelf.winners([skills])] == ["second"]
 
 

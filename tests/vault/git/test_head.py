@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.vault.git import head as standing
+from skillvault.vault.git import head as files
 from skillvault.vault.git.repository import Git
 
 
@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_a_loose_and_a_packed_branch_are_read_as_git_reads_them(root: Path) -> None:
     git = Git(root)
-    assert standing.git_dir(root) == git.asked_dirs()[0]
+    assert files.git_dir(root) == git.asked_dirs()[0]
     assert git.plain_head() == git.head() == git.tip("team/main")
     _git(root, "pack-refs", "--all")
     assert not (root / ".git/refs/heads/team/main").exists()
@@ -74,12 +74,12 @@ def _pointed(root: Path) -> None:
 )
 def test_where_there_is_doubt_git_is_asked(root: Path, doubt: Callable[[Path], object]) -> None:
     doubt(root)
-    assert standing.git_dir(root) is None
+    assert files.git_dir(root) is None
 
 
 def test_a_folder_of_another_repository_is_asked_for(root: Path) -> None:
     (root / "below").mkdir()
-    assert standing.git_dir(root / "below") is None
+    assert files.git_dir(root / "below") is None
 
 
 def test_a_branch_that_is_no_plain_ref_is_asked_for(root: Path) -> None:
@@ -97,11 +97,11 @@ def test_a_branch_that_is_no_plain_ref_is_asked_for(root: Path) -> None:
 
 
 def test_the_tip_of_a_branch_that_head_is_not_on_is_none(root: Path) -> None:
-    assert standing.tip(root / ".git", "team/main") == Git(root).head()
-    assert standing.tip(root / ".git", "other/team/main") is None
+    assert files.plain_tip(root / ".git", "team/main") == Git(root).head()
+    assert files.plain_tip(root / ".git", "other/team/main") is None
     assert Git(root).tip("other/team/main") is None
 
 
 def test_another_owner_is_left_to_git(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 12345)
-    assert standing.git_dir(root) is None
+    assert files.git_dir(root) is None

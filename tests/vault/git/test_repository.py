@@ -200,7 +200,9 @@ def test_each_group_of_commits_has_its_own_time(vault: Vault, person: Person) ->
     git, tree = vault.store.git, person.git("rev-parse", "HEAD^{tree}")
     parent: str | None = None
     for at in (NOW, NOW + timedelta(hours=5)):
-        parent = git.commits([(tree, "one"), (tree, "two")], parent, at, git.settings())[-1]
+        parent = git.committer.commits([(tree, "one"), (tree, "two")], parent, at, git.settings())[
+            -1
+        ]
     said = person.git("log", "--format=%an <%ae> %aI %cn <%ce> %cI", str(parent)).splitlines()
     who = "Ada Person <ada@example.org>"
     times = [f"2026-11-20T{hour}:00:00+00:00" for hour in (17, 17, 12, 12)]
@@ -256,7 +258,7 @@ def test_the_repository_may_ask_for_signatures_and_not_name_the_program(
 def test_a_signature_that_never_comes_pauses(
     vault: Vault, person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillvault.vault.git.repository._SIGNING_WAIT", 0.3)  # the clock
+    monkeypatch.setattr("skillvault.vault.git.committer._SIGNING_WAIT", 0.3)  # the clock
     hangs = script(tmp_path / "gpg", "exec sleep 60")
     person.git("config", "--global", "gpg.program", str(hangs))
     person.git("config", "--global", "commit.gpgsign", "true")
@@ -321,7 +323,7 @@ def test_nothing_that_the_repository_names_is_ever_run(
     vault.log()
     vault.pin("a-skill", now=NOW)
     vault.retire("a-skill", now=NOW)
-    vault.store.git.deletions()
+    vault.store.git.history.deletions()
     Vault.init(vault.root, now=NOW)
     with pytest.raises(GitError, match="cannot be read"):
         vault.store.git.blobs(["1" * 40])
@@ -433,28 +435,28 @@ def test_what_was_deleted_is_found_with_its_commit(vault: Vault, person: Person)
     applied(vault, files(notes_a="a\n"))
     person.git("rm", "-q", "notes/a.md")
     person.git("commit", "-qm", "away")
-    assert vault.store.git.deletions() == {"notes/a.md": person.git("rev-parse", "HEAD")}
+    assert vault.store.git.history.deletions() == {"notes/a.md": person.git("rev-parse", "HEAD")}
 
 
 def test_a_thousand_paths_and_more_are_asked_for(vault: Vault, person: Person) -> None:
     paths = [f"notes/{number:05}/{'x' * 60}.md" for number in range(2500)]
-    assert vault.store.git.staged([*paths, "vault.yaml"]).keys() == {"vault.yaml"}
+    assert vault.store.git.index_file.entries([*paths, "vault.yaml"]).keys() == {"vault.yaml"}
 
 
 def test_an_index_that_a_person_wrote_since_is_listed_anew(vault: Vault, person: Person) -> None:
     git = vault.store.git
-    assert "notes/a.md" not in git.staged()
+    assert "notes/a.md" not in git.index_file.entries()
     person.write("notes/a.md", "a\n")
     person.git("add", "notes/a.md")
-    assert git.staged(["notes/a.md"]).keys() == {"notes/a.md"}
+    assert git.index_file.entries(["notes/a.md"]).keys() == {"notes/a.md"}
     person.git("rm", "-q", "--cached", "notes/a.md")
-    assert git.staged(["notes"]) == {}
+    assert git.index_file.entries(["notes"]) == {}
 
 
 def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person) -> None:
     tree = person.git("rev-parse", "HEAD^{tree}")
     parent = person.git("rev-parse", "HEAD")
     git = vault.store.git
-    made = git.commits([(tree, "a\0b\n"), (tree, "c\0d\n")], parent, NOW, git.settings())
+    made = git.committer.commits([(tree, "a\0b\n"), (tree, "c\0d\n")], parent, NOW, git.settings())
     assert git.swap("main", made[-1], parent, "a\0b")
     assert person.git("log", "-2", "--format=%s").splitlines() == ["c d", "a b"]

@@ -34,7 +34,7 @@ def _by_index(git: Git, base: str | None, entries: dict[str, Entry | None], inde
 
 def test_a_tree_is_the_one_that_git_makes(tmp_path: Path) -> None:
     git = Git(tmp_path)
-    git.create("main")
+    git.init("main")
     chance = random.Random(7)
     base = None
     for number in range(40):
@@ -46,13 +46,13 @@ def test_a_tree_is_the_one_that_git_makes(tmp_path: Path) -> None:
 
 def test_the_root_of_nothing_is_the_empty_tree(tmp_path: Path) -> None:
     git = Git(tmp_path)
-    git.create("main")
+    git.init("main")
     assert git.objects.write_tree(None, {"a/b": None}) == "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
 def test_a_file_is_not_taken_for_a_folder(tmp_path: Path) -> None:
     git = Git(tmp_path)
-    git.create("main")
+    git.init("main")
     blob = git.objects.write_blob(b"x")
     base = git.objects.write_tree(None, {"a": Entry("100644", blob)})
     with pytest.raises(GitError, match="a file stands where a folder is needed"):

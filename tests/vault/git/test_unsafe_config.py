@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.git import unsafe_config as foreign
+from skillvault.vault.git import unsafe_config
 from skillvault.vault.git.unsafe_config import Setting
 from tests.conftest import Person
 
@@ -15,11 +15,11 @@ LISTED = ("config", "--show-scope", "--show-origin", "-z", "--list")
 
 
 def found(vault: Vault) -> list[Setting]:
-    return foreign.settings(vault.store.git.run(*LISTED), vault.root)
+    return unsafe_config.settings(vault.store.git.run(*LISTED), vault.root)
 
 
 def removed(vault: Vault, setting: Setting) -> str:
-    return foreign.removal(setting, *vault.store.git.dirs())
+    return unsafe_config.removal(setting, *vault.store.git.dirs())
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────
@@ -159,14 +159,14 @@ def test_the_hooks_of_init_are_no_strangers(vault: Vault) -> None:
     Vault.init(vault.root, post_merge=True)
     folder = vault.root / ".git/hooks"
     assert sorted(path.name for path in folder.iterdir()) == ["post-merge", "pre-commit"]
-    assert list(foreign.hooks(folder)) == []
+    assert list(unsafe_config.hooks(folder)) == []
 
 
 def test_only_what_git_would_run_is_named(vault: Vault) -> None:
     mine = hook(vault, "post-commit")
     hook(vault, "pre-push.sample")
     hook(vault, "pre-rebase", mode=0o644)
-    assert list(foreign.hooks(mine.parent)) == [mine]
+    assert list(unsafe_config.hooks(mine.parent)) == [mine]
 
 
 @pytest.mark.parametrize(
@@ -182,14 +182,14 @@ def test_only_what_git_would_run_is_named(vault: Vault) -> None:
 def test_a_hook_that_only_looks_like_one_of_init_is_named(vault: Vault, old: str, new: str) -> None:
     path = vault.root / ".git/hooks/pre-commit"
     hook(vault, "pre-commit", path.read_text().replace(old, new, 1))
-    assert list(foreign.hooks(path.parent)) == [path]
+    assert list(unsafe_config.hooks(path.parent)) == [path]
 
 
 def test_a_hook_of_init_with_another_python_is_one_of_init(vault: Vault) -> None:
     path = vault.root / ".git/hooks/pre-commit"
     hook(vault, "pre-commit", path.read_text().replace(sys.executable, "/opt/py/bin/python3"))
-    assert list(foreign.hooks(path.parent)) == []
+    assert list(unsafe_config.hooks(path.parent)) == []
 
 
 def test_without_a_folder_of_hooks_there_are_none(tmp_path: Path) -> None:
-    assert list(foreign.hooks(tmp_path / "hooks")) == []
+    assert list(unsafe_config.hooks(tmp_path / "hooks")) == []

@@ -14,10 +14,10 @@ from skillvault.vault.search.english import FUNCTION_WORDS, GENERAL_WORDS, other
 from skillvault.vault.search.ranking import (
     Document,
     Filters,
-    add,
-    create,
+    add_documents,
+    create_tables,
     document_of,
-    remove,
+    remove_documents,
     search,
 )
 
@@ -25,7 +25,7 @@ from skillvault.vault.search.ranking import (
 @pytest.fixture
 def database() -> Iterator[sqlite3.Connection]:
     made = sqlite3.connect(":memory:")
-    create(made)
+    create_tables(made)
     yield made
     made.close()
 
@@ -43,57 +43,61 @@ def names(database: sqlite3.Connection, query: str, filters: Filters | None = No
 
 
 def test_other_forms_of_a_word_are_found(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "Parses meshes"), skill("b", "Reads spreadsheets")])
+    add_documents(database, [skill("a", "Parses meshes"), skill("b", "Reads spreadsheets")])
     assert names(database, "mesh parsing") == ["a"]
 
 
 def test_irregular_forms_of_a_word_are_found(database: sqlite3.Connection) -> None:
-    add(database, [fact("a", "Ada went to Paris"), fact("b", "Ada sings")])
+    add_documents(database, [fact("a", "Ada went to Paris"), fact("b", "Ada sings")])
     assert names(database, "go") == ["a"]
 
 
 def test_the_name_counts_more_than_the_description_and_that_more_than_the_body(
     database: sqlite3.Connection,
 ) -> None:
-    add(database, [skill("c", "x", "funding"), skill("b", "funding", "x"), skill("funding", "x")])
+    add_documents(
+        database, [skill("c", "x", "funding"), skill("b", "funding", "x"), skill("funding", "x")]
+    )
     assert names(database, "funding") == ["funding", "b", "c"]
 
 
 def test_a_rare_word_counts_more_than_a_common_one(database: sqlite3.Connection) -> None:
     common = [skill(f"s{i}", "trading") for i in range(8)]
-    add(database, [*common, skill("z", "liquidation")])
+    add_documents(database, [*common, skill("z", "liquidation")])
     assert names(database, "trading liquidation")[0] == "z"
 
 
 def test_a_word_of_a_long_body_counts_less(database: sqlite3.Connection) -> None:
     filler = " ".join(f"word{i}" for i in range(900))
-    add(database, [skill("a", body=f"funding {filler}"), skill("b", body="funding")])
+    add_documents(database, [skill("a", body=f"funding {filler}"), skill("b", body="funding")])
     assert names(database, "funding") == ["b", "a"]
 
 
 def test_function_words_find_nothing(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "how to do this with the")])
+    add_documents(database, [skill("a", "how to do this with the")])
     assert names(database, "how do I do this?") == []
 
 
 def test_a_general_word_of_a_query_counts_less(database: sqlite3.Connection) -> None:
-    add(database, [fact("a", "Ada has many kinds of tea"), fact("b", "Ada has a boat of oak")])
+    add_documents(
+        database, [fact("a", "Ada has many kinds of tea"), fact("b", "Ada has a boat of oak")]
+    )
     assert names(database, "what kind of boat") == ["b", "a"]
     assert names(database, "kind") == ["a"]
 
 
 def test_another_form_of_a_word_counts_less_than_the_word(database: sqlite3.Connection) -> None:
-    add(database, [fact("a", "Ada has sung"), fact("b", "Ada may sing")])
+    add_documents(database, [fact("a", "Ada has sung"), fact("b", "Ada may sing")])
     assert names(database, "sing") == ["b", "a"]
 
 
 def test_what_is_taken_back_is_not_remembered_by_a_later_search(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "i.db", isolation_level=None)) as database:
-        create(database)
-        add(database, [skill("a", "funding")])
+        create_tables(database)
+        add_documents(database, [skill("a", "funding")])
         for name in ("b", "c"):
             database.execute("begin")
-            add(database, [skill(name, "funding rate")])
+            add_documents(database, [skill(name, "funding rate")])
             assert names(database, "funding rate") == [name, "a"]
             database.execute("rollback")
             assert names(database, "funding rate") == ["a"]
@@ -102,54 +106,58 @@ def test_what_is_taken_back_is_not_remembered_by_a_later_search(tmp_path: Path) 
 def test_what_another_connection_adds_or_removes_is_seen(tmp_path: Path) -> None:
     place = tmp_path / "i.db"
     with closing(sqlite3.connect(place)) as one, closing(sqlite3.connect(place)) as other:
-        create(one)
-        add(one, [skill("a", "funding")])
+        create_tables(one)
+        add_documents(one, [skill("a", "funding")])
         one.commit()
         assert names(other, "funding") == ["a"]
-        add(one, [skill("b", "funding")])
-        remove(one, ["a"])
+        add_documents(one, [skill("b", "funding")])
+        remove_documents(one, ["a"])
         one.commit()
         assert names(other, "funding") == ["b"]
 
 
 def test_the_first_word_of_a_fact_says_whom_it_is_about(database: sqlite3.Connection) -> None:
-    add(database, [fact("a", "Ben met Ada at the lake"), fact("b", "Ada met Ben at the lake")])
+    add_documents(
+        database, [fact("a", "Ben met Ada at the lake"), fact("b", "Ada met Ben at the lake")]
+    )
     assert names(database, "Ada lake") == ["b", "a"]
 
 
 def test_what_the_best_documents_speak_of_is_found_too(database: sqlite3.Connection) -> None:
     story = "collateral auction keeper bidding oracle price feed cascade margin vault debt " * 3
-    add(database, [skill("a", f"liquidation {story}"), skill("b", "an auction of collateral")])
-    add(database, [skill(f"s{i}", f"something else {i}") for i in range(5)])
+    add_documents(
+        database, [skill("a", f"liquidation {story}"), skill("b", "an auction of collateral")]
+    )
+    add_documents(database, [skill(f"s{i}", f"something else {i}") for i in range(5)])
     assert names(database, "liquidation") == ["a", "b"]
 
 
 def test_single_sentences_add_no_terms_of_theirs(database: sqlite3.Connection) -> None:
-    add(database, [fact("a", "Ada paints sunsets"), fact("b", "Ben photographs sunsets")])
+    add_documents(database, [fact("a", "Ada paints sunsets"), fact("b", "Ben photographs sunsets")])
     assert names(database, "paints") == ["a"]
 
 
 def test_documents_of_equal_score_stand_in_the_order_of_their_ids(
     database: sqlite3.Connection,
 ) -> None:
-    add(database, [Document(name, "skill", "same", "text") for name in "dbca"])
+    add_documents(database, [Document(name, "skill", "same", "text") for name in "dbca"])
     assert names(database, "same") == ["a", "b", "c", "d"]
 
 
 def test_a_score_is_a_share_of_the_query(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "funding rate"), skill("b", "rate")])
+    add_documents(database, [skill("a", "funding rate"), skill("b", "rate")])
     scores = dict(search(database, "funding rate unheard"))
     assert 0 < scores["b"] < scores["a"] <= 1
 
 
 def test_words_that_no_document_says_lower_the_score(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "funding"), skill("b", "rate")])
+    add_documents(database, [skill("a", "funding"), skill("b", "rate")])
     (_, alone), (_, beside) = search(database, "funding")[0], search(database, "funding cake")[0]
     assert beside < 0.6 * alone
 
 
 def test_only_what_the_filters_let_through_is_found(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "x", domain="perps"), skill("b", "x"), fact("c", "x")])
+    add_documents(database, [skill("a", "x", domain="perps"), skill("b", "x"), fact("c", "x")])
     assert names(database, "x", Filters(kinds=("skill",))) == ["a", "b"]
     assert names(database, "x", Filters(domains=("perps", None))) == ["c", "a", "b"]
     assert names(database, "x", Filters(kinds=("skill",), domains=("perps",))) == ["a"]
@@ -158,24 +166,24 @@ def test_only_what_the_filters_let_through_is_found(database: sqlite3.Connection
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", '"', "a AND (b", "name:x", "NEAR(", "*", "\0"])
 def test_no_query_is_a_syntax_error(database: sqlite3.Connection, query: str) -> None:
-    add(database, [skill("mesh", "parses")])
+    add_documents(database, [skill("mesh", "parses")])
     assert names(database, query) == []
     assert names(database, f"{query} mesh") == ["mesh"]
 
 
 def test_a_query_of_any_length_is_answered(database: sqlite3.Connection) -> None:
-    add(database, [skill("mesh", "parses")])
+    add_documents(database, [skill("mesh", "parses")])
     assert names(database, "mesh " + " ".join(f"w{i}" for i in range(50_000))) == ["mesh"]
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_none_are_found_where_none_are_asked(database: sqlite3.Connection, limit: int) -> None:
-    add(database, [skill("mesh", "parses")])
+    add_documents(database, [skill("mesh", "parses")])
     assert search(database, "mesh", limit) == []
 
 
 def test_texts_without_spaces_are_found_by_their_parts(database: sqlite3.Connection) -> None:
-    add(database, [fact("a", "资金费率高时不要追多"), fact("b", "止损要早")])
+    add_documents(database, [fact("a", "资金费率高时不要追多"), fact("b", "止损要早")])
     assert names(database, "费率") == ["a"]
 
 
@@ -184,15 +192,15 @@ def test_an_empty_index_answers_with_nothing(database: sqlite3.Connection) -> No
 
 
 def test_a_document_of_the_same_id_takes_the_others_place(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "meshes")])
-    add(database, [skill("a", "spreadsheets")])
+    add_documents(database, [skill("a", "meshes")])
+    add_documents(database, [skill("a", "spreadsheets")])
     assert (names(database, "meshes"), names(database, "spreadsheets")) == ([], ["a"])
 
 
 def test_making_the_tables_again_keeps_what_they_hold(database: sqlite3.Connection) -> None:
-    add(database, [skill("a", "meshes")])
+    add_documents(database, [skill("a", "meshes")])
     database.commit()
-    create(database)
+    create_tables(database)
     assert names(database, "meshes") == ["a"]
 
 
@@ -219,15 +227,15 @@ def test_adding_and_removing_ranks_as_a_database_made_anew(
 ) -> None:
     one_by_one, anew = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
     for database in (one_by_one, anew):
-        create(database)
+        create_tables(database)
     left: dict[str, Document] = {}
     for document, stays in steps:
-        add(one_by_one, [document])
+        add_documents(one_by_one, [document])
         left[document.id] = document
         if not stays:
-            remove(one_by_one, [document.id, "never-there"])
+            remove_documents(one_by_one, [document.id, "never-there"])
             del left[document.id]
-    add(anew, sorted(left.values(), key=lambda document: document.id))
+    add_documents(anew, sorted(left.values(), key=lambda document: document.id))
     assert search(one_by_one, query) == search(anew, query)
     one_by_one.close()
     anew.close()

@@ -40,10 +40,10 @@ def test_nothing_asked_is_near_to_nothing() -> None:
 
 def test_of_two_texts_with_the_word_the_one_near_in_meaning_is_first() -> None:
     with closing(sqlite3.connect(":memory:")) as database:
-        ranking.create(database)
+        ranking.create_tables(database)
         said = ["Ada painted a boat", "Ada painted a puppy", "Ben sings", "Cleo runs", "Dan reads"]
         texts = [Document(f"f{i}", "fact", body=text) for i, text in enumerate(said)]
-        ranking.add(database, texts)
+        ranking.add_documents(database, texts)
         assert ranking.search(database, "painted dog")[0][0] == "f0"
         assert ranking.search(database, "painted dog", near=near)[0][0] == "f1"
 

@@ -1,0 +1,53 @@
+"""Why nothing came of an outcome, a fact or a domain: what each step says of it.
+
+Floor 3: the same rules that make a step due say why something is not.
+"""
+
+from skillvault.errors import SkillvaultError, UsageError
+from skillvault.learning import why_not as rules
+from skillvault.records import Ref
+from skillvault.steps import evaluate, generate, strategy
+from skillvault.steps import promote as promoting
+from skillvault.steps.run import Run
+
+
+def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
+    """How far a domain is with its strategy, with its numbers."""
+    progress = strategy.standings(run).get(domain)
+    if progress is None:
+        return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
+    return [rules.StepAnswer("generate", progress.state, progress.reason)]
+
+
+def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
+    """What each step says of an outcome or a fact, with its numbers."""
+    view = run.view
+    if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
+        memory = promoting.of_facts(run, [fact.domain])
+        live = view.live_skills(set(memory.skills_of.values()))
+        return rules.fact_answers(fact, memory, live, run.policy)
+    if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
+        material = generate.material(run, (same.id for same in view.subject(ref.id)))
+        memory = promoting.of_evaluations(run, [ref.id])
+        letter = evaluate.set_aside(run).get(ref.id)
+        aside = letter.reason if letter else None
+        return rules.answers(outcome, material, memory, run.policy, aside=aside)
+    if ref.kind in ("outcome", "fact"):
+        raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
+    raise UsageError(f"{ref.id}: why-not asks about an outcome or a fact; for a {ref.kind} ask why")
+
+
+def reasons(run: Run) -> dict[str, list[str]]:
+    """Why a run made no skill and no fact, grouped, with counts; empty if it made any."""
+    kinds = {ref.kind for done in run.report.done for ref in done.change.targets}
+    if kinds & {"skill", "fact"}:
+        return {}
+    subjects = generate.subjects(run, run.view.outcomes, [])
+    materials = (
+        generate.material(run, (outcome.id for outcome in history)) for history in subjects
+    )
+    summaries = {"skill": rules.summary(materials, run.policy)}
+    if len(run.view.evaluations):
+        pages = promoting.pages(run, run.view.evaluations)
+        summaries["fact"] = rules.memory_summary(pages, run.policy)
+    return summaries

@@ -1,0 +1,300 @@
+"""The quarantine: files that could not be taken, each with its reason beside it.
+
+A person mends, retries or drops them; none is ever deleted unasked.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from skillvault.errors import BadInputError, UsageError
+from skillvault.records import stamp
+from skillvault.vault.failpoint import reach
+from skillvault.vault.files import layout
+from skillvault.vault.files.arrival import (
+    DRAFT,
+    ERROR,
+    IGNORED,
+    MAX_OUTCOME,
+    Identity,
+    Received,
+    digest_of,
+    free_names,
+    identity_of,
+    is_untrusted,
+    plain_name,
+    shown,
+)
+
+_NO_REASON = (
+    "no reason is stored beside it, so its source is unknown; "
+    "retry it, which makes it untrusted, or drop it"
+)
+
+
+class Refused(Struct, frozen=True):
+    """Why a file was not taken."""
+
+    file: str
+    code: str
+    message: str
+    line: int | None = None
+
+
+class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
+    """A file in quarantine/ and why it lies there; without a reason `at` and `from` are null."""
+
+    name: str
+    code: str
+    message: str
+    line: int | None = None
+    at: str | None = None
+    origin: str | None = None
+
+
+class Quarantine:
+    """The quarantine of one vault, and its way back into the inbox."""
+
+    def __init__(self, root: Path) -> None:
+        self._inbox = root / layout.INBOX
+        self._folder = root / layout.QUARANTINE
+
+    def create_folders(self) -> bool:
+        """Make the folders of the inbox and this one if they are missing; True if any was."""
+        folders = (self._inbox / "untrusted", self._folder)
+        before = [folder.is_dir() for folder in folders]
+        folders[0].mkdir(parents=True, exist_ok=True)
+        folders[1].mkdir(mode=0o700, exist_ok=True)
+        return not all(before)
+
+    # ── in ───────────────────────────────────────────────────────────────────────────
+
+    def take(
+        self,
+        name: str,
+        error: BadInputError,
+        now: datetime,
+        *,
+        looks: Identity | None = None,
+        digest: str | None = None,
+    ) -> Refused:
+        """Move a file of the inbox here with its reason beside it, unless it is gone.
+
+        `looks` and `digest` are those of when it was read, if it was.
+        """
+        self.create_folders()
+        folder, source = self._folder, self._inbox / name
+        message = shown(error.message)
+        if looks is None:
+            digest, looks = _unread(source)
+        plain = plain_name(name.replace("/", "-"))
+        if digest and (twin := _same(folder, plain, name, digest)):
+            source.unlink(missing_ok=True)  # the same bytes lie there already
+            return Refused(twin, error.code, message, error.line)
+        target = folder / _free_in(folder, plain, name)
+        reason = {
+            "code": error.code,
+            "message": message,
+            "line": error.line,
+            # Of what was read: had more arrived since, it counts as changed and is taken again.
+            "sha256": digest,
+            "state": list(looks[1:]) if looks else None,  # its size, and when it was written
+            "at": stamp(now),
+            "from": name,
+        }
+        # The reason goes first: were we killed in between, the file is refused once more.
+        reason_file = folder / f"{target.name}{ERROR}"
+        _write_whole(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
+        reach("quarantine-told")
+        try:
+            source.rename(target)
+        except FileNotFoundError:  # another run took it
+            reason_file.unlink()
+        reach("quarantined")
+        return Refused(target.name, error.code, message, error.line)
+
+    # ── what lies there ──────────────────────────────────────────────────────────────
+
+    def names(self) -> list[str]:
+        """The names of the files here, without the reasons, sorted."""
+        if not self._folder.is_dir():
+            return []
+        names = (path.name for path in self._folder.iterdir())
+        return sorted(n for n in names if not n.endswith(ERROR) and not DRAFT.fullmatch(n))
+
+    def files(self) -> list[QuarantinedFile]:
+        """What lies here, by name, each with its reason in words that can be shown."""
+        return [
+            _described(name, _reason_at(self._folder / (name + ERROR))) for name in self.names()
+        ]
+
+    def changed(self) -> list[Received]:
+        """The quarantined files whose bytes changed since, as they would arrive again."""
+        return [
+            Received(origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local")
+            for path, origin in self._changed()
+        ]
+
+    def _changed(self) -> Iterator[tuple[Path, str]]:
+        """(place in quarantine, name it came with) of each file that was mended there."""
+        for name in self.names():
+            path = self._folder / name
+            reason = _reason_at(path.with_name(name + ERROR))
+            if reason is not None and _differs(path, reason):
+                yield path, str(reason.get("from", name))
+
+    # ── out ──────────────────────────────────────────────────────────────────────────
+
+    def requeue_changed(self) -> list[str]:
+        """Put quarantined files whose bytes changed since back into the inbox."""
+        back: list[str] = []
+        for path, origin in self._changed():
+            prefix = "untrusted/" if is_untrusted(origin) else ""
+            folder = self._inbox / prefix
+            target = folder / _free_in(folder, Path(origin).name)
+            try:
+                path.rename(target)
+                reach("requeued")
+                path.with_name(path.name + ERROR).unlink()
+            except FileNotFoundError:
+                continue  # another run took it
+            back.append(prefix + target.name)
+        return back
+
+    def obstacle(self, name: str) -> str | None:
+        """Why a quarantined file cannot go back into the inbox; None if it can."""
+        path = self._folder / name
+        if path.is_symlink() or not path.is_file():
+            return "not a regular file; put the file itself into inbox/"
+        if IGNORED.search(self._arrival(name)[1]):
+            return "the inbox ignores such a name; rename the file in quarantine/"
+        return None
+
+    def put_back(self, name: str) -> str | None:
+        """Move a quarantined file back into the inbox; its name there, None if it is gone.
+
+        One without a reason may have come from anywhere, so it comes back untrusted.
+        """
+        self.create_folders()
+        prefix, plain = self._arrival(name)
+        source = self._folder / name
+        for free in free_names(plain):
+            try:
+                # A link replaces nothing, whatever arrives meanwhile.
+                os.link(source, self._inbox / prefix / free, follow_symlinks=False)
+            except FileExistsError:
+                continue
+            except FileNotFoundError:
+                return None  # another run took it
+            # The reason goes first: a file without one is seen and asked about, never lost.
+            self.remove(name)
+            return prefix + free
+        raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
+
+    def remove(self, name: str) -> None:
+        """Remove a quarantined file, or link, and its reason for good."""
+        path = self._folder / name
+        path.with_name(name + ERROR).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+    def _arrival(self, name: str) -> tuple[str, str]:
+        """(`untrusted/` or nothing, file name) under which a quarantined file came."""
+        reason = _reason_at(self._folder / (name + ERROR)) or {}
+        origin = reason.get("from")
+        if not isinstance(origin, str):
+            return "untrusted/", plain_name(name)
+        plain = plain_name(Path(origin).name)
+        arrived_as = plain if plain and not IGNORED.search(plain) else plain_name(name)
+        return "untrusted/" if is_untrusted(origin) else "", arrived_as
+
+
+def _same(folder: Path, name: str, origin: str, digest: str) -> str | None:
+    """The quarantined file that came under this name with these bytes."""
+    for twin in free_names(name):
+        if not os.path.lexists(folder / twin):
+            return None
+        reason = _reason_at(folder / (twin + ERROR)) or {}
+        if (reason.get("sha256"), reason.get("from")) == (digest, origin):
+            return twin
+    return None
+
+
+def _differs(path: Path, reason: dict[str, object]) -> bool:
+    """Whether a quarantined file is another than the one of which the reason tells.
+
+    A file that looks untouched is not read again, whatever its size.
+    """
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return False  # another run took it
+    if reason.get("state") == list(identity_of(state)[1:]):
+        return False
+    if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_OUTCOME:
+        return reason.get("state") is not None and stat.S_ISREG(state.st_mode)
+    return reason.get("sha256") != digest_of(path)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all."""
+    draft = path.with_name(f".{os.getpid()}.tmp")
+    try:
+        # A name that is not UTF-8 becomes a JSON escape.
+        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _free_in(folder: Path, name: str, origin: str | None = None) -> str:
+    """A name that neither a file nor the reason of one has in this folder.
+
+    The reason that was left for a file of this `origin`, which never followed, is no reason.
+    """
+    return next(
+        free
+        for free in free_names(name)
+        if not os.path.lexists(folder / free)
+        and (
+            not os.path.lexists(folder / (free + ERROR))
+            or (origin and (_reason_at(folder / (free + ERROR)) or {}).get("from") == origin)
+        )
+    )
+
+
+def _unread(path: Path) -> tuple[str | None, Identity | None]:
+    """(digest, how it looks) of a file that was not read; a very large one is not read here."""
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return None, None
+    return digest_of(path) if state.st_size <= MAX_OUTCOME else None, identity_of(state)
+
+
+def _described(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
+    if reason is None:
+        return QuarantinedFile(shown(name), "no-reason", _NO_REASON)
+    line = reason.get("line")
+    return QuarantinedFile(
+        shown(name),
+        shown(reason.get("code") or "no-code"),
+        shown(reason.get("message") or "its .error.json gives no reason"),
+        line if isinstance(line, int) else None,
+        *(shown(value) if (value := reason.get(key)) else None for key in ("at", "from")),
+    )
+
+
+def _reason_at(path: Path) -> dict[str, object] | None:
+    """A reason as it stands in its file; None if none can be read there."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        reason = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return reason if isinstance(reason, dict) else None

@@ -1,0 +1,120 @@
+"""Commit objects in the person's name: who that is, and their signature.
+
+The name is git's to find: it is asked once, and its own lines of a commit are taken over.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from skillvault.errors import GitError, PausedError
+from skillvault.records import stamp
+from skillvault.vault.git.config import Settings
+from skillvault.vault.git.objects import Objects
+from skillvault.vault.git.process import Runner
+
+_NO_IDENTITY = ("tell me who you are", "ident name", " was given and auto-detection")
+_NOBODY = (
+    "git does not know who you are; run `git config --global user.name NAME` and "
+    "`git config --global user.email ADDRESS`"
+)
+_SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
+_NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
+_WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
+
+
+class Committer:
+    """Makes commit objects; nothing of them is published here."""
+
+    def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
+        self._git = runner
+        self._objects = objects  # loaded by the first commit
+        self._named: tuple[object, bytes] | None = None  # who commits, in git's lines of a commit
+
+    def nameless(self, settings: Settings) -> str | None:
+        """That git does not know who commits, and what to do; None if it does."""
+        named = settings.named and not _NAMED_OTHERWISE & os.environ.keys()
+        if named or (self._named and self._named[0] == settings.who()):
+            return None
+        try:
+            self._git.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+        except GitError:
+            return _NOBODY
+        return None
+
+    def commits(
+        self,
+        drafts: Sequence[tuple[str, str]],
+        parent: str | None,
+        at: datetime,
+        settings: Settings,
+    ) -> list[str]:
+        """The commit objects of (tree, message) one after the other, on `parent`.
+
+        In the person's name, and signed where their git signs. PausedError if git does not
+        know that name, or the signing fails or does not end.
+        """
+        shas: list[str] = []
+        who = settings.who()
+        names = self._named[1] if self._named and self._named[0] == who else b""
+        lines = b"" if settings.signs else _dated(names, at)
+        for tree, message in drafts:
+            if lines:
+                commit = _commit(tree, parent, lines, message)
+                parent = self._objects().write_commit(commit)
+            else:
+                parent = self._commit_tree(tree, parent, message, at, settings=settings)
+                if not settings.signs:
+                    lines = _author_lines(self._objects().commit(parent))
+                    self._named = who, lines
+            shas.append(parent)
+        return shas
+
+    def _commit_tree(
+        self, tree: str, parent: str | None, message: str, at: datetime, *, settings: Settings
+    ) -> str:
+        args = [*(["-p", parent] if parent else []), *(["-S"] if settings.signs else []), "-F", "-"]
+        env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}
+        text = _message(message)
+        try:
+            out = self._git.run(
+                "commit-tree", tree, *args, data=text, env=env, patience=_SIGNING_WAIT
+            )
+        except TimeoutError:
+            raise PausedError(
+                f"paused: signing the commit did not end in {_SIGNING_WAIT:.0f} s; unlock the "
+                "key, or set commit.gpgSign to false in this vault"
+            ) from None
+        except GitError as error:
+            if any(word in str(error) for word in _NO_IDENTITY):
+                raise PausedError(f"paused: {_NOBODY}") from None
+            if not settings.signs:
+                raise
+            raise PausedError(
+                f"paused: the commit could not be signed ({error}); repair the signing, or set "
+                "commit.gpgSign to false in this vault"
+            ) from None
+        return out.decode().strip()
+
+
+def _message(text: str) -> bytes:
+    return text.replace("\0", " ").encode()
+
+
+def _author_lines(commit: bytes) -> bytes:
+    """The lines of a commit object that say who made it, when and in which encoding."""
+    head, _, _ = commit.partition(b"\n\n")
+    lines = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
+    return b"\n".join(lines)
+
+
+def _dated(names: bytes, at: datetime) -> bytes:
+    """These lines at another time."""
+    return _WHEN.sub(b"> %d +0000" % at.timestamp(), names)
+
+
+def _commit(tree: str, parent: str | None, names: bytes, message: str) -> bytes:
+    """A commit object with these names."""
+    lines = [f"tree {tree}".encode(), *([f"parent {parent}".encode()] if parent else []), names]
+    return b"\n".join([*lines, b"", _message(message)])

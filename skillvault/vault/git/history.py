@@ -1,0 +1,146 @@
+"""The commits of a repository: what each changed, who made it, which are still there."""
+
+from collections.abc import Iterator, Sequence
+
+from skillvault.change import SOURCE, STEP, TARGET
+from skillvault.records import Commit
+from skillvault.vault.git.process import Runner
+from skillvault.vault.git.trees import SUBMODULE, Entry
+
+_CHUNK = 1000  # paths on one command line
+
+
+class History:
+    """The history of one repository, as git tells it."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._git = runner
+
+    def has(self, commit: str) -> bool:
+        """Whether a commit is still there; one that nothing refers to is gone in time."""
+        return self._git.text("cat-file", "-t", commit, ok=(0, 128)) == "commit"
+
+    def changed(self, old: str, new: str) -> dict[str, Entry | None]:
+        """path -> its entry in `new`, None if it has none, of the files that differ."""
+        out = self._git.run(
+            "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new
+        )
+        entries: dict[str, Entry | None] = {}
+        parts = iter(_records(out))
+        for meta, path in zip(parts, parts, strict=True):
+            _, mode, _, blob, status = meta.split(" ")
+            if status != "D" and mode != SUBMODULE:
+                entries[path] = Entry(mode, blob)
+            else:
+                entries[path] = None
+        return entries
+
+    def reflog(self, branch: str) -> set[str]:
+        """The commits that a branch stood at, as far back as its reflog goes."""
+        out = self._git.run("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
+        return set(out.decode().split())
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """True if `newer` holds all the history of `older`."""
+        return self._git.text("merge-base", older, newer, ok=(0, 1, 128)) == older
+
+    def commits(self, span: str) -> Iterator[tuple[Commit, list[str]]]:
+        """(commit, its parents) of a span of the history, parents first.
+
+        `step` is "" for a commit that is a person's.
+        """
+        trailer = "%(trailers:key={},valueonly,separator=%x1f)"
+        form = "%H%x00%cI%x00%s%x00%P%x00" + "%x00".join(
+            trailer.format(key) for key in (STEP, SOURCE, TARGET)
+        )
+        out = self._git.run(
+            "log", "-z", "--topo-order", "--reverse", f"--format={form}", span, "--"
+        )
+        for sha, date, subject, parents, step, sources, targets in _fields(out, 7):
+            commit = Commit(sha, step, subject, utc(date), _values(sources), _values(targets))
+            yield commit, parents.split()
+
+    def paths_by_commit(self, span: str) -> dict[str, list[str]]:
+        """commit -> the paths that it changes, for the commits of a span but for merges."""
+        # An empty field tells that a commit begins: no path is empty.
+        args = ("-z", "--no-renames", "--name-only", "--format=%x00%H")
+        parts = iter(
+            self._git.run("log", *args, span, "--").decode(errors="surrogateescape").split("\0")
+        )
+        paths_of: dict[str, list[str]] = {}
+        paths: list[str] = []
+        for part in parts:
+            if part:
+                paths.append(part if paths else part.removeprefix("\n"))
+            elif commit := next(parts, ""):
+                paths = paths_of.setdefault(commit, [])
+        return paths_of
+
+    def between(self, old: str, new: str) -> list[str]:
+        """The commits of the history of `new` that are not in that of `old`."""
+        return self._git.text("rev-list", new, f"^{old}").split()
+
+    def deletions(self) -> dict[str, str]:
+        """path -> the latest commit that removed it, for every path not in HEAD."""
+        out = self._git.run(
+            "log", "--no-renames", "--diff-filter=D", "--format=%x1e%H", "--name-only", "-z"
+        )
+        removals: dict[str, str] = {}
+        for block in out.decode(errors="surrogateescape").split("\x1e")[1:]:
+            sha, *paths = (part.strip("\n") for part in block.split("\0"))
+            for path in filter(None, paths):
+                removals.setdefault(path, sha)
+        return removals
+
+    def tree(self, commit: str, paths: Sequence[str] | None = None) -> dict[str, Entry]:
+        """path -> entry of every file of a commit, of these paths only if they are named."""
+        entries: dict[str, Entry] = {}
+        for chunk in [()] if paths is None else _chunks(paths):
+            out = self._git.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *chunk)
+            for line in _records(out):
+                meta, _, path = line.partition("\t")
+                mode, kind, blob = meta.split(" ")
+                if kind == "blob":
+                    entries[path] = Entry(mode, blob)
+        return entries
+
+    def files_at(self, places: Sequence[str]) -> dict[str, bytes]:
+        """`<commit>:<path>` or blob id -> bytes, for those that exist, all in one call."""
+        if not places:
+            return {}
+        out = self._git.run("cat-file", "--batch", data="\n".join([*places, ""]).encode())
+        contents: dict[str, bytes] = {}
+        at = 0
+        for place in places:
+            end = out.index(b"\n", at)
+            header = out[at:end].split(b" ")
+            at = end + 1
+            if header[-1] == b"missing":
+                continue
+            size = int(header[2])
+            contents[place] = out[at : at + size]
+            at += size + 1
+        return contents
+
+
+def utc(date: str) -> str:
+    """A time as git prints it, in one notation whatever its version."""
+    return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
+
+
+def _fields(out: bytes, width: int) -> Iterator[list[str]]:
+    """The records of `width` fields in an output where each field ends with a NUL."""
+    fields = out.decode(errors="replace").split("\0")
+    return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
+
+
+def _records(out: bytes) -> Iterator[str]:
+    return (line.decode(errors="surrogateescape") for line in out.split(b"\0") if line)
+
+
+def _chunks(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (paths[i : i + _CHUNK] for i in range(0, len(paths), _CHUNK))
+
+
+def _values(field: str) -> tuple[str, ...]:
+    return tuple(value for value in field.split("\x1f") if value)

@@ -79,7 +79,7 @@ class Committer:
         text = _message(message)
         try:
             out = self._git.run(
-                "commit-tree", tree, *args, data=text, env=env, patience=_SIGNING_WAIT
+                "commit-tree", tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT
             )
         except TimeoutError:
             raise PausedError(

@@ -108,7 +108,7 @@ class History:
         """`<commit>:<path>` or blob id -> bytes, for those that exist, all in one call."""
         if not places:
             return {}
-        out = self._git.run("cat-file", "--batch", data="\n".join([*places, ""]).encode())
+        out = self._git.run("cat-file", "--batch", stdin="\n".join([*places, ""]).encode())
         contents: dict[str, bytes] = {}
         at = 0
         for place in places:

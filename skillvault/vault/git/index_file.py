@@ -131,7 +131,7 @@ class IndexFile:
         while True:
             try:
                 args = ("update-index", "-z", "--index-info")
-                self._git.run(*args, data=lines, env=env, fenced=True)
+                self._git.run(*args, stdin=lines, env=env, fenced=True)
             except GitError as error:
                 if "index.lock': File exists" not in str(error):
                     raise

@@ -66,13 +66,13 @@ _FILTER_STEPS = ("clean", "smudge", "process")
 def launched(
     root: Path,
     args: Sequence[str],
-    data: bytes,
+    stdin: bytes,
     env: Mapping[str, str],
     *,
     patience: float | None = None,
     lock: int | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """(exit code, stdout, stderr) of one git call in `root`, with `data` on its stdin.
+    """(exit code, stdout, stderr) of one git call in `root`, with `stdin` given to it.
 
     After `patience` seconds it is killed and TimeoutError raised. It inherits the descriptor
     `lock`.
@@ -97,7 +97,7 @@ def launched(
     if child is None:
         raise GitError(f"git {args[0]}: could not be started")
     try:
-        out, err = child.communicate(data, timeout=patience)
+        out, err = child.communicate(stdin, timeout=patience)
     except subprocess.TimeoutExpired:
         if alone:
             os.killpg(child.pid, signal.SIGKILL)  # and whatever it waits for
@@ -225,7 +225,7 @@ class Runner:
     def run(
         self,
         *args: str,
-        data: bytes = b"",
+        stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         patience: float | None = None,
@@ -238,7 +238,7 @@ class Runner:
         """
         settings = {**self.index, **(env or {})}
         lock = self._lock if fenced else None
-        code, out, err = launched(self._root, args, data, settings, patience=patience, lock=lock)
+        code, out, err = launched(self._root, args, stdin, settings, patience=patience, lock=lock)
         if code not in ok:
             raise GitError(failure_of(args[0], err))
         return out

@@ -28,7 +28,7 @@ def _by_index(git: Git, base: str | None, entries: dict[str, Entry | None], inde
         f"{e.mode} {e.id}\t{path}\0" if e else f"0 {'0' * 40}\t{path}\0"
         for path, e in entries.items()
     )
-    git.run("update-index", "-z", "--index-info", data="".join(lines).encode(), env=env)
+    git.run("update-index", "-z", "--index-info", stdin="".join(lines).encode(), env=env)
     return git.run("write-tree", env=env).decode().strip()
 
 

@@ -84,7 +84,7 @@ class Visit:
             head = self.store.head()
         except GitError as error:
             raise NotAVaultError(str(error)) from None
-        # A projection shows a commit that it knows, also where git has lost it.
+        # The index of the vault shows a commit that it knows, even if git has lost it.
         if self.git.head() is None and self.named():
             raise NotAVaultError("the commit of HEAD is gone")
         return head

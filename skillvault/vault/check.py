@@ -30,7 +30,7 @@ def findings(
 
 
 def uncommitted(head: Snapshot, view: View) -> Iterator[Problem]:
-    """What a person has in hand: it counts when it is committed."""
+    """What a person edited locally: it counts once it is committed."""
     committed = head.blobs()
     for path in sorted({*committed, *view.contents}):
         if path != layout.MARK and not layout.ref_of(path):

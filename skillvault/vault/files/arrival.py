@@ -23,7 +23,7 @@ Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modifi
 
 
 class Received(Struct, frozen=True):
-    """One file that arrived: its name below inbox/, its bytes, what its door is worth."""
+    """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted."""
 
     name: str
     data: bytes

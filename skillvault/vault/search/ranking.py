@@ -149,7 +149,7 @@ def _remove(database: sqlite3.Connection, name: str) -> None:
 
 
 def _stamp(database: sqlite3.Connection) -> None:
-    """Mark the index as another one; what is taken back has the mark of before again."""
+    """Mark the index as another one; a rollback gives it its mark of before again."""
     database.execute("update ranked_stamp set stamp = randomblob(16)")
 
 

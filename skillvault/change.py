@@ -80,9 +80,9 @@ class Change(Struct, frozen=True, kw_only=True):
     @property
     def needs(self) -> set[Ref]:
         """The records that must be there: what it is made of, and what its links point to."""
-        made = {ref_of(record) for record in self.writes}
-        targets = (one.target for one in self.writes if isinstance(one, Link))
-        return {*self.sources, *targets} - made
+        written = {ref_of(record) for record in self.writes}
+        targets = (record.target for record in self.writes if isinstance(record, Link))
+        return {*self.sources, *targets} - written
 
     @property
     def message(self) -> str:
@@ -99,7 +99,7 @@ class Change(Struct, frozen=True, kw_only=True):
 def _wrapped(reason: str) -> str:
     """Prose filled to the width; tables whole, with a blank line around them."""
     lines = [line.rstrip() for line in reason.splitlines() if line.strip()]
-    return "\n\n".join("\n".join(map(_laid, of)) for _, of in groupby(lines, _in_table))
+    return "\n\n".join("\n".join(map(_laid, block)) for _, block in groupby(lines, _in_table))
 
 
 def _in_table(line: str) -> bool:

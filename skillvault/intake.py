@@ -70,12 +70,12 @@ def outcome_from(
     `trust` is what the door gives; the record's own `source.trust` can only lower it.
     Times are refused beyond `now + ahead`. Raises BadInputError with the dotted key.
     """
-    known = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
-    claimed = _claimed_trust(known)
-    if isinstance(known.get("result"), Mapping):
-        known["result"] = _with_status(known["result"])
-    _check_context(known.get("context"))
-    record = _convert({**known, "id": "", "received": ""}, Outcome, key_path="")
+    values = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
+    claimed = _claimed_trust(values)
+    if isinstance(values.get("result"), Mapping):
+        values["result"] = _with_status(values["result"])
+    _check_context(values.get("context"))
+    record = _convert({**values, "id": "", "received": ""}, Outcome, key_path="")
     _check_names(record)
     _check_times(record)
     record = msgspec.structs.replace(record, result=_checked_result(record.result, unbounded))
@@ -87,12 +87,12 @@ def outcome_from(
             key="occurred_at",
         )
     digest = hashlib.sha256(_outcome_normal_form(record).encode()).hexdigest()
-    given: Trust = "untrusted" if "untrusted" in (trust, claimed) else "local"
+    lowered: Trust = "untrusted" if "untrusted" in (trust, claimed) else "local"
     return msgspec.structs.replace(
         record,
         id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
         received=digest,
-        source=msgspec.structs.replace(record.source, trust=given),
+        source=msgspec.structs.replace(record.source, trust=lowered),
     )
 
 
@@ -155,8 +155,8 @@ def plain_recommendation(record: Recommendation) -> dict[str, Any]:
     del values["id"]
     if record.trust == "local":
         del values["trust"]
-    kept = {key: value for key, value in values.items() if value not in ({}, [])}
-    return {**kept, "at": stamp(record.at), **extra, "received": received}
+    present = {key: value for key, value in values.items() if value not in ({}, [])}
+    return {**present, "at": stamp(record.at), **extra, "received": received}
 
 
 def _outcome_normal_form(record: Outcome) -> str:
@@ -219,8 +219,8 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
         return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
     value = _dig(raw, at["key"] if at else "")
     if text.startswith("Invalid enum value"):
-        said = f"{value!r} is not one of the values it may have"
-        return BadInputError(f"{key}: {said}{_choices(key)}", code="bad-value", key=key)
+        problem = f"{value!r} is not one of the values it may have"
+        return BadInputError(f"{key}: {problem}{_choices(key)}", code="bad-value", key=key)
     if "RFC3339" in text:
         text = "Expected `datetime`"
     expected = _EXPECTED.match(text)

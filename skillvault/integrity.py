@@ -45,14 +45,14 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
             case Link():
                 yield from _link(path, record)
     yield from _twice(view)
-    yield from (problem for problem, gone in _missing_ends(view) if gone is None)
+    yield from (problem for problem, removed in _missing_ends(view) if removed is None)
 
 
 def notes(view: VaultRecords) -> Iterator[Problem]:
     """What a reader should know and nobody has to mend."""
-    for problem, gone in _missing_ends(view):
-        if gone is not None:
-            yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {gone}")
+    for problem, removed in _missing_ends(view):
+        if removed is not None:
+            yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {removed}")
     linked = {record.target for record in view.records.values() if isinstance(record, Link)}
     for path, record in view.records.items():
         if isinstance(record, Skill):
@@ -204,18 +204,21 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
 
 def _twice(view: VaultRecords) -> Iterator[Problem]:
     """A name or id that two records of one kind have."""
-    seen: dict[tuple[str, str], str] = {}
+    paths: dict[tuple[str, str], str] = {}
     for path, record in sorted(view.records.items()):
         if isinstance(record, Link):
             continue
         name = path.split("/")[1] if isinstance(record, Skill) else record.id
         key = (type(record).__name__, name)
-        if key in seen:
-            said = "name" if isinstance(record, Skill) else "id"
+        if key in paths:
+            key_name = "name" if isinstance(record, Skill) else "id"
             yield Problem(
-                path, said, "name-taken", f"{said}: {name} is in {seen[key]} too; keep one"
+                path,
+                key_name,
+                "name-taken",
+                f"{key_name}: {name} is in {paths[key]} too; keep one",
             )
-        seen.setdefault(key, path)
+        paths.setdefault(key, path)
 
 
 def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:

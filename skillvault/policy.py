@@ -369,8 +369,8 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def price(self, model: str) -> Price:
         """What a model costs."""
-        given = self.prices.get(model)
-        return Price(*given) if given else MODELS[model]
+        stated = self.prices.get(model)
+        return Price(*stated) if stated else MODELS[model]
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -449,8 +449,8 @@ def policy_from(raw: Any) -> Policy:
 def _check_headings(raw: Mapping[Any, Any]) -> None:
     """The keys of this one mapping are no settings, so a bad one is named here."""
     rules = raw.get("generate")
-    given = rules.get("context_headings") if isinstance(rules, Mapping) else None
-    for domain, heading in given.items() if isinstance(given, Mapping) else ():
+    headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
+    for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
         key = f"generate.context_headings.{domain}"
         if not (isinstance(domain, str) and is_slug(domain)):
             raise BadInputError(

@@ -140,7 +140,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 class Placed(NamedTuple):
     """An outcome among those of its subject, unread; `failed` where it is an ungraded failure.
 
-    `at` is when it happened, in microseconds; `told` says that it supports a skill that another
+    `at` is when it happened, in microseconds; `supports` says that it supports a skill that another
     one made.
     """
 
@@ -148,7 +148,7 @@ class Placed(NamedTuple):
     id: str
     failed: bool
     evaluated: bool
-    told: bool = False
+    supports: bool = False
 
 
 class JudgeInfo(Struct, frozen=True, kw_only=True):
@@ -333,8 +333,8 @@ def link_id(link_type: LinkType, source: Ref, target: Ref) -> str:
 
 def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link:
     """A link whose id derives from its type and ends."""
-    found = link_id(link_type, source, target)
-    return Link(id=found, type=link_type, source=source, target=target, created_at=at)
+    derived_id = link_id(link_type, source, target)
+    return Link(id=derived_id, type=link_type, source=source, target=target, created_at=at)
 
 
 def moment_of(at: datetime) -> str:

@@ -59,14 +59,14 @@ def _too_deep(most: int) -> BadInputError:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The pairs as a mapping; which of two equal keys was meant nobody can know."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
         raise BadInputError(
             f"{twice[:60]}: the key occurs twice; keep one", code="duplicate-key", key=twice
         )
-    return found
+    return mapping
 
 
 def _absent(_name: str) -> None:

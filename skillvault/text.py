@@ -53,14 +53,14 @@ def words(text: str) -> frozenset[str]:
     A run of two or more characters of a script without spaces gives its character
     bigrams instead, so that such texts can be compared at all. Punctuation stays.
     """
-    found: set[str] = set()
+    parts: set[str] = set()
     for token in text.lower().split():
         runs = _UNSPACED_RUN.findall(token)
         for run in runs:
-            found.update(run[i : i + 2] for i in range(len(run) - 1))
-        rest = _UNSPACED_RUN.sub(" ", token).split() if runs else (token,)
-        found.update(part for part in rest if len(part) > 3)
-    return frozenset(found)
+            parts.update(run[i : i + 2] for i in range(len(run) - 1))
+        spaced = _UNSPACED_RUN.sub(" ", token).split() if runs else (token,)
+        parts.update(part for part in spaced if len(part) > 3)
+    return frozenset(parts)
 
 
 def similarity(a: str, b: str) -> float:
@@ -114,8 +114,8 @@ def sentences(text: str) -> list[str]:
 @lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
     """The words of a text that could be a condition: no stop words, 4 letters or more."""
-    found = {t.strip("'-").lower() for t in _TERM.findall(text)}
-    return frozenset(t for t in found if len(t) >= 4 and t not in STOP_WORDS)
+    candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
+    return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -157,14 +157,14 @@ def split_prose(paragraph: str) -> Iterator[str]:
         if part.count("“") == part.count("”"):
             parts.append(part.strip())
             start = end.end()
-    whole = ""
+    sentence = ""
     for part in [*parts, text[start:].strip()]:
-        if whole and not (_LEANING.match(part) or whole.endswith(("?", "？"))):
-            yield whole
-            whole = part
+        if sentence and not (_LEANING.match(part) or sentence.endswith(("?", "？"))):
+            yield sentence
+            sentence = part
         else:
-            whole = f"{whole} {part}".strip()
-    yield whole
+            sentence = f"{sentence} {part}".strip()
+    yield sentence
 
 
 def count_of(k: int, n: int) -> str:

@@ -59,12 +59,12 @@ def proposal_from(raw: Mapping[str, Any], now: datetime) -> Proposal:
             code="has-result",
             key="result",
         )
-    own = {key: raw[key] for key in ("amount", "stakes") if key in raw}
-    stakes = stored(own, Stakes)
+    stakes_keys = {key: raw[key] for key in ("amount", "stakes") if key in raw}
+    stakes = stored(stakes_keys, Stakes)
     result = {"status": "neutral", "entry_value": stakes.amount}
-    known = {key: value for key, value in raw.items() if key not in own}
-    given = {**known, "occurred_at": stamp(now), "result": result}
-    return Proposal(outcome_from(given, trust="local", now=now), stakes)
+    decision = {key: value for key, value in raw.items() if key not in stakes_keys}
+    raw_outcome = {**decision, "occurred_at": stamp(now), "result": result}
+    return Proposal(outcome_from(raw_outcome, trust="local", now=now), stakes)
 
 
 def skips(proposal: Proposal, rules: JudgePolicy) -> bool:
@@ -82,14 +82,14 @@ def thorough(proposal: Proposal, rules: JudgePolicy) -> bool:
 
 def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgePolicy) -> Advice:
     """What an opinion comes to; sizes shrink with the confidence."""
-    given = proposal.outcome.decision.confidence
-    sure = opinion.confidence if given is None else min(given, opinion.confidence)
+    stated = proposal.outcome.decision.confidence
+    sure = opinion.confidence if stated is None else min(stated, opinion.confidence)
     low = [f"quality {opinion.quality:.2f} is below {rules.min_quality:g}"]
     low = low if opinion.quality < rules.min_quality else []
     if sure < rules.min_confidence:
         low.append(f"confidence {sure:.2f} is below {rules.min_confidence:g}")
     amount = proposal.stakes.amount
-    share = sure / given if given else 1.0
+    share = sure / stated if stated else 1.0
     return Advice(
         proceed=not low,
         reason=listed(low) or f"quality {opinion.quality:.2f}, confidence {sure:.2f}",
@@ -110,11 +110,13 @@ def unjudged(reason: str) -> Advice:
 
 def held(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
     """The neutral outcome that a decision has which was not carried out, for the inbox."""
-    own = {key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")}
-    said = advice.insight or listed(advice.warnings[:2])
-    summary = f"held back by the judge: {advice.reason}. {said}".strip()
+    outcome_keys = {
+        key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
+    }
+    lesson = advice.insight or listed(advice.warnings[:2])
+    summary = f"held back by the judge: {advice.reason}. {lesson}".strip()
     return {
-        **own,
+        **outcome_keys,
         "occurred_at": stamp(now),
         "result": {"status": "neutral", "summary": summary},
         "source": {"agent": _AGENT},

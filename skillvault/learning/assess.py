@@ -33,16 +33,16 @@ def status_change(skill: Assessed, policy: Policy) -> Change | None:
         return None
     # What stands in skills/ as retired was brought back by a person.
     before = "retired" if archived else skill.status.replace("retired", "testing")
-    found = effect.next_status(before, skill.evidence, policy)
-    if found.status == skill.status and archived == (found.status == "retired"):
+    following = effect.next_status(before, skill.evidence, policy)
+    if following.status == skill.status and archived == (following.status == "retired"):
         return None
-    place = _ARCHIVE if found.status == "retired" else _SERVED
+    place = _ARCHIVE if following.status == "retired" else _SERVED
     source, target = f"{skill.shelf}/{skill.name}", f"{place}/{skill.name}"
     return Change(
         step=STEP,
-        subject=f"{found.status} {skill.name}",
-        reason=f"Was {skill.status}. {found.reason}",
-        edits=(Edit(f"{source}/SKILL.md", ("metadata", "status"), found.status),),
+        subject=f"{following.status} {skill.name}",
+        reason=f"Was {skill.status}. {following.reason}",
+        edits=(Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status),),
         moves=(Move(source, target),) if source != target else (),
         targets=(Ref("skill", skill.name),),
     )

@@ -24,21 +24,21 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
     _check(skill, shelf)
     target = (Ref("skill", skill.name),)
     if old is None:
-        said = f"{skill.kind} {skill.name}"
-        return Change(step="put", subject=said, writes=(skill,), targets=target)
+        subject = f"{skill.kind} {skill.name}"
+        return Change(step="put", subject=subject, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
-    given = {key: _key_text(skill, key) for key in _PUT}
-    changed = [key for key, value in given.items() if value and value != _key_text(old, key)]
+    values = {key: _key_text(skill, key) for key in _PUT}
+    changed = [key for key, value in values.items() if value and value != _key_text(old, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
-    edits = tuple(Edit(path, places[key], given[key]) for key in changed)
+    edits = tuple(Edit(path, places[key], values[key]) for key in changed)
     texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
-    what = listed([*changed, *(["text"] if texts else [])])
-    if not what:
+    changes = listed([*changed, *(["text"] if texts else [])])
+    if not changes:
         return None
     return Change(
         step="put",
         subject=skill.name,
-        reason=f"Changed: {what}.",
+        reason=f"Changed: {changes}.",
         edits=edits,
         rewrites=texts,
         targets=target,

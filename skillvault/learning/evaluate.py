@@ -93,7 +93,7 @@ class Peers:
             if place not in self._windows:
                 self._windows[place] = self._pool.between(outcome, start, end)
                 ranked = enumerate(self._windows[place], start)
-                self._ranks |= {(outcome.trust, one.id): rank for rank, one in ranked}
+                self._ranks |= {(outcome.trust, peer.id): rank for rank, peer in ranked}
             self._compared[*place, group] = self._compare(outcome, group, self._windows[place])
         after = self._pool.after(outcome)
         return msgspec.structs.replace(
@@ -105,17 +105,17 @@ class Peers:
 
     def _compare(self, outcome: Outcome, group: str, peers: Sequence[Outcome]) -> Case:
         alike = [o for o in peers if group_of(o, self._policy) == group]
-        rest = [o for o in peers if group_of(o, self._policy) != group]
-        ours, others = both_ways(alike, rest, self._policy.evaluate)
+        unlike = [o for o in peers if group_of(o, self._policy) != group]
+        of_alike, of_unlike = both_ways(alike, unlike, self._policy.evaluate)
         usual = partial(self._usual, outcome.domain, outcome.trust, peers)
         return Case(
             outcome=outcome,
             group=group,
             alike=(len(alike), len(peers)),
-            contrasts=tuple(ours),
-            opposite=tuple(others),
-            leads=tuple(leads(alike, rest, usual)),
-            opposite_leads=tuple(leads(rest, alike, usual)),
+            contrasts=tuple(of_alike),
+            opposite=tuple(of_unlike),
+            leads=tuple(leads(alike, unlike, usual)),
+            opposite_leads=tuple(leads(unlike, alike, usual)),
             varying=varying(peers),
             unrecorded=unrecorded(peers),
         )
@@ -127,8 +127,8 @@ class Peers:
             counts = Counter(t for o in inside for t in terms(o.decision.reasoning))
             self._words[domain, trust] = counts, len(inside)
         counts, total = self._words[domain, trust]
-        here = sum(term in terms(o.decision.reasoning) for o in peers)
-        return counts[term] - here > USUAL * (total - len(peers))
+        among_peers = sum(term in terms(o.decision.reasoning) for o in peers)
+        return counts[term] - among_peers > USUAL * (total - len(peers))
 
 
 def group_of(outcome: Outcome, policy: Policy) -> str:
@@ -151,9 +151,9 @@ def evaluation_of(
     outcome: Outcome, info: JudgeInfo, verdict: Verdict, insight: Insight | None, policy: Policy
 ) -> Evaluation:
     """The evaluation that a verdict and an insight make; too short an insight is none."""
-    said = insight.key_insight.strip() if insight else ""
+    key_insight = insight.key_insight.strip() if insight else ""
     judge = _billed(info, verdict, insight)
-    if insight is None or len(said) < policy.evaluate.min_insight:
+    if insight is None or len(key_insight) < policy.evaluate.min_insight:
         insight = None
     return Evaluation(
         outcome=outcome.id,
@@ -161,7 +161,7 @@ def evaluation_of(
         judge=judge,
         was_good_decision=verdict.was_good_decision,
         quality_score=verdict.quality_score,
-        key_insight=said if insight else None,
+        key_insight=key_insight if insight else None,
         insight_type=insight.insight_type if insight else None,
         applicability=insight.applicability if insight else None,
         strengths=verdict.strengths,
@@ -174,7 +174,7 @@ def evaluation_of(
 
 def _billed(info: JudgeInfo, verdict: Verdict, insight: Insight | None) -> JudgeInfo:
     """The judge, with what both of its answers took; a free one as it is."""
-    paid = [each.spent for each in (verdict, insight) if each and each.spent]
+    paid = [answer.spent for answer in (verdict, insight) if answer and answer.spent]
     if not paid:
         return info
     return billed(info, sum(paid, start=Spent()))
@@ -190,9 +190,9 @@ def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:
 def evaluation_change(domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo) -> Change:
     """The commit that holds a batch of one domain's evaluations."""
     rights = sum(e.judge_was_right is True for e in evaluations)
-    known = sum(e.judge_was_right is not None for e in evaluations)
+    tested = sum(e.judge_was_right is not None for e in evaluations)
     silent = sum(e.key_insight is None for e in evaluations)
-    counts = [f"{rights} of {known} blind verdicts agree with the result"]
+    counts = [f"{rights} of {tested} blind verdicts agree with the result"]
     if silent:
         counts.append(f"{silent} support no insight")
     noun = "outcome" if len(evaluations) == 1 else "outcomes"

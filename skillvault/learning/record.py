@@ -21,7 +21,7 @@ def event_of(outcome: Outcome) -> Event:
     return (outcome.trust, outcome.source.agent, outcome.event_id)
 
 
-def check_domain(domain: str, seen: Collection[str], policy: Policy) -> None:
+def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
     """BadInputError where the domain is not admitted or looks like a misspelt one."""
     listed_ones = policy.domains
     if policy.record.domains == "closed" and domain not in listed_ones:
@@ -31,8 +31,8 @@ def check_domain(domain: str, seen: Collection[str], policy: Policy) -> None:
             code="unknown-domain",
             key="domain",
         )
-    if domain not in {*seen, *listed_ones} and (
-        close := near_domain(domain, {*seen, *listed_ones})
+    if domain not in {*domains, *listed_ones} and (
+        close := near_domain(domain, {*domains, *listed_ones})
     ):
         raise BadInputError(
             f"domain: {domain} is new here; did you mean {close}? If not, add {domain} to "
@@ -42,15 +42,15 @@ def check_domain(domain: str, seen: Collection[str], policy: Policy) -> None:
         )
 
 
-def near_domain(domain: str, known: Collection[str]) -> str | None:
+def near_domain(domain: str, domains: Collection[str]) -> str | None:
     """A known domain of which this one may be a misspelling.
 
     Names that differ in digits alone are members of a series, not typing errors.
     """
     series = re.sub(r"\d+", "0", domain)
-    others = sorted(name for name in known if re.sub(r"\d+", "0", name) != series)
-    found = difflib.get_close_matches(domain, others, n=1, cutoff=_CLOSE)
-    return found[0] if found else None
+    candidates = sorted(name for name in domains if re.sub(r"\d+", "0", name) != series)
+    matches = difflib.get_close_matches(domain, candidates, n=1, cutoff=_CLOSE)
+    return matches[0] if matches else None
 
 
 def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
@@ -71,7 +71,7 @@ def record_change(
     domain: str, records: Sequence[Outcome | Recommendation], takes: Sequence[str]
 ) -> Change:
     """The commit that records a batch of one domain's outcomes and recommendations."""
-    outcomes = [one for one in records if isinstance(one, Outcome)]
+    outcomes = [record for record in records if isinstance(record, Outcome)]
     shown = len(records) - len(outcomes)
     counts = [
         f"{sum(o.result.status == status for o in outcomes)} {status}"
@@ -80,13 +80,15 @@ def record_change(
     ]
     agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
     by = f", reported by {listed(agents)}" if agents else ""
-    what = [*_counted(len(outcomes), "outcome"), *_counted(shown, "recommendation")]
-    said = [f"{listed(counts)}{by}."] if outcomes else []
-    told = [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
+    batch = [*_counted(len(outcomes), "outcome"), *_counted(shown, "recommendation")]
+    results = [f"{listed(counts)}{by}."] if outcomes else []
+    decisions = (
+        [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
+    )
     return Change(
         step="record",
-        subject=f"{listed(what)} in {domain}",
-        reason="\n".join([*said, *told]),
+        subject=f"{listed(batch)} in {domain}",
+        reason="\n".join([*results, *decisions]),
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),
         takes=tuple(takes),

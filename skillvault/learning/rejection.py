@@ -48,7 +48,9 @@ class Rejections:
 
     def sources(self, step: str, kind: str) -> Iterator[str]:
         """The `<kind>:<id>` of what a step made something of this kind of, taken away since."""
-        return (source for by, source, of in self._sources if (by, of) == (step, kind))
+        return (
+            source for by, source, target_kind in self._sources if (by, target_kind) == (step, kind)
+        )
 
     def of_target(self, ref: object) -> Rejection | None:
         """The rejection of this very record."""
@@ -60,7 +62,9 @@ class Rejections:
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """(the ids of all it was made of, the rejection) of everything a step made."""
-        return [(frozenset(of), why) for (by, why), of in self._sets.items() if by == step]
+        return [
+            (frozenset(sources), why) for (by, why), sources in self._sets.items() if by == step
+        ]
 
 
 def _made_of(commit: Commit, target: str) -> tuple[str, ...]:

@@ -42,20 +42,20 @@ def answers(
 
     `aside`: why the judge failed at it, too often to be asked again.
     """
-    found = [StepAnswer("record", "done", f"trust {outcome.trust}")]
+    steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
     if evaluation is None:
         refused = material.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             reason = f"its evaluation was made in {refused.commit[:10]} and taken away since"
-            return [*found, StepAnswer("evaluate", "rejected", reason)]
+            return [*steps, StepAnswer("evaluate", "rejected", reason)]
         if aside:
             reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
-            return [*found, StepAnswer("evaluate", "aside", reason)]
-        return [*found, StepAnswer("evaluate", "waiting", "not evaluated yet; `skillvault run`")]
+            return [*steps, StepAnswer("evaluate", "aside", reason)]
+        return [*steps, StepAnswer("evaluate", "waiting", "not evaluated yet; `skillvault run`")]
     verdict = "good" if evaluation.was_good_decision else "bad"
     agrees = {True: "agrees with", False: "contradicts", None: "is not tested by"}
-    found.append(
+    steps.append(
         StepAnswer(
             "evaluate",
             "done",
@@ -63,10 +63,10 @@ def answers(
             f"{agrees[evaluation.judge_was_right]} the result ({outcome.result.status})",
         )
     )
-    held = promote.insight_state(evaluation, memory, policy)
-    found.append(StepAnswer(promote.STEP, held.state, held.reason))
+    fact = promote.insight_state(evaluation, memory, policy)
+    steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
     state, reason = _skill_states(material, policy)[outcome.id]
-    return [*found, StepAnswer(STEP, state, reason)]
+    return [*steps, StepAnswer(STEP, state, reason)]
 
 
 def fact_answers(
@@ -75,11 +75,16 @@ def fact_answers(
     """Where a fact stands: what supports it, and the skill it made or why it makes none."""
     support = memory.support(fact.id)
     sessions = len(memory.sessions([fact]))
-    behind = f"rests on {_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')}"
+    support_text = (
+        f"rests on {_plural(len(support), 'evaluation')} of {_plural(sessions, 'session')}"
+    )
     if fact.kind == "human" and not support:
-        behind = "written by a person"
-    held = recurrence.fact_state(fact, memory, skills, policy.promote)
-    return [StepAnswer("memory", "done", behind), StepAnswer(promote.STEP, held.state, held.reason)]
+        support_text = "written by a person"
+    pattern = recurrence.fact_state(fact, memory, skills, policy.promote)
+    return [
+        StepAnswer("memory", "done", support_text),
+        StepAnswer(promote.STEP, pattern.state, pattern.reason),
+    ]
 
 
 def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) -> list[str]:
@@ -90,8 +95,8 @@ def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) 
             state = promote.insight_state(evaluation, part, policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
-        f"{_plural(len(of), 'evaluation')}: {_why_no_fact(state, of, policy)}"
-        for state, of in sorted(groups.items())
+        f"{_plural(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, policy)}"
+        for state, evaluations in sorted(groups.items())
     ]
 
 
@@ -125,44 +130,47 @@ def summary(subjects: Iterable[SkillMaterial], policy: Policy) -> list[str]:
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{_plural(len(of), 'outcome')}: {_why(state, of, policy)}"
-        for state, of in sorted(groups.items())
+        f"{_plural(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        for state, outcomes in sorted(groups.items())
     ]
 
 
 def _skill_states(material: SkillMaterial, policy: Policy) -> dict[str, tuple[str, str]]:
     """Outcome id -> (state, reason) with generate."""
-    made = {
+    links = {
         link.source: link
         for link in material.links.values()
         if makes_skill(link) or (link.type == "reinforced" and link.target.kind == "skill")
     }
-    before = material.made
-    found: dict[str, tuple[str, str]] = {}
+    before = material.made_skills
+    states: dict[str, tuple[str, str]] = {}
     for history in by_subject(material.outcomes.values()).values():
         evaluated = [o for o in history if o.id in material.evaluations]
-        said = significances(evaluated, policy)
-        gone = next(iter(warning_taken_away(history, material)), None)
+        significant = significances(evaluated, policy)
+        removed_warning = next(iter(warning_taken_away(history, material)), None)
         for outcome in history:
-            link = made.get(Ref("evaluation", outcome.id))
+            link = links.get(Ref("evaluation", outcome.id))
             if link is not None and link.target.id not in material.names:
-                found[outcome.id] = "rejected", f"{link.type} {link.target.id}, taken away since"
+                states[outcome.id] = "rejected", f"{link.type} {link.target.id}, taken away since"
             elif link is not None and outcome.id in material.evaluations:
-                found[outcome.id] = "done", f"{link.type} {link.target.id}"
+                states[outcome.id] = "done", f"{link.type} {link.target.id}"
             elif outcome.id in before and outcome.id in material.evaluations:
-                found[outcome.id] = "done", f"generated {before[outcome.id]}; its link was removed"
+                states[outcome.id] = "done", f"generated {before[outcome.id]}; its link was removed"
             else:
-                found[outcome.id] = _open(
+                states[outcome.id] = _open(
                     outcome,
-                    said.get(outcome.id),
+                    significant.get(outcome.id),
                     material,
-                    gone if outcome.ungraded_failure else None,
+                    removed_warning if outcome.ungraded_failure else None,
                 )
-    return found
+    return states
 
 
 def _open(
-    outcome: Outcome, said: Significance | None, material: SkillMaterial, gone: Rejection | None
+    outcome: Outcome,
+    significance: Significance | None,
+    material: SkillMaterial,
+    removed_warning: Rejection | None,
 ) -> tuple[str, str]:
     """Where an outcome stands that no skill is linked to.
 
@@ -170,21 +178,21 @@ def _open(
     """
     evaluation = material.evaluations.get(outcome.id)
     ref = Ref("evaluation", outcome.id)
-    if refused := taken_away(outcome.id, material) or (gone if evaluation else None):
-        made = refused.target.partition(":")[2]
-        return "rejected", f"made {made} in {refused.commit[:10]}, which was taken away since"
-    if evaluation is None or said is None:
+    if refused := taken_away(outcome.id, material) or (removed_warning if evaluation else None):
+        name = refused.target.partition(":")[2]
+        return "rejected", f"made {name} in {refused.commit[:10]}, which was taken away since"
+    if evaluation is None or significance is None:
         if material.rejections.of_target(ref):
             return "rejected", "its evaluation was taken away"
         return "waiting", "not evaluated yet; `skillvault run`"
-    if said.kind is None:
-        return ("not new" if outcome.result.score is None else "between"), said.reason
+    if significance.kind is None:
+        return ("not new" if outcome.result.score is None else "between"), significance.reason
     if evaluation.key_insight is None:
         return (
             "silent",
-            f"{said.reason}, but it has no reasoning, context or evidence to learn from",
+            f"{significance.reason}, but it has no reasoning, context or evidence to learn from",
         )
-    return "due", f"{said.reason}; `skillvault run`"
+    return "due", f"{significance.reason}; `skillvault run`"
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:

@@ -101,7 +101,7 @@ def material(run: Run, names: Iterable[str]) -> generate.SkillMaterial:
         outcomes=outcomes,
         evaluations=evaluations,
         links=links,
-        made=made,
+        made_skills=made,
         live=frozenset(known["skills"] | known["proposed"]),
         expired=dict(_expired(run, known["archive"])),
         names=frozenset().union(*known.values()),

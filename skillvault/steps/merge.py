@@ -61,7 +61,7 @@ def material(run: Run, domains: Iterable[str]) -> merge.MergeMaterial:
     evolved = [name for name, skill in skills.items() if skill.kind == "evolved"]
     return merge.MergeMaterial(
         skills=skills,
-        known=_Known(view),
+        all_skills=_Known(view),
         merged=run.made(merge.STEP, "skill", refs) | view.merged(refs),
         sources={name: _sources(run, name) for name in evolved},
         origins=view,
@@ -103,15 +103,17 @@ class _Known(Mapping[str, Skill]):
 
 def _written(run: Run, found: merge.MergeMaterial, due: merge.Merge) -> Change | None:
     """The change, where the judge's text stands for every statement; else why there is none."""
-    present = _present(run, found.known[due.evolved]) if due.evolved else None
-    brief = merge.merge_brief(due, found, run.policy.merge, present.left if present else ())
+    present = _present(run, found.all_skills[due.evolved]) if due.evolved else None
+    brief = merge.merge_brief(
+        due, found, run.policy.merge, present.unedited_files if present else ()
+    )
     draft = run.judge.write(brief)
     reason = "the judge writes no text" if draft is None else fates.unfit(draft, brief)
     if draft is None or reason:
         path = f"skills/{due.evolved or due.fresh[-1]}"
         run.report.waiting.append(Waiting(path, f"not merged: {reason}"))
         return None
-    info, skills = run.judge.info, [found.known[name] for name in (*due.earlier, *due.fresh)]
+    info, skills = run.judge.info, [found.all_skills[name] for name in (*due.earlier, *due.fresh)]
     if present is not None:
         return evolved.growth_change(
             due, skills, draft, present, judge=info, now=run.now, policy=run.policy

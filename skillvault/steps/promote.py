@@ -73,9 +73,9 @@ def _material(
         evaluations=evaluations,
         facts=facts,
         links={link.id: link for link in view.links_from(sources)},
-        made=run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact")),
+        made_skills=run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact")),
         rejections=run.rejections,
-        taken=view.evaluations.of(ref.partition(":")[2] for ref in refused).values(),
+        taken_away=view.evaluations.of(ref.partition(":")[2] for ref in refused).values(),
         support=view.support,
         sessions_of=lambda names: view.sessions(names, enough),
     )

@@ -44,11 +44,11 @@ class Condition(NamedTuple):
 
 def unrecorded(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     """The antecedents that none of the outcomes recorded, in words for a sentence."""
-    found = list(outcomes)
+    recorded = list(outcomes)
     missing = dict(_RECORDED)
-    if all(outcome.result.score is None for outcome in found):
+    if all(outcome.result.score is None for outcome in recorded):
         del missing["size"]  # what has no score has no size either
-    for outcome in found:
+    for outcome in recorded:
         missing = {name: has for name, has in missing.items() if not has(outcome)}
         if not missing:
             break
@@ -74,8 +74,8 @@ def varying(outcomes: Sequence[Outcome]) -> frozenset[str]:
             values[key].append(value)
     return frozenset(
         key
-        for key, found in values.items()
-        if len(found) < len(outcomes) or any(value != found[0] for value in found)
+        for key, present in values.items()
+        if len(present) < len(outcomes) or any(value != present[0] for value in present)
     )
 
 
@@ -93,10 +93,10 @@ def bits(places: Iterable[int]) -> int:
 def distinct(conditions: Iterable[Condition]) -> list[Condition]:
     """Conditions that hold for the same outcomes are one; the more general names it."""
     by_set: dict[int, Condition] = {}
-    for each in conditions:
-        known = by_set.get(each.holds)
-        if known is None or each[:2] < known[:2]:
-            by_set[each.holds] = each
+    for condition in conditions:
+        same = by_set.get(condition.holds)
+        if same is None or condition[:2] < same[:2]:
+            by_set[condition.holds] = condition
     return list(by_set.values())
 
 
@@ -117,8 +117,8 @@ def _if_complete(
     values: Mapping[int, float | None], everyone: Sequence[Outcome]
 ) -> dict[int, float]:
     """A number where all recorded it: who did may hang on the result, not only the number."""
-    found = {i: v for i, v in values.items() if v is not None and math.isfinite(v)}
-    return found if len(found) == len(everyone) else {}
+    numbers = {i: v for i, v in values.items() if v is not None and math.isfinite(v)}
+    return numbers if len(numbers) == len(everyone) else {}
 
 
 def _context_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
@@ -173,24 +173,24 @@ def _skill_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
 
 
 def _time_conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
-    made = {
+    times = {
         i: o.decision.made_at.astimezone(UTC)
         for i, o in enumerate(everyone)
         if o.decision.made_at is not None
     }
-    windows = {i: at.hour // 6 * 6 for i, at in made.items()}
+    windows = {i: at.hour // 6 * 6 for i, at in times.items()}
     hours = {i: f"{start:02}:00 and {start + 6:02}:00 UTC" for i, start in windows.items()}
     yield from _value_conditions(Rank.WINDOW, "decided between", hours)
     yield from _value_conditions(
-        Rank.DAY, "decided on a", {i: DAYS[at.weekday()] for i, at in made.items()}
+        Rank.DAY, "decided on a", {i: DAYS[at.weekday()] for i, at in times.items()}
     )
     together = "made within 10 minutes of another decision"
-    yield Condition(Rank.DAY, together, bits(_together(made)))
+    yield Condition(Rank.DAY, together, bits(_together(times)))
 
 
-def _together(made: Mapping[int, datetime]) -> set[int]:
-    in_time = sorted(made, key=lambda i: (made[i], i))
-    near = [pair for pair in pairwise(in_time) if made[pair[1]] - made[pair[0]] <= TOGETHER]
+def _together(times: Mapping[int, datetime]) -> set[int]:
+    in_time = sorted(times, key=lambda i: (times[i], i))
+    near = [pair for pair in pairwise(in_time) if times[pair[1]] - times[pair[0]] <= TOGETHER]
     return {i for pair in near for i in pair}
 
 

@@ -54,7 +54,7 @@ class _Split(NamedTuple):
     support: int
     strata: tuple[int, ...]
 
-    def counts(self, holds: int) -> tuple[int, int]:
+    def count_meeting(self, holds: int) -> tuple[int, int]:
         """How many of the group meet a condition, and how many of all."""
         return (holds & self.members).bit_count(), holds.bit_count()
 
@@ -86,8 +86,8 @@ class _Field:
     def __init__(
         self, outcomes: Iterable[Outcome], stratum: Callable[[Outcome], str | None]
     ) -> None:
-        found = {outcome.id: outcome for outcome in outcomes}
-        self.everyone = [found[key] for key in sorted(found)]
+        by_id = {outcome.id: outcome for outcome in outcomes}
+        self.everyone = [by_id[key] for key in sorted(by_id)]
         self.strata = tuple(_strata(self.everyone, stratum))
 
     @cached_property
@@ -155,12 +155,14 @@ def _separating(
         return []
     members = bits(i for i, outcome in enumerate(everyone) if outcome.id in inside)
     split = _Split(len(everyone), len(inside), members, rules.contrast_support, field.strata)
-    found = _weighed(field.tried, split)
+    unlikely = _weighed(field.tried, split)
     if share is None:
-        found = _step_up(found, rules.contrast_false_discovery)
+        unlikely = _step_up(unlikely, rules.contrast_false_discovery)
     else:
-        found = sorted(each for each in found if each.alarms <= FALSE_ALARM * share)
-    return [_contrast_of(each, split, everyone) for each in _independent(found, split)]
+        unlikely = sorted(
+            condition for condition in unlikely if condition.alarms <= FALSE_ALARM * share
+        )
+    return [_contrast_of(condition, split, everyone) for condition in _independent(unlikely, split)]
 
 
 def _strata(everyone: Sequence[Outcome], stratum: Callable[[Outcome], str | None]) -> Iterator[int]:
@@ -184,19 +186,19 @@ def leads(
     not a contrast, and whoever tells it says so. The words used most come first,
     and those that are `usual` in the domain's other actions say nothing.
     """
-    mine, others = (
+    inside, outside = (
         [o.decision.reasoning for o in side if o.decision.reasoning.strip()]
         for side in (group, rest)
     )
-    if min(len(mine), len(others)) < FEW or len(mine) + len(others) > MANY:
+    if min(len(inside), len(outside)) < FEW or len(inside) + len(outside) > MANY:
         return []
-    unshared = frozenset.intersection(*map(terms, mine)).difference(*map(terms, others))
+    unshared = frozenset.intersection(*map(terms, inside)).difference(*map(terms, outside))
     telling = [term for term in unshared if not usual(term)]
-    used = {term: sum(text.lower().count(term) for text in mine) for term in telling}
-    p = fisher(len(mine), len(mine), len(mine), len(mine) + len(others))
+    used = {term: sum(text.lower().count(term) for text in inside) for term in telling}
+    p = fisher(len(inside), len(inside), len(inside), len(inside) + len(outside))
     return [
         Contrast(
-            f"the reasoning mentions '{term}'", (len(mine),) * 2, (0, len(others)), math.inf, p
+            f"the reasoning mentions '{term}'", (len(inside),) * 2, (0, len(outside)), math.inf, p
         )
         for term in sorted(used, key=lambda t: (-used[t], t))[:LEADS]
     ]
@@ -205,45 +207,45 @@ def leads(
 # ── which of them chance does not explain ────────────────────────────────────────────
 
 
-def _weighed(tried: Sequence[Condition], split: _Split) -> list[_Unlikely]:
+def _weighed(conditions: Sequence[Condition], split: _Split) -> list[_Unlikely]:
     """The conditions that chance gives seldom, each with its alarms, surest first."""
     families = [
         _Family(weight, members, _expected_by_chance(members, split))
         for weight, ranks in _FAMILIES
-        if (members := [each for each in tried if each.rank in ranks])
+        if (members := [condition for condition in conditions if condition.rank in ranks])
     ]
     able = [family for family in families if family.chance(1.0)]
-    whole = sum(family.weight for family in able)
-    found = [
-        _Unlikely(p, *each, alarms=family.chance(p) * whole / family.weight)
+    total = sum(family.weight for family in able)
+    unlikely = [
+        _Unlikely(p, *condition, alarms=family.chance(p) * total / family.weight)
         for family in able
-        for each, p in _unlikely(family.members, split)
+        for condition, p in _unlikely(family.members, split)
     ]
-    return sorted(found, key=lambda each: (each.alarms, each))
+    return sorted(unlikely, key=lambda condition: (condition.alarms, condition))
 
 
-def _step_up(found: Sequence[_Unlikely], false_share: float) -> list[_Unlikely]:
+def _step_up(unlikely: Sequence[_Unlikely], false_share: float) -> list[_Unlikely]:
     """Benjamini-Hochberg, behind a gate: where nothing separates, its promise is too weak.
 
     At a false share of 0.2 every fifth group without any cause would still get one.
     """
-    if not found or found[0].alarms > FALSE_ALARM:
+    if not unlikely or unlikely[0].alarms > FALSE_ALARM:
         return []
-    kept = [j for j, each in enumerate(found, 1) if each.alarms <= false_share * j]
-    return sorted(found[: max(kept)])
+    passing = [j for j, condition in enumerate(unlikely, 1) if condition.alarms <= false_share * j]
+    return sorted(unlikely[: max(passing)])
 
 
-def _unlikely(tried: Sequence[Condition], split: _Split) -> Iterator[tuple[Condition, float]]:
-    for each in tried:
-        met, holds = split.counts(each.holds)
+def _unlikely(conditions: Sequence[Condition], split: _Split) -> Iterator[tuple[Condition, float]]:
+    for condition in conditions:
+        met, holds = split.count_meeting(condition.holds)
         if met < split.support or met * split.total <= holds * split.group:
             continue
-        p = tail(met, split.tables(each.holds))
+        p = tail(met, split.tables(condition.holds))
         if p <= UNLIKELY:
-            yield each, p
+            yield condition, p
 
 
-def _expected_by_chance(tried: Sequence[Condition], split: _Split) -> Callable[[float], float]:
+def _expected_by_chance(conditions: Sequence[Condition], split: _Split) -> Callable[[float], float]:
     """How many of the conditions tried would reach a probability of `p` by chance.
 
     Benjamini-Hochberg estimates that number as p times the conditions tried. With few
@@ -254,7 +256,9 @@ def _expected_by_chance(tried: Sequence[Condition], split: _Split) -> Callable[[
     outcomes meet them does not depend on who is in the group, so nothing is selected.
     """
     rises: dict[float, float] = defaultdict(float)
-    for tables, how_many in Counter(split.tables(each.holds) for each in tried).items():
+    for tables, how_many in Counter(
+        split.tables(condition.holds) for condition in conditions
+    ).items():
         before = 0.0
         for chance in _attainable(tables, split.support):
             rises[chance] += how_many * (chance - before)
@@ -267,7 +271,7 @@ def _expected_by_chance(tried: Sequence[Condition], split: _Split) -> Callable[[
 
 def _attainable(tables: Sequence[Table], support: int) -> Iterator[float]:
     """The probabilities up to UNLIKELY that a condition of these sizes can have."""
-    expected = sum(of * holds / total for of, holds, total in tables)
+    expected = sum(size * holds / total for size, holds, total in tables)
     first = max(support, math.ceil(expected - ROUNDING))
     return takewhile(lambda chance: chance <= UNLIKELY, tails(tables, first))
 
@@ -275,44 +279,44 @@ def _attainable(tables: Sequence[Table], support: int) -> Iterator[float]:
 # ── which of those are worth telling ─────────────────────────────────────────────────
 
 
-def _independent(found: Sequence[_Unlikely], split: _Split) -> list[_Unlikely]:
+def _independent(unlikely: Sequence[_Unlikely], split: _Split) -> list[_Unlikely]:
     """Those that neither imply nor follow from one told before, and add to each of them."""
-    kept: list[_Unlikely] = []
+    independent: list[_Unlikely] = []
     # A recorded condition can be acted on; a word of the reasoning stands for one at best.
-    for each in sorted(found, key=lambda one: one.rank >= Rank.TERM):
-        if all(_adds(each.holds, known.holds, split) for known in kept):
-            kept.append(each)
-    return kept
+    for condition in sorted(unlikely, key=lambda condition: condition.rank >= Rank.TERM):
+        if all(_adds(condition.holds, other.holds, split) for other in independent):
+            independent.append(condition)
+    return independent
 
 
-def _adds(holds: int, known: int, split: _Split) -> bool:
+def _adds(holds: int, fixed: int, split: _Split) -> bool:
     """True when a condition still separates the group where `known` is held fixed.
 
     The Cochran-Mantel-Haenszel statistic over the two halves of each stratum.
     """
-    if holds & known in (holds, known):
+    if holds & fixed in (holds, fixed):
         return False
     surplus = variance = 0.0
-    halves = [(s & known, s & ~known) for s in split.within(holds)]
+    halves = [(s & fixed, s & ~fixed) for s in split.within(holds)]
     for stratum in chain.from_iterable(halves):
-        total, of = stratum.bit_count(), (stratum & split.members).bit_count()
-        met, all_met = split.counts(stratum & holds)
+        total, inside = stratum.bit_count(), (stratum & split.members).bit_count()
+        met, all_met = split.count_meeting(stratum & holds)
         if total > 1:
-            share = of / total
+            share = inside / total
             surplus += met - all_met * share
             variance += all_met * share * (1 - share) * (total - all_met) / (total - 1)
     return variance > 0 and surplus - 0.5 > ADDS * math.sqrt(variance)
 
 
-def _contrast_of(found: _Unlikely, split: _Split, everyone: Sequence[Outcome]) -> Contrast:
-    met, holds = split.counts(found.holds)
-    others = split.total - split.group
-    share, base = met / split.group, (holds - met) / others
+def _contrast_of(condition: _Unlikely, split: _Split, everyone: Sequence[Outcome]) -> Contrast:
+    met, holds = split.count_meeting(condition.holds)
+    outside = split.total - split.group
+    share, base = met / split.group, (holds - met) / outside
     return Contrast(
-        condition=found.text,
+        condition=condition.text,
         in_group=(met, split.group),
-        in_rest=(holds - met, others),
+        in_rest=(holds - met, outside),
         lift=share / base if base else math.inf,
-        p=found.p,
-        holds_for=frozenset(o.id for i, o in enumerate(everyone) if found.holds >> i & 1),
+        p=condition.p,
+        holds_for=frozenset(o.id for i, o in enumerate(everyone) if condition.holds >> i & 1),
     )

@@ -30,23 +30,23 @@ class Table(NamedTuple):
     @property
     def chances(self) -> list[float]:
         """The probability of each number from the least to the most."""
-        return [math.exp(each) for each in log_chances(range(self.least, self.most + 1), self)]
+        return [math.exp(log) for log in log_chances(range(self.least, self.most + 1), self)]
 
 
-def fisher(met: int, of: int, holds: int, total: int) -> float:
+def fisher(met: int, size: int, holds: int, total: int) -> float:
     """One-sided Fisher probability: at least `met` of a group of `of` meet a condition.
 
     `holds` of all `total` outcomes meet it. Exact up to rounding.
     """
-    top = min(of, holds)
-    if met <= max(0, of + holds - total):
+    top = min(size, holds)
+    if met <= max(0, size + holds - total):
         return 1.0
     if met > top:
         return 0.0
-    part = math.exp(next(log_chances([met], Table(of, holds, total))))
+    part = math.exp(next(log_chances([met], Table(size, holds, total))))
     tail = part
     for x in range(met, top):
-        part *= (of - x) * (holds - x) / ((x + 1) * (total - of - holds + x + 1))
+        part *= (size - x) * (holds - x) / ((x + 1) * (total - size - holds + x + 1))
         tail += part
         if part < tail * 1e-17:
             break
@@ -65,41 +65,41 @@ def tails(tables: Sequence[Table], first: int) -> Iterator[float]:
     """The probabilities that `tail` can take, for the most down to `first`, rising."""
     if len(tables) == 1:
         falling = reversed(range(first, tables[0].most + 1))
-        found = (math.exp(each) for each in log_chances(falling, tables[0]))
+        chances_down = (math.exp(log) for log in log_chances(falling, tables[0]))
     else:
         least, chances = _together(tables)
-        found = (chances[x - least] for x in reversed(range(first, least + len(chances))))
+        chances_down = (chances[x - least] for x in reversed(range(first, least + len(chances))))
     reached = 0.0
-    for chance in found:
+    for chance in chances_down:
         reached += chance
         yield reached
 
 
 def log_chances(numbers: Iterable[int], table: Table) -> Iterator[float]:
     """Log of the hypergeometric chance that exactly so many of the group meet the condition."""
-    of, holds, total = table
+    size, holds, total = table
     log = _log_factorials(1 << total.bit_length())  # one serves many groups
-    others = total - holds
-    every = log[total] - log[of] - log[total - of]
+    unmet = total - holds
+    every = log[total] - log[size] - log[total - size]
     for met in numbers:
-        mine = log[holds] - log[met] - log[holds - met]
-        yield mine + (log[others] - log[of - met] - log[others - of + met]) - every
+        inside = log[holds] - log[met] - log[holds - met]
+        yield inside + (log[unmet] - log[size - met] - log[unmet - size + met]) - every
 
 
 def _together(tables: Sequence[Table]) -> tuple[int, list[float]]:
     """(the least, its probability and those of all numbers above) over independent strata."""
-    found = [1.0]
+    joint = [1.0]
     for table in tables:
         chances = table.chances
-        grown = [0.0] * (len(found) + len(chances) - 1)
-        for i, a in enumerate(found):
+        grown = [0.0] * (len(joint) + len(chances) - 1)
+        for i, a in enumerate(joint):
             for j, b in enumerate(chances):
                 grown[i + j] += a * b
-        found = grown
-    return sum(table.least for table in tables), found
+        joint = grown
+    return sum(table.least for table in tables), joint
 
 
 @lru_cache(maxsize=16)
 def _log_factorials(n: int) -> tuple[float, ...]:
     """The logs of 0! to n!."""
-    return tuple(math.lgamma(each + 1) for each in range(n + 1))
+    return tuple(math.lgamma(i + 1) for i in range(n + 1))

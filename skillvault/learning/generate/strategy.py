@@ -70,16 +70,18 @@ class StrategyState(Struct, frozen=True):
 def strategy_state(material: StrategyMaterial, now: datetime, policy: Policy) -> StrategyState:
     """Whether a strategy is due for a domain; else why not."""
     if material.rejection:
-        made = f"made {material.name} in {material.rejection.commit[:10]}"
-        return StrategyState("rejected", f"{made}, which was taken away since")
+        origin = f"made {material.name} in {material.rejection.commit[:10]}"
+        return StrategyState("rejected", f"{origin}, which was taken away since")
     if why := _why_kept(material, now, policy):
         return StrategyState("kept", why)
     count = material.fresh
-    said = f"{count} outcome{'' if count == 1 else 's'}"
+    counted = f"{count} outcome{'' if count == 1 else 's'}"
     since = "so far" if material.first else "since its last strategy"
     if count < policy.generate.strategy_every:
-        return StrategyState("waiting", f"{said} {since}; needs {policy.generate.strategy_every}")
-    return StrategyState("due", f"{said} {since}; `skillvault run`")
+        return StrategyState(
+            "waiting", f"{counted} {since}; needs {policy.generate.strategy_every}"
+        )
+    return StrategyState("due", f"{counted} {since}; `skillvault run`")
 
 
 def window(fresh: int, rules: GeneratePolicy) -> int:
@@ -142,8 +144,8 @@ def period_of(
     avoid = list(_losses(losses, outcomes, policy))
     seek = [_Question(wins, _with_status(outcomes, "success"))]
     weights = {q.group: _weight(q, outcomes, policy) for q in (*avoid, *seek)}
-    whole = sum(weights.values()) or 1.0
-    shares = {group: weight / whole for group, weight in weights.items()}
+    total = sum(weights.values()) or 1.0
+    shares = {group: weight / total for group, weight in weights.items()}
     heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
     return Period(
         domain=domain,
@@ -193,10 +195,10 @@ def _weight(question: _Question, outcomes: Sequence[Outcome], policy: Policy) ->
     The smaller of its two sides decides: a few can never be as surely different as many, and
     need more of it. How many there are says nothing of the conditions.
     """
-    inside, others = len(question.members), len(outcomes) - len(question.aside)
-    if inside < policy.evaluate.contrast_support or inside == others:
+    inside, considered = len(question.members), len(outcomes) - len(question.aside)
+    if inside < policy.evaluate.contrast_support or inside == considered:
         return 0.0
-    return question.part / min(inside, others - inside)
+    return question.part / min(inside, considered - inside)
 
 
 def _comparison(
@@ -206,14 +208,14 @@ def _comparison(
     members = frozenset(o.id for o in question.members)
     if not share:
         return Comparison(group=question.group, members=members)
-    found = contrasts(
+    separating = contrasts(
         question.members,
         [o for o in outcomes if o.id not in members],
         policy.evaluate,
         share=share,
         stratum=lambda o: None if o.id in question.aside else o.decision.action,
     )
-    return Comparison(group=question.group, members=members, contrasts=tuple(found))
+    return Comparison(group=question.group, members=members, contrasts=tuple(separating))
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -254,24 +256,26 @@ def next_change(
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    wanted = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
+    body = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
     edits: list[Edit] = []
-    said = _strategy_description(draft)
-    if said != skill.description and sections.untouched(written.descriptions, skill.description):
-        edits.append(Edit(path, ("description",), said))
+    description = _strategy_description(draft)
+    if description != skill.description and sections.untouched(
+        written.descriptions, skill.description
+    ):
+        edits.append(Edit(path, ("description",), description))
     life, ends = lifetime(skill, policy), now + timedelta(days=policy.generate.strategy_days)
     if life and life.ends < ends:
         edits.append(Edit(path, EXPIRES, stamp(ends)))
     archived = path.startswith("archive/")
-    back = Move(f"archive/{material.name}", f"skills/{material.name}")
+    restored = Move(f"archive/{material.name}", f"skills/{material.name}")
     return _generated(
         material,
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
         now,
         edits=tuple(edits),
-        rewrites=(Rewrite(path, wanted),) if wanted != skill.body else (),
-        moves=(back,) if archived else (),
+        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        moves=(restored,) if archived else (),
     )
 
 
@@ -324,9 +328,9 @@ def _results(period: Period) -> str:
     parts = [f"{name} {rate} ({count_of(ended['success'], len(period.outcomes))})"]
     for status, average in (("success", "average win"), ("failure", "average loss")):
         scores = [o.result.score for o in period.outcomes if o.result.status == status]
-        known = [score for score in scores if score is not None]
-        if known:
-            parts.append(f"{average} {percent(sum(known) / len(known))}")
+        graded = [score for score in scores if score is not None]
+        if graded:
+            parts.append(f"{average} {percent(sum(graded) / len(graded))}")
     if ended["neutral"]:
         parts.append(f"{ended['neutral']} neutral")
     return "; ".join(parts)
@@ -348,16 +352,18 @@ def _strategy_reason(period: Period, new: int) -> str:
         f"{_outcomes_line(period)}, {new} of them not in an earlier strategy.",
         f"{_results(period)}.",
     ]
-    found = [_contrast_line(each) for each in (*period.avoid, *period.seek)]
-    return "\n".join([*lines, *filter(None, found)] if any(found) else [*lines, _SILENT])
+    separations = [_contrast_line(comparison) for comparison in (*period.avoid, *period.seek)]
+    return "\n".join(
+        [*lines, *filter(None, separations)] if any(separations) else [*lines, _SILENT]
+    )
 
 
 _SILENT = "No recorded condition separates losses or wins from the others."
 
 
 def _contrast_line(comparison: Comparison) -> str:
-    said = [
+    conditions = [
         f"{shorten(c.condition, 100)} ({count_of(*c.in_group)}, others {count_of(*c.in_rest)})"
         for c in comparison.contrasts
     ]
-    return f"What separates the {comparison.group}: {'; '.join(said)}." if said else ""
+    return f"What separates the {comparison.group}: {'; '.join(conditions)}." if conditions else ""

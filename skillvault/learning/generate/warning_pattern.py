@@ -66,15 +66,15 @@ class Reinforcement(Struct, frozen=True):
 class SkillMaterial(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault.
 
-    `made` says which skill a commit made of an evaluation, whatever became of the link. `names`
-    are those of all skills, `live` those outside the archive, `expired` those that went there
-    when their time was over.
+    `made_skills` says which skill a commit made of an evaluation, whatever became of the link.
+    `names` are those of all skills, `live` those outside the archive, `expired` those that went
+    there when their time was over.
     """
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
     links: Mapping[str, Link]
-    made: Mapping[str, str]
+    made_skills: Mapping[str, str]
     live: frozenset[str]
     expired: Mapping[str, Skill]
     names: frozenset[str]
@@ -92,27 +92,27 @@ class SkillPlan(Struct, frozen=True):
 
 def by_subject(outcomes: Iterable[Outcome]) -> dict[tuple[Subject, str], list[Outcome]]:
     """The outcomes of each subject and trust, oldest first; repeats count within these alone."""
-    found: dict[tuple[Subject, str], list[Outcome]] = {}
+    subjects: dict[tuple[Subject, str], list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda o: o.order):
-        found.setdefault((outcome.subject, outcome.trust), []).append(outcome)
-    return found
+        subjects.setdefault((outcome.subject, outcome.trust), []).append(outcome)
+    return subjects
 
 
 def significances(history: Sequence[Outcome], policy: Policy) -> dict[str, Significance]:
     """Outcome id -> whether it is worth a skill; `history` is one subject's, oldest first."""
-    found: dict[str, Significance] = {}
+    significant: dict[str, Significance] = {}
     previous: Outcome | None = None
     failures: list[Outcome] = []
     for outcome in history:
         if outcome.result.score is not None:
-            found[outcome.id] = _graded(outcome.result.score, policy)
+            significant[outcome.id] = _graded(outcome.result.score, policy)
         elif outcome.result.status == "failure":
-            found[outcome.id] = _failure(outcome, failures)
+            significant[outcome.id] = _failure(outcome, failures)
         else:
-            found[outcome.id] = _success(outcome, previous)
+            significant[outcome.id] = _success(outcome, previous)
         previous = outcome
         failures += [outcome] if outcome.ungraded_failure else []
-    return found
+    return significant
 
 
 def _failure(outcome: Outcome, before: Sequence[Outcome]) -> Significance:
@@ -132,12 +132,12 @@ def _success(outcome: Outcome, previous: Outcome | None) -> Significance:
 
 def _graded(score: float, policy: Policy) -> Significance:
     low, high = policy.generate.warning_below, policy.generate.pattern_above
-    said, below, above = (f"{value * 100:+.6g} %" for value in (score, low, high))
+    shown, below, above = (f"{value * 100:+.6g} %" for value in (score, low, high))
     if score < low:
-        return Significance("warning", f"score {said} is below {below}")
+        return Significance("warning", f"score {shown} is below {below}")
     if score > high:
-        return Significance("pattern", f"score {said} is above {above}")
-    return Significance(None, f"score {said} lies between {below} (warning) and {above} (pattern)")
+        return Significance("pattern", f"score {shown} is above {above}")
+    return Significance(None, f"score {shown} lies between {below} (warning) and {above} (pattern)")
 
 
 def concerned(history: Sequence[Placed], changed: Collection[str]) -> tuple[set[str], set[str]]:
@@ -146,21 +146,23 @@ def concerned(history: Sequence[Placed], changed: Collection[str]) -> tuple[set[
     A changed one concerns itself and the one evaluated next; a failure concerns the first and
     all of which nothing is told yet.
     """
-    asked: set[str] = set()
-    beside: set[str] = set()
+    affected: set[str] = set()
+    context: set[str] = set()
     before: str | None = None
     stale = False
-    for one in history:
-        stale = stale or one.id in changed
-        if one.evaluated:
+    for outcome in history:
+        stale = stale or outcome.id in changed
+        if outcome.evaluated:
             if stale:
-                asked.add(one.id)
-                beside |= {before} if before else set()
-            before, stale = one.id, one.id in changed
-    failures = [one for one in history if one.failed]
-    if any(one.id in asked or one.id in changed for one in failures):
-        asked |= {one.id for i, one in enumerate(failures) if i == 0 or not one.told}
-    return asked, asked | beside
+                affected.add(outcome.id)
+                context |= {before} if before else set()
+            before, stale = outcome.id, outcome.id in changed
+    failures = [outcome for outcome in history if outcome.failed]
+    if any(outcome.id in affected or outcome.id in changed for outcome in failures):
+        affected |= {
+            outcome.id for i, outcome in enumerate(failures) if i == 0 or not outcome.supports
+        }
+    return affected, affected | context
 
 
 def plan_skills(
@@ -171,7 +173,7 @@ def plan_skills(
     Where it is `about` some outcomes only, nothing is said of the others.
     """
     links = list(material.links.values())
-    made = dict(material.made) | {
+    skills = dict(material.made_skills) | {
         link.source.id: link.target.id for link in links if makes_skill(link)
     }
     linked: dict[str, set[str]] = defaultdict(set)
@@ -181,30 +183,30 @@ def plan_skills(
     due: list[DueSkill] = []
     repeats: list[Reinforcement] = []
     rejected: list[Rejection] = []
-    told: set[str] = set()
+    covered: set[str] = set()
     for history in by_subject(material.outcomes.values()).values():
-        for one in _due_skills(history, material, policy):
-            if about is not None and all(o.id not in about for o, _ in one.candidates):
+        for due_skill in _due_skills(history, material, policy):
+            if about is not None and all(o.id not in about for o, _ in due_skill.candidates):
                 continue
-            names = sorted({made[e.id] for _, e in one.candidates if e.id in made})
-            asked = dict.fromkeys(e.id for _, e in one.candidates)
-            refused = [r for e in asked if (r := taken_away(e, material))]
-            if one.repeated:
+            names = sorted({skills[e.id] for _, e in due_skill.candidates if e.id in skills})
+            evaluation_ids = dict.fromkeys(e.id for _, e in due_skill.candidates)
+            refused = [r for e in evaluation_ids if (r := taken_away(e, material))]
+            if due_skill.repeated:
                 refused += warning_taken_away(history, material)
             if refused:
                 rejected += refused
-                told |= asked.keys()
+                covered |= evaluation_ids.keys()
             elif not names:
-                due.append(one)
-                told |= asked.keys()
-            elif one.repeated:
+                due.append(due_skill)
+                covered |= evaluation_ids.keys()
+            elif due_skill.repeated:
                 line = _lineage(names[0], merged)
-                known = made.keys() | {source for name in line for source in linked[name]}
-                fresh = [e for _, e in one.candidates if e.id not in known]
+                supporting = skills.keys() | {source for name in line for source in linked[name]}
+                fresh = [e for _, e in due_skill.candidates if e.id not in supporting]
                 repeats += _repeat(line, fresh, material, rejected)
-                told |= {e.id for e in fresh}
-    due.sort(key=lambda one: one.candidates[0][0].order)
-    return SkillPlan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))), frozenset(told))
+                covered |= {e.id for e in fresh}
+    due.sort(key=lambda due_skill: due_skill.candidates[0][0].order)
+    return SkillPlan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))), frozenset(covered))
 
 
 def waiting(history: Sequence[Placed], changed: Collection[str], plan: SkillPlan) -> set[str]:
@@ -212,12 +214,19 @@ def waiting(history: Sequence[Placed], changed: Collection[str], plan: SkillPlan
 
     Each by itself or by the one before it, a failure that did not change by any.
     """
-    ordered = [one for one in history if one.evaluated or one.id in changed]
-    if any(one.failed and one.id in plan.about and one.id not in changed for one in ordered):
-        return {one.id for one in ordered if one.id in changed}
+    ordered = [outcome for outcome in history if outcome.evaluated or outcome.id in changed]
+    if any(
+        outcome.failed and outcome.id in plan.about and outcome.id not in changed
+        for outcome in ordered
+    ):
+        return {outcome.id for outcome in ordered if outcome.id in changed}
     after = itertools.zip_longest(ordered, ordered[1:])
-    found = {one.id for one, then in after if plan.about & {one.id, then and then.id}}
-    return found.intersection(changed)
+    waiting_ids = {
+        outcome.id
+        for outcome, following in after
+        if plan.about & {outcome.id, following and following.id}
+    }
+    return waiting_ids.intersection(changed)
 
 
 def makes_skill(link: Link) -> bool:
@@ -229,17 +238,17 @@ def _due_skills(
     history: Sequence[Outcome], material: SkillMaterial, policy: Policy
 ) -> list[DueSkill]:
     """The skills that one subject's outcomes call for, made already or not."""
-    found: list[DueSkill] = []
+    due: list[DueSkill] = []
     pairs = [(o, material.evaluations[o.id]) for o in history if o.id in material.evaluations]
-    said = significances([outcome for outcome, _ in pairs], policy)
+    significant = significances([outcome for outcome, _ in pairs], policy)
     for outcome, evaluation in pairs:
-        kind, reason = said[outcome.id].kind, said[outcome.id].reason
+        kind, reason = significant[outcome.id].kind, significant[outcome.id].reason
         if kind is None:
             continue
         repeats = kind == "warning" and outcome.result.score is None
         same = [p for p in pairs if p[0].ungraded_failure] if repeats else []
-        found.append(DueSkill(kind, tuple(same or [(outcome, evaluation)]), reason, repeats))
-    return found
+        due.append(DueSkill(kind, tuple(same or [(outcome, evaluation)]), reason, repeats))
+    return due
 
 
 def taken_away(evaluation_id: str, material: SkillMaterial) -> Rejection | None:
@@ -271,19 +280,19 @@ def _repeat(
 
     Links that a person removed are not remade.
     """
-    there = (name for known in (material.live, material.expired) for name in line if name in known)
-    target = next(there, None)
-    kept: list[Evaluation] = []
+    living = (name for shelf in (material.live, material.expired) for name in line if name in shelf)
+    target = next(living, None)
+    repeats: list[Evaluation] = []
     for evaluation in fresh if target else ():
         refused = [r for name in line if (r := _unlinked(evaluation, name, material))]
         if refused:
             rejected += refused
         else:
-            kept.append(evaluation)
-    if target is None or not kept:
+            repeats.append(evaluation)
+    if target is None or not repeats:
         return []
-    back = None if target in material.live else material.expired[target]
-    return [Reinforcement(target, tuple(kept), back)]
+    expired = None if target in material.live else material.expired[target]
+    return [Reinforcement(target, tuple(repeats), expired)]
 
 
 def _unlinked(evaluation: Evaluation, name: str, material: SkillMaterial) -> Rejection | None:
@@ -341,23 +350,24 @@ def reinforce_change(reinforcement: Reinforcement, now: datetime, policy: Policy
 
     One that had expired comes back, and its time to live begins anew.
     """
-    name, back = reinforcement.skill, reinforcement.expired
+    name, expired = reinforcement.skill, reinforcement.expired
     target = Ref("skill", name)
     sources = [Ref("evaluation", e.id) for e in reinforcement.evaluations]
     links = tuple(link_of("reinforced", source, target, now) for source in sources)
     count = len(links)
     happened = f"happened {count} more time{'s' if count > 1 else ''}"
-    expires = stamp(now + timedelta(days=policy.days(back.kind) or 0)) if back else None
-    shelf = "skills" if back and back.trust == "local" else "proposed"
+    late = " after its time was over" if expired else ""
+    expires = stamp(now + timedelta(days=policy.days(expired.kind) or 0)) if expired else None
+    shelf = "skills" if expired and expired.trust == "local" else "proposed"
     return Change(
         step=STEP,
-        subject=f"{'restore' if back else 'reinforce'} {name}",
-        reason=f"The failure it warns of {happened}{' after its time was over' if back else ''}.",
+        subject=f"{'restore' if expired else 'reinforce'} {name}",
+        reason=f"The failure it warns of {happened}{late}.",
         writes=links,
         edits=(Edit(f"archive/{name}/SKILL.md", EXPIRES, expires),) if expires else (),
-        moves=(Move(f"archive/{name}", f"{shelf}/{name}"),) if back else (),
+        moves=(Move(f"archive/{name}", f"{shelf}/{name}"),) if expired else (),
         sources=tuple(sources),
-        targets=tuple(Ref("link", link.id) for link in links) + ((target,) if back else ()),
+        targets=tuple(Ref("link", link.id) for link in links) + ((target,) if expired else ()),
     )
 
 

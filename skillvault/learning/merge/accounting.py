@@ -15,15 +15,15 @@ def unfit(draft: Draft, brief: Agreement) -> str | None:
     """What keeps a draft from standing for all its sources; None where it does."""
     if not (draft.title.strip() and any(text.strip() for _, text in draft.sections)):
         return "the text is empty"
-    told = Counter((fate.skill, _plain(fate.statement)) for fate in draft.fates)
-    said = Counter(
+    accounted = Counter((fate.skill, _plain(fate.statement)) for fate in draft.fates)
+    present = Counter(
         (skill.name, _plain(statement))
         for skill in brief.skills
         for statement in statements(skill.body)
     )
-    for (name, statement), count in (said - told).items():
+    for (name, statement), count in (present - accounted).items():
         return f"nothing is said of {count} of {name}'s statements: {shorten(statement, 80)}"
-    for name, statement in told - said:
+    for name, statement in accounted - present:
         return f"{name} has no statement more: {shorten(statement, 80)}"
     texts = [text for _, text in (*draft.sections, *draft.references)]
     return next(_missing(draft.fates, Texts(texts)), None)
@@ -32,12 +32,12 @@ def unfit(draft: Draft, brief: Agreement) -> str | None:
 def _missing(fates: Iterable[Fate], texts: "Texts") -> Iterator[str]:
     """What is wrong with what is said of the statements."""
     for fate in fates:
-        what = f"{fate.skill}: {shorten(fate.statement, 80)}"
+        source = f"{fate.skill}: {shorten(fate.statement, 80)}"
         if fate.fate == "dropped":
             if not fate.note.strip():
-                yield f"dropped without a reason, {what}"
+                yield f"dropped without a reason, {source}"
         elif not texts.hold(fate):
-            yield f"{fate.fate}, but not to be found in the text, {what}"
+            yield f"{fate.fate}, but not to be found in the text, {source}"
 
 
 def kept_as(fate: Fate) -> str:
@@ -49,9 +49,9 @@ class Texts:
     """Texts that are asked what stands in them, whatever their marks and line ends."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        said = [each for text in texts for each in _statements(text)]
-        self._text = "\n".join(["", *said, ""])
-        self._whole = frozenset(said)
+        lines = [line for text in texts for line in _statements(text)]
+        self._text = "\n".join(["", *lines, ""])
+        self._whole = frozenset(lines)
 
     def hold(self, fate: Fate) -> bool:
         """Whether a statement that is not dropped stands there as it is said to.
@@ -59,16 +59,16 @@ class Texts:
         It begins where one begins: `never do so` does not keep `do so`. What it is fused with
         must be quoted so that one statement can be meant.
         """
-        wanted = "\n".join(_statements(kept_as(fate)))
-        if wanted in self._whole:
+        quote = "\n".join(_statements(kept_as(fate)))
+        if quote in self._whole:
             return True
-        if not wanted or (fate.fate == "fused" and len(wanted) < _QUOTE):
+        if not quote or (fate.fate == "fused" and len(quote) < _QUOTE):
             return False
-        at = self._text.find(wanted)
+        at = self._text.find(quote)
         while at >= 0:
-            if self._begins(at) and not self._inside_word(at + len(wanted)):
+            if self._begins(at) and not self._inside_word(at + len(quote)):
                 return True
-            at = self._text.find(wanted, at + 1)
+            at = self._text.find(quote, at + 1)
         return False
 
     def _begins(self, at: int) -> bool:
@@ -82,7 +82,7 @@ class Texts:
 
 def _statements(text: str) -> list[str]:
     """The statements of a text; behind a heading no line counts as one of its head."""
-    return [_plain(each) for each in statements(f"## \n{text}")]
+    return [_plain(statement) for statement in statements(f"## \n{text}")]
 
 
 def _plain(text: str) -> str:

@@ -38,7 +38,7 @@ class PresentSkill(Struct, frozen=True, kw_only=True):
     edited: frozenset[str]
 
     @property
-    def left(self) -> list[str]:
+    def unedited_files(self) -> list[str]:
         """The files in `references/` as the program left them."""
         return [text for name, text in sorted(self.files.items()) if name not in self.edited]
 
@@ -56,15 +56,15 @@ def fitted(
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
     sizes = [[tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks]
     totals = [sum(section) for section in sizes]
-    rest: list[list[str]] = [[] for _ in parts]
+    overflow: list[list[str]] = [[] for _ in parts]
     while sum(totals) > room and any(blocks):
         at = max(range(len(parts)), key=lambda i: (len(blocks[i]) > 1, totals[i]))
-        rest[at].append(blocks[at].pop())
+        overflow[at].append(blocks[at].pop())
         totals[at] -= sizes[at].pop()
     names = [heading for heading, _ in parts]
-    kept = ["".join(section).rstrip() or f"- See references/{FILE}" for section in blocks]
-    moved = ["".join(reversed(section)).rstrip() for section in rest]
-    return list(zip(names, kept, strict=True)), [
+    fitting = ["".join(section).rstrip() or f"- See references/{FILE}" for section in blocks]
+    moved = ["".join(reversed(section)).rstrip() for section in overflow]
+    return list(zip(names, fitting, strict=True)), [
         (name, text) for name, text in zip(names, moved, strict=True) if text
     ]
 
@@ -83,11 +83,15 @@ def _evolved_text(draft: Draft, merge: Merge, limit: int) -> _EvolvedText:
     more = f"*More: references/{FILE}*"
     frame = "\n".join([title, *header, more, *(name for name, _ in draft.sections)])
     parts = [(name, text) for name, text in draft.sections if text.strip()]
-    kept, moved = fitted(parts, limit - tokens(frame) - 4 * len(parts))
+    fitting, moved = fitted(parts, limit - tokens(frame) - 4 * len(parts))
     files = _reference_files(draft, moved)
     header += [more] if FILE in files else []
-    found = [title, "\n".join(header), *(f"## {name}\n\n{text.strip()}" for name, text in kept)]
-    return _EvolvedText("\n\n".join(found), files)
+    paragraphs = [
+        title,
+        "\n".join(header),
+        *(f"## {name}\n\n{text.strip()}" for name, text in fitting),
+    ]
+    return _EvolvedText("\n\n".join(paragraphs), files)
 
 
 def _reference_files(draft: Draft, moved: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -184,10 +188,12 @@ def _grown_files(
     """The files to write: a person's stay, and what has no place then gets a file of its own."""
     written = {name: text for name, text in files.items() if name not in present.edited}
     spare = _spare_name(present, written)
-    others = {name: text for name, text in present.files.items() if name not in (*written, spare)}
-    standing = Texts([body, *others.values(), *written.values()])
-    left = (fate for fate in draft.fates if fate.fate != "dropped")
-    missing = dict.fromkeys(flat(kept_as(fate)) for fate in left if not standing.hold(fate))
+    other_files = {
+        name: text for name, text in present.files.items() if name not in (*written, spare)
+    }
+    standing = Texts([body, *other_files.values(), *written.values()])
+    placed = (fate for fate in draft.fates if fate.fate != "dropped")
+    missing = dict.fromkeys(flat(kept_as(fate)) for fate in placed if not standing.hold(fate))
     if missing:
         written[spare] = "# Not in SKILL.md\n\n" + "".join(f"- {line}\n" for line in missing)
     return written
@@ -244,14 +250,16 @@ def _merge_reason(merge: Merge, draft: Draft, name: str) -> str:
     count = len(merge.fresh)
     go = f"{count} skills that say" if count > 1 else "a skill that says"
     lines = [f"{name} takes in {go} the same; archive/ keeps what it takes in."]
-    alike: dict[str, list[str]] = {one: [] for one in merge.fresh}
-    for one, other, value in merge.alike:
-        alike[one].append(f"{value:.2f} with {other}")
-    lines += [f"  {one}{': ' if with_ else ''}{', '.join(with_)}" for one, with_ in alike.items()]
+    alike: dict[str, list[str]] = {skill: [] for skill in merge.fresh}
+    for skill, other, value in merge.alike:
+        alike[skill].append(f"{value:.2f} with {other}")
+    lines += [
+        f"  {skill}{': ' if with_ else ''}{', '.join(with_)}" for skill, with_ in alike.items()
+    ]
     if merge.evolved:
-        gone = f", of which {len(merge.missing)} are gone" if merge.missing else ""
+        missing = f", of which {len(merge.missing)} are gone" if merge.missing else ""
         before = len(merge.earlier) + len(merge.missing)
-        lines.append(f"Before it stood for {before}{gone}.")
+        lines.append(f"Before it stood for {before}{missing}.")
     counts = Counter(fate.fate for fate in draft.fates)
     lines.append(f"Statements: {listed(f'{n} {fate}' for fate, n in sorted(counts.items()))}.")
     return "\n".join([*lines, *_fate_table(draft.fates)])
@@ -262,13 +270,13 @@ def _fate_table(fates: Sequence[Fate]) -> Iterator[str]:
     by_skill: dict[str, list[Fate]] = {}
     for fate in fates:
         by_skill.setdefault(fate.skill, []).append(fate)
-    for name, of in by_skill.items():
+    for name, skill_fates in by_skill.items():
         yield f"  {name}"
-        yield from (f"    {fate.fate:<8} {_fate_line(fate)}" for fate in of)
+        yield from (f"    {fate.fate:<8} {_fate_line(fate)}" for fate in skill_fates)
 
 
 def _fate_line(fate: Fate) -> str:
-    said = shorten(fate.statement, 100)
+    statement = shorten(fate.statement, 100)
     if fate.fate == "fused":
-        return f"{said} -> {shorten(fate.note, 70)}"
-    return f"{said} ({shorten(fate.note, 70)})" if fate.fate == "dropped" else said
+        return f"{statement} -> {shorten(fate.note, 70)}"
+    return f"{statement} ({shorten(fate.note, 70)})" if fate.fate == "dropped" else statement

@@ -43,7 +43,7 @@ class Origins(Protocol):
 class MergeMaterial:
     """What the rule reads of a vault, and what it asks of it more than once.
 
-    `skills` are those in skills/ by folder, `known` those and the archived ones. `merged` says
+    `skills` are those in skills/ by folder, `all_skills` those and the archived ones. `merged` says
     of a skill which evolved one stood or stands for it and `sources` of an evolved one for which,
     whatever became of the links.
     """
@@ -52,14 +52,14 @@ class MergeMaterial:
         self,
         *,
         skills: Mapping[str, Skill],
-        known: Mapping[str, Skill],
+        all_skills: Mapping[str, Skill],
         merged: Mapping[str, str],
         sources: Mapping[str, Sequence[str]],
         origins: Origins,
         rejections: Rejections,
     ) -> None:
         self.skills = {folder: renamed(folder, skill) for folder, skill in skills.items()}
-        self.known = known
+        self.all_skills = all_skills
         self.merged = merged
         self.rejections = rejections
         self.sources = {
@@ -80,7 +80,7 @@ class MergeMaterial:
         """
         if self.origins.from_memory(name):
             return "memory"
-        skill = self.known.get(name)
+        skill = self.all_skills.get(name)
         if skill is not None and skill.kind == "evolved":
             sides = (self.side(source) for source in self.sources.get(name, ()))
             return next(filter(None, sides), None)
@@ -89,7 +89,8 @@ class MergeMaterial:
     def about(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """Skill -> the slugs of what the outcomes behind it are about."""
         return {
-            name: _subject_slugs(of) for name, of in self.origins.subjects_behind(names).items()
+            name: _subject_slugs(subjects)
+            for name, subjects in self.origins.subjects_behind(names).items()
         }
 
 
@@ -140,14 +141,17 @@ def merge_brief(
     Where the earlier sources are too many or not all there, the evolved skill speaks for them,
     with the texts of its references.
     """
-    there = not merge.missing and bool(merge.earlier)
-    speaks = merge.evolved and not (there and len(merge.earlier) <= rules.reread)
-    evolved = material.known[merge.evolved] if merge.evolved else None
+    complete = not merge.missing and bool(merge.earlier)
+    speaks = merge.evolved and not (complete and len(merge.earlier) <= rules.reread)
+    evolved = material.all_skills[merge.evolved] if merge.evolved else None
     if evolved and speaks:
         body = "\n\n".join([evolved.body, *references])
         evolved = msgspec.structs.replace(evolved, body=body)
     names = merge.fresh if speaks else (*merge.earlier, *merge.fresh)
-    skills = [*(material.known[name] for name in names), *([evolved] if evolved and speaks else [])]
+    skills = [
+        *(material.all_skills[name] for name in names),
+        *([evolved] if evolved and speaks else []),
+    ]
     every = dict.fromkeys(filter(None, (*merge.earlier, *merge.fresh, merge.evolved)))
     return Agreement(
         domain=merge.domain,
@@ -187,17 +191,17 @@ def _sides(
     material: MergeMaterial, rejected: list[Rejection]
 ) -> dict[tuple[str, str], tuple[list[str], list[str]]]:
     """(domain, side) -> (evolved skills, skills that are not merged yet), oldest first."""
-    found: dict[tuple[str, str], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    sides: dict[tuple[str, str], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for skill in sorted(filter(_mergeable, material.skills.values()), key=_order):
         side = material.side(skill.name)
         if skill.kind == "evolved":
-            for each in (side,) if side else _SIDES:
-                found[skill.domain or "", each][0].append(skill.name)
+            for evolved_side in (side,) if side else _SIDES:
+                sides[skill.domain or "", evolved_side][0].append(skill.name)
         elif skill.name not in material.merged:
-            found[skill.domain or "", side or skill.kind][1].append(skill.name)
+            sides[skill.domain or "", side or skill.kind][1].append(skill.name)
         elif refused := material.unlinked(skill.name, material.merged[skill.name]):
             rejected.append(refused)
-    return found
+    return sides
 
 
 class _Group:
@@ -209,20 +213,20 @@ class _Group:
         self.fresh: list[str] = []
         self.alike: list[tuple[str, str, float]] = []
 
-    def take(self, names: Iterable[str], found: Mapping[str, float]) -> None:
+    def take(self, names: Iterable[str], likenesses: Mapping[str, float]) -> None:
         """Take skills in; `found` is how much the last one is like others."""
         self.fresh += names
-        self.alike += [(self.fresh[-1], other, value) for other, value in found.items()]
+        self.alike += [(self.fresh[-1], other, value) for other, value in likenesses.items()]
 
     def merge(self, domain: str, material: MergeMaterial) -> Merge:
         """The group as a value."""
-        there = [name for name in self.earlier if name in material.known]
+        present = [name for name in self.earlier if name in material.all_skills]
         return Merge(
             domain=domain,
             fresh=tuple(self.fresh),
             evolved=self.evolved,
-            earlier=tuple(there),
-            missing=tuple(name for name in self.earlier if name not in there),
+            earlier=tuple(present),
+            missing=tuple(name for name in self.earlier if name not in present),
             alike=tuple(self.alike),
         )
 
@@ -246,46 +250,46 @@ class _Table:
             self._of.update(dict.fromkeys(self._speakers(group), group))
         names = [*self._of, *plain]
         self._sayings = {
-            name: saying(material.known[name].body, about)
+            name: saying(material.all_skills[name].body, about)
             for name, about in material.about(names).items()
         }
         self._index = Likenesses(rules.similarity, self._sayings.values())
         self._names = list(self._of)
         for name in self._names:
-            self._index.add(self._sayings[name])
+            self._index.add_saying(self._sayings[name])
 
     def place(self, name: str, rejected: list[Rejection]) -> None:
         """Put a skill into a group that says the same, or make one with its like."""
-        group, found = self._found(name, rejected)
-        if group is None and len(found) >= self._rules.min_similar:
-            refused = self._rejection([*found, name])
+        group, likenesses = self._matching_group(name, rejected)
+        if group is None and len(likenesses) >= self._rules.min_similar:
+            refused = self._rejection([*likenesses, name])
             if refused is None:
                 group = _Group(None, ())
                 self.groups.append(group)
-                group.take([*sorted(found), name], found)
+                group.take([*sorted(likenesses), name], likenesses)
             else:
                 rejected.append(refused)
         elif group is not None:
-            group.take([name], found)
+            group.take([name], likenesses)
         if group is not None:
             self._of.update(dict.fromkeys(group.fresh, group))
         self._names.append(name)
-        self._index.add(self._sayings[name])
+        self._index.add_saying(self._sayings[name])
 
     def _speakers(self, group: _Group) -> Iterator[str]:
         """The skills whose text says what a group says, the newest of its sources.
 
         An evolved one speaks itself where not enough of its sources are left to do so.
         """
-        made = self._material.origins.created(group.earlier)
-        there = sorted(made, key=lambda name: (made[name], name))
-        yield from there[-self._rules.reread :]
+        created = self._material.origins.created(group.earlier)
+        by_age = sorted(created, key=lambda name: (created[name], name))
+        yield from by_age[-self._rules.reread :]
         if group.evolved and (
-            len(there) < self._rules.min_similar or len(there) < len(group.earlier)
+            len(by_age) < self._rules.min_similar or len(by_age) < len(group.earlier)
         ):
             yield group.evolved
 
-    def _found(
+    def _matching_group(
         self, name: str, rejected: list[Rejection]
     ) -> tuple[_Group | None, dict[str, float]]:
         """The group that a skill belongs to, and which others it is like.
@@ -311,5 +315,5 @@ class _Table:
 
     def _rejection(self, names: Iterable[str]) -> Rejection | None:
         """The rejection of a merge that two of these skills were part of."""
-        wanted = frozenset(names)
-        return next((why for of, why in self._refused if len(of & wanted) > 1), None)
+        merged = frozenset(names)
+        return next((why for sources, why in self._refused if len(sources & merged) > 1), None)

@@ -42,10 +42,10 @@ class Saying(Struct, frozen=True):
 @lru_cache(maxsize=1024)
 def saying(body: str, about: frozenset[str] = frozenset()) -> Saying:
     """What a skill's text says; `about` are the slugs of what it is about."""
-    said = (statement for statement in statements(body) if not _RECORD.match(statement))
-    found = [_telling(statement, about) for statement in said]
-    kept = tuple(dict.fromkeys(filter(None, found)))
-    return Saying(kept, frozenset().union(*kept))
+    kept_statements = (statement for statement in statements(body) if not _RECORD.match(statement))
+    telling = [_telling(statement, about) for statement in kept_statements]
+    distinct = tuple(dict.fromkeys(filter(None, telling)))
+    return Saying(distinct, frozenset().union(*distinct))
 
 
 def _telling(statement: str, about: frozenset[str]) -> frozenset[str]:
@@ -53,8 +53,10 @@ def _telling(statement: str, about: frozenset[str]) -> frozenset[str]:
     stripped = (word.strip(_EDGE) for word in words(statement))
     stripped = (word for word in stripped if len(word) > 3 or not word.isascii())
     usual = STOP_WORDS | _OF_RECORDS
-    found = {w for w in stripped if w not in usual and (_LETTER.search(w) or _HOUR.fullmatch(w))}
-    return frozenset(w for w in found if slug(w) not in about)
+    candidates = {
+        w for w in stripped if w not in usual and (_LETTER.search(w) or _HOUR.fullmatch(w))
+    }
+    return frozenset(w for w in candidates if slug(w) not in about)
 
 
 def likeness(a: Saying, b: Saying) -> float:
@@ -63,8 +65,8 @@ def likeness(a: Saying, b: Saying) -> float:
     0 where one of them says nothing.
     """
     less, more = _by_length(a, b)
-    pairs = ((one, other) for one in less.statements for other in more.statements)
-    shared = (one & other for one, other in pairs if _related(one, other))
+    pairs = ((statement, other) for statement in less.statements for other in more.statements)
+    shared = (statement & other for statement, other in pairs if _related(statement, other))
     return len(frozenset().union(*shared)) / len(less.words) if less.words else 0.0
 
 
@@ -73,9 +75,9 @@ def _by_length(a: Saying, b: Saying) -> tuple[Saying, Saying]:
     return (a, b) if len(a.words) <= len(b.words) else (b, a)
 
 
-def _related(one: frozenset[str], other: frozenset[str]) -> bool:
-    both = len(one & other)
-    return both > RELATED * (len(one) + len(other) - both)
+def _related(statement: frozenset[str], other: frozenset[str]) -> bool:
+    both = len(statement & other)
+    return both > RELATED * (len(statement) + len(other) - both)
 
 
 class Likenesses:
@@ -88,46 +90,46 @@ class Likenesses:
 
     def __init__(self, above: float, corpus: Iterable[Saying]) -> None:
         self.above = above
-        self._rarity = Counter(word for each in corpus for word in each.words)
+        self._rarity = Counter(word for saying in corpus for word in saying.words)
         self._wordings = _Wordings(self._rarest)
         self._sayings: list[tuple[int, frozenset[int]]] = []  # how many words, which wordings
         self._holders: dict[str, list[int]] = {}
         self._rare_in: dict[str, list[int]] = {}
 
-    def add(self, one: Saying) -> int:
+    def add_saying(self, saying: Saying) -> int:
         """Take one in; its number."""
         number = len(self._sayings)
-        self._sayings.append(self._known(one))
-        for word in one.words:
+        self._sayings.append(self._known(saying))
+        for word in saying.words:
             self._holders.setdefault(word, []).append(number)
-        for word in self._rarest(one.words, self.above):
+        for word in self._rarest(saying.words, self.above):
             self._rare_in.setdefault(word, []).append(number)
         return number
 
-    def like(self, one: Saying) -> Iterator[tuple[int, float]]:
+    def like(self, saying: Saying) -> Iterator[tuple[int, float]]:
         """(number, likeness) of those more alike than `above`, found one after the other."""
-        known = self._known(one)
-        seen: set[int] = set()
-        rarest = frozenset(self._rarest(one.words, self.above))
-        for word in sorted(one.words, key=self._order):
+        wordings = self._known(saying)
+        compared: set[int] = set()
+        rarest = frozenset(self._rarest(saying.words, self.above))
+        for word in sorted(saying.words, key=self._order):
             for number in (self._holders if word in rarest else self._rare_in).get(word, ()):
-                if number not in seen:
-                    seen.add(number)
-                    value = self._likeness(known, self._sayings[number])
+                if number not in compared:
+                    compared.add(number)
+                    value = self._likeness(wordings, self._sayings[number])
                     if value > self.above:
                         yield number, value
 
-    def _known(self, one: Saying) -> tuple[int, frozenset[int]]:
-        return len(one.words), frozenset(map(self._wordings.number, one.statements))
+    def _known(self, saying: Saying) -> tuple[int, frozenset[int]]:
+        return len(saying.words), frozenset(map(self._wordings.number, saying.statements))
 
     def _likeness(self, a: tuple[int, frozenset[int]], b: tuple[int, frozenset[int]]) -> float:
         """What `likeness` says, by the wordings that are known to be related."""
         (words, less), (_, more) = (a, b) if a[0] <= b[0] else (b, a)
         related = self._wordings.related
         shared: set[str] = set()
-        for one in less:
-            for other in related[one] & more:
-                shared |= self._wordings.texts[one] & self._wordings.texts[other]
+        for wording in less:
+            for other in related[wording] & more:
+                shared |= self._wordings.texts[wording] & self._wordings.texts[other]
         return len(shared) / words
 
     def _rarest(self, words: frozenset[str], above: float) -> list[str]:
@@ -156,12 +158,12 @@ class _Wordings:
         number = len(self.texts)
         rarest = self._rarest(text, RELATED)
         near = {other for word in rarest for other in self._holders.get(word, ())}
-        found = {other for other in near if _related(text, self.texts[other])}
-        for other in found:
+        related = {other for other in near if _related(text, self.texts[other])}
+        for other in related:
             self.related[other].add(number)
         self._numbers[text] = number
         self.texts.append(text)
-        self.related.append(found | {number})
+        self.related.append(related | {number})
         for word in rarest:
             self._holders.setdefault(word, []).append(number)
         return number

@@ -37,33 +37,33 @@ MIN_FACT = 10  # characters; fewer are no statement
 class PromotionMaterial(Struct, kw_only=True, dict=True):
     """What the rule reads of a vault, and what it asks of it more than once.
 
-    `made` says which skill a commit made of a fact, whatever became of the link; `taken` are
-    the evaluations whose fact a person took away. `support` gives
-    the evaluations that made or repeat a fact, in the order of their ids, `sessions_of` those of
-    the outcomes behind some facts, or enough of them to decide.
+    `made_skills` says which skill a commit made of a fact, whatever became of the link;
+    `taken_away` are the evaluations whose fact a person took away. `support` gives the
+    evaluations that made or repeat a fact, in the order of their ids, `sessions_of` the sessions
+    of the outcomes behind some facts, or enough of them to decide.
     """
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
     facts: Mapping[str, Fact]
     links: Mapping[str, Link]
-    made: Mapping[str, str]
+    made_skills: Mapping[str, str]
     rejections: Rejections
-    taken: Collection[Evaluation]
+    taken_away: Collection[Evaluation]
     support: Callable[[str], list[Evaluation]]
     sessions_of: Callable[[Sequence[str]], Collection[str]]
 
     @cached_property
-    def asked(self) -> "dict[str, DomainTexts]":
+    def texts_by_domain(self) -> "dict[str, DomainTexts]":
         """Domain -> what is known of it, for those that were asked about."""
         return {}
 
     @cached_property
-    def told(self) -> dict[str, Link]:
+    def fact_links(self) -> dict[str, Link]:
         """Evaluation id -> the link by which it made or supports a fact."""
         types = ("promoted", "reinforced")
-        found = (link for link in self.links.values() if link.type in types)
-        return {link.source.id: link for link in found if link.target.kind == "fact"}
+        supports = (link for link in self.links.values() if link.type in types)
+        return {link.source.id: link for link in supports if link.target.kind == "fact"}
 
     @cached_property
     def superseded(self) -> dict[str, str]:
@@ -71,35 +71,35 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
 
     @cached_property
-    def standing(self) -> list[Fact]:
+    def current_facts(self) -> list[Fact]:
         """The facts that nothing supersedes, in their order."""
-        found = (fact for fact in self.facts.values() if fact.id not in self.superseded)
-        return sorted(found, key=lambda fact: fact.order)
+        current = (fact for fact in self.facts.values() if fact.id not in self.superseded)
+        return sorted(current, key=lambda fact: fact.order)
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
         """Fact id -> the skill that was derived from it, whatever became of the link."""
         derived = [link for link in self.links.values() if link.type == "derived"]
-        return {**self.made, **{link.source.id: link.target.id for link in derived}}
+        return {**self.made_skills, **{link.source.id: link.target.id for link in derived}}
 
     @cached_property
-    def refused(self) -> dict[str, list[tuple[Rejection, str]]]:
+    def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
         """Domain -> the insights whose fact a person took away.
 
         They are not to come back under another evaluation's name.
         """
-        found: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
-        for evaluation in self.taken:
+        refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
+        for evaluation in self.taken_away:
             refused = self.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
             if refused and evaluation.key_insight:
-                found[evaluation.domain].append((refused, evaluation.key_insight))
-        return found
+                refused_insights[evaluation.domain].append((refused, evaluation.key_insight))
+        return refused_insights
 
-    def known(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
+    def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
         """What an insight of a domain may repeat; made once, for questions."""
-        if domain not in self.asked:
-            self.asked[domain] = DomainTexts(domain, self, rules)
-        return self.asked[domain]
+        if domain not in self.texts_by_domain:
+            self.texts_by_domain[domain] = DomainTexts(domain, self, rules)
+        return self.texts_by_domain[domain]
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
         """The sessions of the outcomes that facts rest on."""
@@ -157,19 +157,21 @@ def insight_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
     """Where one evaluation stands with the first arrow."""
-    link = material.told.get(evaluation.id)
+    link = material.fact_links.get(evaluation.id)
     if link is not None:
-        gone = "" if link.target.id in material.facts else ", taken away since"
-        return PromotionState("rejected" if gone else "done", f"{link.type} {link.target.id}{gone}")
+        removal = "" if link.target.id in material.facts else ", taken away since"
+        return PromotionState(
+            "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
+        )
     if refused := _taken_away(evaluation, material):
-        made = refused.target.partition(":")[2]
-        return PromotionState("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
+        fact = refused.target.partition(":")[2]
+        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, taken away since")
     if unmet := _unmet(evaluation, material, policy):
         return unmet
-    refused, _ = material.known(evaluation.domain, policy.promote).repeated(evaluation)
+    refused, _ = material.domain_texts(evaluation.domain, policy.promote).repeated(evaluation)
     if refused:
-        gone = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
-        return PromotionState("rejected", f"it repeats {gone} and taken away since")
+        origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
+        return PromotionState("rejected", f"it repeats {origin} and taken away since")
     return PromotionState("due", "`skillvault run`")
 
 
@@ -195,15 +197,15 @@ def _unmet(
 
 def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None:
     """That a verdict is not strong enough, with the bound; None where it is."""
-    good, quality = evaluation.was_good_decision, evaluation.quality_score
+    was_good, quality = evaluation.was_good_decision, evaluation.quality_score
     sure = quality if rules.gate == "quality" else strength(evaluation)
     if sure >= rules.quality:
         return None
-    if good or rules.gate == "quality":
+    if was_good or rules.gate == "quality":
         needs = f"{rules.quality:.2f} or more"
     else:
         needs = f"{1 - rules.quality:.2f} or less"
-    verdict = "good" if good else "bad"
+    verdict = "good" if was_good else "bad"
     reason = f"quality {quality:.2f}; a {verdict} decision needs {needs}"
     return PromotionState("weak", reason)
 
@@ -211,15 +213,15 @@ def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None
 def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
     """What the first arrow has to do, strongest first."""
     rules = policy.promote
-    known: dict[str, DomainTexts] = {}
+    domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
     repeats: dict[str, list[Evaluation]] = defaultdict(list)
     rejected: list[Rejection] = []
     for evaluation in _candidates(material, policy, rejected):
         domain = evaluation.domain
-        if domain not in known:
-            known[domain] = DomainTexts(domain, material, rules)
-        facts = known[domain]
+        if domain not in domains:
+            domains[domain] = DomainTexts(domain, material, rules)
+        facts = domains[domain]
         refused, repeated = facts.repeated(evaluation)
         if refused:
             rejected.append(refused)
@@ -227,19 +229,19 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
             repeats[repeated].append(evaluation)
         else:
             high = strength(evaluation) >= rules.high_from
-            made = Promotion(evaluation, fact_id(evaluation), "high" if high else "medium")
-            promotions.append(made)
-            facts.add(made.fact, evaluation.key_insight or "")
+            promotion = Promotion(evaluation, fact_id(evaluation), "high" if high else "medium")
+            promotions.append(promotion)
+            facts.add_fact(promotion.fact, evaluation.key_insight or "")
     return FactPlan(
         tuple(promotions),
-        tuple(Repetition(fact, tuple(of)) for fact, of in repeats.items()),
+        tuple(Repetition(fact, tuple(repeating)) for fact, repeating in repeats.items()),
         tuple(sorted(set(rejected))),
     )
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
     """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
-    if evaluation.id in material.told:
+    if evaluation.id in material.fact_links:
         return False
     return bool(_taken_away(evaluation, material)) or not _unmet(evaluation, material, policy)
 
@@ -272,28 +274,28 @@ class DomainTexts:
         self._facts = Neighbours(rules.duplicate_above)
         self._gone: list[Rejection] = []
         self._refused = Neighbours(rules.duplicate_above)
-        for fact in material.standing:
+        for fact in material.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
-                self.add(fact.id, fact.text)
-        for refused, insight in material.refused.get(domain, ()):
+                self.add_fact(fact.id, fact.text)
+        for refused, insight in material.refused_insights.get(domain, ()):
             self._gone.append(refused)
             self._refused.add(words(insight))
 
-    def add(self, fact: str, text: str) -> None:
+    def add_fact(self, fact: str, text: str) -> None:
         """One fact more."""
         self._ids.append(fact)
         self._facts.add(words(text))
 
     def repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
         """(what a person took away and this repeats, the fact that it repeats)."""
-        said = words(evaluation.key_insight or "")
-        near = self._facts.closest(said)
+        insight_words = words(evaluation.key_insight or "")
+        near = self._facts.closest(insight_words)
         if near is not None:
             fact = self._ids[near[0]]
             link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("fact", fact))
             return self._rejections.of_target(Ref("link", link)), fact
-        gone = self._refused.first(said)
-        return (None if gone is None else self._gone[gone]), None
+        nearest = self._refused.first(insight_words)
+        return (None if nearest is None else self._gone[nearest]), None
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -353,19 +355,19 @@ def by_hand(
     now: datetime,
 ) -> Fact:
     """A fact that a person states; its id derives from its domain and text."""
-    said = text.strip()
-    if not words(said) and len(said) < MIN_FACT:
+    statement = text.strip()
+    if not words(statement) and len(statement) < MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
     if supersedes is not None and supersedes.domain != domain:
         raise UsageError(
             f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot take "
             "its place"
         )
-    tail = sha256(f"{domain}\n{said}".encode()).hexdigest()[:6]
+    tail = sha256(f"{domain}\n{statement}".encode()).hexdigest()[:6]
     return Fact(
-        id=f"{slug(said, limit=48) or slug(domain, limit=48)}-{tail}",
+        id=f"{slug(statement, limit=48) or slug(domain, limit=48)}-{tail}",
         domain=domain,
-        text=said,
+        text=statement,
         importance=importance,
         created_at=now,
         supersedes=supersedes.id if supersedes else None,
@@ -402,13 +404,13 @@ def clusters(
     used. Computed as: a text belongs to the earliest seed that it is similar to.
     """
     seeds = Neighbours(threshold)
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for place, text in enumerate(facts):
-        said = words(text)
-        seed = seeds.first(said)
+        fact_words = words(text)
+        seed = seeds.first(fact_words)
         if seed is None:
-            seeds.add(said)
-            found.append([place])
+            seeds.add(fact_words)
+            groups.append([place])
         else:
-            found[seed].append(place)
-    return [cluster for cluster in found if len(cluster) >= min_size]
+            groups[seed].append(place)
+    return [cluster for cluster in groups if len(cluster) >= min_size]

@@ -34,22 +34,22 @@ class Neighbours:
 
     def first(self, text: frozenset[str]) -> int | None:
         """The earliest neighbour of a text's words."""
-        found = self._above(text)
-        return (found & -found).bit_length() - 1 if found else None
+        neighbours = self._above(text)
+        return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
 
     def closest(self, text: frozenset[str]) -> tuple[int, float] | None:
         """The nearest neighbour and its similarity; of equally near ones the earliest."""
         near = ((n, _jaccard(text, self._sets[n])) for n in _members(self._above(text)))
-        return max(near, key=lambda found: (found[1], -found[0]), default=None)
+        return max(near, key=lambda neighbour: (neighbour[1], -neighbour[0]), default=None)
 
     def _above(self, text: frozenset[str]) -> _Bits:
         """Every neighbour of a text's words."""
         planes = self._shared(text)
-        found = 0
+        neighbours = 0
         for size, holders in self._sizes.items():
             if needed := self._needed(len(text), size):
-                found |= holders & _at_least(needed, planes)
-        return found
+                neighbours |= holders & _at_least(needed, planes)
+        return neighbours
 
     def _needed(self, a: int, b: int) -> int | None:
         """The least number of shared words that makes sets of these sizes neighbours."""

@@ -58,16 +58,18 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
         elif skill is None:
             due.append(Pattern(facts=facts, fresh=facts, independent=independent))
         elif skill in skills:
-            kept = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
-            if kept or (independent and _held_back(skills[skill])):
-                due.append(Pattern(facts=facts, fresh=kept, independent=independent, skill=skill))
+            linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
+            if linkable or (independent and _held_back(skills[skill])):
+                due.append(
+                    Pattern(facts=facts, fresh=linkable, independent=independent, skill=skill)
+                )
     return Patterns(tuple(due), tuple(sorted(set(rejected))))
 
 
 def _recurring(material: PromotionMaterial, rules: PromotePolicy) -> Iterator[tuple[Fact, ...]]:
     """Clusters, and facts that enough evaluations of different sessions support."""
     groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
-    for fact in material.standing:
+    for fact in material.current_facts:
         groups[fact.domain, fact.trust].append(fact)
     for _, facts in sorted(groups.items()):
         used: set[str] = set()
@@ -87,12 +89,14 @@ def fact_state(
     """Where one fact stands with the second arrow; `skills` are the living ones."""
     if fact.id in material.superseded:
         return PromotionState("superseded", f"by {material.superseded[fact.id]}")
-    if made := material.skills_of.get(fact.id):
-        where = "" if made in skills else ", which is not in service any more"
-        return PromotionState("done", f"derived {made}{where}")
+    if skill := material.skills_of.get(fact.id):
+        where = "" if skill in skills else ", which is not in service any more"
+        return PromotionState("done", f"derived {skill}{where}")
     if refused := _skill_taken_away(fact, material):
-        made = refused.target.partition(":")[2]
-        return PromotionState("rejected", f"made {made} in {refused.commit[:10]}, taken away since")
+        skill = refused.target.partition(":")[2]
+        return PromotionState(
+            "rejected", f"made {skill} in {refused.commit[:10]}, taken away since"
+        )
     if any(fact in cluster for cluster in _recurring(material, rules)):
         return PromotionState("due", "recurs; `skillvault run`")
     return PromotionState("alone", _too_few(fact, material, rules))
@@ -102,7 +106,7 @@ def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> s
     """How many facts are like this one, and what is missing, in numbers."""
     peers = [
         other
-        for other in material.standing
+        for other in material.current_facts
         if (other.domain, other.trust) == (fact.domain, fact.trust) and other.id != fact.id
     ]
     near = sorted(((similarity(fact.text, o.text), o.id) for o in peers), key=lambda n: -n[0])
@@ -141,11 +145,11 @@ def _held_back(skill: Skill) -> bool:
 
 def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """What a judge is given to write the skill."""
-    found = [e for fact in pattern.facts for e in material.support(fact.id)]
-    unique = {e.id: e for e in found}
+    support = [e for fact in pattern.facts for e in material.support(fact.id)]
+    unique = {e.id: e for e in support}
     texts = [fact.text for fact in pattern.facts]
     if len(texts) == 1:  # what its repeats share says more than its own first words
-        texts = [e.key_insight for e in found if e.key_insight] or texts
+        texts = [e.key_insight for e in support if e.key_insight] or texts
     return Recurrence(
         domain=pattern.facts[0].domain,
         theme=_plain(theme(texts)),
@@ -155,9 +159,9 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     )
 
 
-def _plain(said: str) -> str:
+def _plain(shared_theme: str) -> str:
     """A theme without the punctuation of the facts it was taken from."""
-    return inert("-".join(re.findall(r"\w+(?:[.']\w+)*", said)), 70)
+    return inert("-".join(re.findall(r"\w+(?:[.']\w+)*", shared_theme)), 70)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -211,13 +215,13 @@ def growth_change(
         edits.append(Edit(path, ("description",), shorten(draft.description, 1024)))
     if admitted:
         edits.append(Edit(path, ("metadata", "status"), "testing"))
-    wanted = sections.rewritten(skill.body, written.bodies, pattern_body(pattern, draft))
+    body = sections.rewritten(skill.body, written.bodies, pattern_body(pattern, draft))
     return _derived(
         pattern,
         skill.name,
         now,
         edits=tuple(edits),
-        rewrites=(Rewrite(path, wanted),) if wanted != skill.body else (),
+        rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(Move(f"proposed/{skill.name}", f"skills/{skill.name}"),) if admitted else (),
     )
 

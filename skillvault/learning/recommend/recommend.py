@@ -148,28 +148,28 @@ def recommend(
     `read` gives the text of a candidate by name. `scores` (name -> the share of the task that
     its text answers, 0..1) join in where a task is given and the strategy is not `tag`.
     """
-    asked = None if query.strategy == "tag" else scores
-    asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, asked))
+    task_scores = None if query.strategy == "tag" else scores
+    asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, task_scores))
     pinned = pin_places(query)
     among = _candidates(candidates, query, pinned)
     doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
-    gone = {c.name for c in doubted}
+    doubted_names = {c.name for c in doubted}
     least = policy.recommend.min_relevance
     unasked = {c.name for c in among if c.seed and not _is_asked(c, query, asking.weighing)}
 
-    def fits(one: _Weighed) -> bool:
-        return one[2] in pinned or (one[3] >= least and one[2] not in unasked)
+    def fits(weighed: _Weighed) -> bool:
+        return weighed[2] in pinned or (weighed[3] >= least and weighed[2] not in unasked)
 
     low: list[_Weighed] = []
     high: list[_Weighed] = []
-    for one in (_weighed(c, asking, pinned) for c in among if c.name not in gone):
-        (high if fits(one) else low).append(one)
-    again = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, policy))
-    order, tried = _explored(high, filter(fits, again), pinned, asking)
-    weak = [c for c in doubted if c is not tried]
-    shown, rest, over = _chosen(order, pinned, asking)
+    for weighed in (_weighed(c, asking, pinned) for c in among if c.name not in doubted_names):
+        (high if fits(weighed) else low).append(weighed)
+    doubted_weighed = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, policy))
+    order, explored = _explored(high, filter(fits, doubted_weighed), pinned, asking)
+    weak = [c for c in doubted if c is not explored]
+    shown, passed_over, over = _chosen(order, pinned, asking)
     left_out = chain(
-        _unknown(pinned, among), rest, _irrelevant(low, least), map(_ineffective, weak)
+        _unknown(pinned, among), passed_over, _irrelevant(low, least), map(_ineffective, weak)
     )
     return Answer(
         domain=query.domain,
@@ -185,11 +185,11 @@ def recommend(
 
 def plain(answer: Answer) -> dict[str, Any]:
     """The answer as its JSON."""
-    found: dict[str, Any] = msgspec.to_builtins(answer)
-    del found["over_budget"]
-    for one in found["withheld"]:
-        del one["blob"]
-    return found
+    plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
+    del plain_answer["over_budget"]
+    for withheld in plain_answer["withheld"]:
+        del withheld["blob"]
+    return plain_answer
 
 
 # ── who is asked, who is left ────────────────────────────────────────────────────────
@@ -229,19 +229,19 @@ def _is_asked(candidate: Candidate, query: Query, weighing: Weighing) -> bool:
 
 
 def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withheld]:
-    known = {candidate.name for candidate in among}
+    names = {candidate.name for candidate in among}
     for pin in pins:
-        if pin not in known:
+        if pin not in names:
             yield Withheld(pin, "unknown-pin", "no live skill has this name")
 
 
 def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
-    known = candidate.evidence
-    if candidate.status == "pinned" or known is NO_EVIDENCE:
+    evidence = candidate.evidence
+    if candidate.status == "pinned" or evidence is NO_EVIDENCE:
         return True
     if policy.profile == "lift":
-        return not _is_retired(candidate, policy) and verdict_on(known, policy) != "hurts"
-    return qualified(known.times_applied, known.success_rate, known.consecutive_failures)
+        return not _is_retired(candidate, policy) and verdict_on(evidence, policy) != "hurts"
+    return qualified(evidence.times_applied, evidence.success_rate, evidence.consecutive_failures)
 
 
 def _is_retired(candidate: Candidate, policy: Policy) -> bool:
@@ -267,16 +267,16 @@ def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> 
 
 def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, float]:
     """What the order of a skill gains over its relevance, by part."""
-    found: dict[str, float] = {}
+    gains: dict[str, float] = {}
     if _is_proven(candidate, policy):
-        found["proven"] = policy.recommend.proven
+        gains["proven"] = policy.recommend.proven
     lift = candidate.evidence.lift
     if policy.profile == "lift" and lift is not None:
-        found["lift"] = policy.effect.bonus * lift.lift
+        gains["lift"] = policy.effect.bonus * lift.lift
         if query.decision is not None and policy.effect.sampling:
             drawn = policy.effect.sampling * lift.error * _normal(query.decision, candidate.name)
-            found["sampling"] = policy.effect.bonus * drawn
-    return found
+            gains["sampling"] = policy.effect.bonus * drawn
+    return gains
 
 
 # ── who is shown ─────────────────────────────────────────────────────────────────────
@@ -288,25 +288,25 @@ def _chosen(
     """(what is shown; what is not, the best first; how many exceed the budget)."""
     query, policy = asking.query, asking.policy
     limit = _limit(asking)
-    left = policy.recommend.budget if query.budget is None else query.budget
+    budget = policy.recommend.budget if query.budget is None else query.budget
     shown: list[_Weighed] = []
     withheld: list[Withheld] = []
     over = taken = 0
-    while taken < limit and (one := next(order, None)) is not None:
-        candidate = one[-1]
-        if candidate.tokens > left and candidate.name not in pins:
-            said = f"{candidate.tokens} tokens; {max(0, left)} of the budget are left"
-            withheld.append(Withheld(candidate.name, "budget", said, candidate.blob))
+    while taken < limit and (weighed := next(order, None)) is not None:
+        candidate = weighed[-1]
+        if candidate.tokens > budget and candidate.name not in pins:
+            detail = f"{candidate.tokens} tokens; {max(0, budget)} of the budget are left"
+            withheld.append(Withheld(candidate.name, "budget", detail, candidate.blob))
             over += 1
             continue
         taken += 1
-        left -= candidate.tokens
+        budget -= candidate.tokens
         if candidate.name not in pins and _is_held_out(candidate, query, policy):
-            said = f"not shown for {query.decision}, to compare with"
-            withheld.append(Withheld(candidate.name, "held-out", said, candidate.blob))
+            detail = f"not shown for {query.decision}, to compare with"
+            withheld.append(Withheld(candidate.name, "held-out", detail, candidate.blob))
         else:
-            shown.append(one)
-    return shown, chain(withheld, (_beyond(one, limit) for one in order)), over
+            shown.append(weighed)
+    return shown, chain(withheld, (_beyond(weighed, limit) for weighed in order)), over
 
 
 def _limit(asking: _Asking) -> int:
@@ -315,7 +315,7 @@ def _limit(asking: _Asking) -> int:
 
 
 def _explored(
-    weighed: list[_Weighed], again: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
+    weighed: list[_Weighed], doubted: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
 ) -> tuple[Iterator[_Weighed], Candidate | None]:
     """(the order, the new skill that is tried); there is one in a share of the decisions.
 
@@ -326,16 +326,16 @@ def _explored(
     if limit < 2 or not _explores(asking):
         return order, None
     first = list(islice(order, limit - 1))
-    taken = {*pins, *(one[2] for one in first)}
-    some = (
-        one
-        for one in chain(weighed, again)
-        if one[2] not in taken and is_new(one[-1].evidence, asking.policy)
+    taken = {*pins, *(candidate[2] for candidate in first)}
+    untried = (
+        candidate
+        for candidate in chain(weighed, doubted)
+        if candidate[2] not in taken and is_new(candidate[-1].evidence, asking.policy)
     )
-    new = min(some, key=_tried_first(asking.policy), default=None)
+    new = min(untried, key=_tried_first(asking.policy), default=None)
     if new is None:
         return chain(first, order), None
-    return chain(first, [new], (one for one in order if one is not new)), new[-1]
+    return chain(first, [new], (candidate for candidate in order if candidate is not new)), new[-1]
 
 
 def _explores(asking: _Asking) -> bool:
@@ -350,10 +350,10 @@ def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
     """Sorts what promises most first, each use a step back; nothing of it is drawn."""
     rules = policy.effect
 
-    def key(one: _Weighed) -> tuple[float, str]:
-        known = one[-1].evidence
-        promise = one[3] + (rules.bonus * known.lift.lift if known.lift else 0.0)
-        return rules.explore_cost * known.times_applied - promise, one[2]
+    def key(weighed: _Weighed) -> tuple[float, str]:
+        evidence = weighed[-1].evidence
+        promise = weighed[3] + (rules.bonus * evidence.lift.lift if evidence.lift else 0.0)
+        return rules.explore_cost * evidence.times_applied - promise, weighed[2]
 
     return key
 
@@ -392,7 +392,7 @@ def _normal(decision: str, name: str) -> float:
 
 def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> Served:
     _, score, name, total, candidate = weighed
-    known = candidate.evidence
+    evidence = candidate.evidence
     gains = _gains(candidate, asking.query, asking.policy)
     parts = {part: round(value, 6) for part, value in gains.items()}
     return Served(
@@ -400,7 +400,7 @@ def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> S
         kind=candidate.kind,
         relevance=total,
         score=round(-score, 6),
-        badge=badge_of(known.times_applied, known.success_rate, "proven" in gains),
+        badge=badge_of(evidence.times_applied, evidence.success_rate, "proven" in gains),
         status=candidate.status,
         blob=candidate.blob,
         tokens=candidate.tokens,
@@ -410,9 +410,9 @@ def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> S
 
 
 def _irrelevant(low: list[_Weighed], least: float) -> Iterator[Withheld]:
-    for _, _, name, found, candidate in _ordered(low):
-        said = f"relevance {found:.2f} is below {least:.2f}" if found < least else _UNASKED
-        yield Withheld(name, "low-relevance", said, candidate.blob)
+    for _, _, name, value, candidate in _ordered(low):
+        detail = f"relevance {value:.2f} is below {least:.2f}" if value < least else _UNASKED
+        yield Withheld(name, "low-relevance", detail, candidate.blob)
 
 
 def _ineffective(candidate: Candidate) -> Withheld:

@@ -93,13 +93,13 @@ class Weighing:
 
     def parts(self, name: str, kind: str) -> dict[str, float]:
         """Part -> what it adds, in the order of the policy; only those that add."""
-        found = {"base": self._policy.base}
+        contributions = {"base": self._policy.base}
         for boost in self._policy.boosts:
             if holds(boost, kind, self._context) and says(boost, self._read(name)):
-                found[boost.name] = found.get(boost.name, 0.0) + boost.add
+                contributions[boost.name] = contributions.get(boost.name, 0.0) + boost.add
         if self._scores is not None:
-            found["task"] = self._task(name)
-        return {part: round(value, 6) for part, value in found.items()}
+            contributions["task"] = self._task(name)
+        return {part: round(value, 6) for part, value in contributions.items()}
 
     def _of_kind(self, kind: str) -> tuple[float, list[Boost]]:
         """(what every skill of a kind has here, the boosts that ask for its text too)."""
@@ -113,8 +113,8 @@ class Weighing:
         return self._policy.task * (2 * share - 1)
 
 
-def _same(value: Scalar, wanted: Scalar) -> bool:
-    return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+def _same(value: Scalar, expected: Scalar) -> bool:
+    return value == expected and isinstance(value, bool) == isinstance(expected, bool)
 
 
 def _above(value: Scalar, least: float) -> bool:

@@ -29,7 +29,7 @@ def prompt(answer: Answer) -> str:
     """The skills with their badges and the instruction, "" for none."""
     if not answer.recommended:
         return ""
-    blocks = "\n".join(_with_badge(one) for one in answer.recommended)
+    blocks = "\n".join(_with_badge(skill) for skill in answer.recommended)
     return f"{element('skills', blocks)}\n{element('instruction', INSTRUCTION)}"
 
 
@@ -48,39 +48,50 @@ def record(answer: Answer, query: Query, at: datetime) -> dict[str, Any]:
     """What the inbox takes as the recommendation of this decision."""
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")
-    held = [one for one in answer.withheld if one.reason == "held-out"]
-    rest = [one for one in answer.withheld if one.reason not in ("held-out", "unknown-pin")]
+    held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
+    passed_over = [
+        withheld
+        for withheld in answer.withheld
+        if withheld.reason not in ("held-out", "unknown-pin")
+    ]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
         "low_relevance": answer.excluded_low_relevance,
         "budget": answer.over_budget,
     }
-    found: dict[str, Any] = {
+    raw: dict[str, Any] = {
         "type": "recommendation",
         "decision": answer.decision,
         "domain": answer.domain,
         "at": stamp(at),
         "context": dict(query.context),
         "shown": [_shown_entry(one) for one in answer.recommended],
-        "held_out": [{"skill": one.name, "blob": one.blob} for one in held],
-        "next": [_next_entry(one) for one in rest[:NEXT]],
+        "held_out": [{"skill": one.name, "blob": one.blob} for one in held_out],
+        "next": [_next_entry(one) for one in passed_over[:NEXT]],
         "counts": counts,
     }
-    return found
+    return raw
 
 
-def _with_badge(one: Served) -> str:
-    percent = f"{math.floor(one.relevance * 100 + 0.5)}%"
-    return element("skill", inert_body(one.body), name=one.name, badge=one.badge, relevance=percent)
+def _with_badge(skill: Served) -> str:
+    percent = f"{math.floor(skill.relevance * 100 + 0.5)}%"
+    return element(
+        "skill", inert_body(skill.body), name=skill.name, badge=skill.badge, relevance=percent
+    )
 
 
-def _shown_entry(one: Served) -> dict[str, Any]:
-    return {"skill": one.name, "blob": one.blob, "relevance": one.relevance, "badge": one.badge}
+def _shown_entry(skill: Served) -> dict[str, Any]:
+    return {
+        "skill": skill.name,
+        "blob": skill.blob,
+        "relevance": skill.relevance,
+        "badge": skill.badge,
+    }
 
 
-def _next_entry(one: Withheld) -> dict[str, str]:
-    return {"skill": one.name, "reason": one.reason}
+def _next_entry(withheld: Withheld) -> dict[str, str]:
+    return {"skill": withheld.name, "reason": withheld.reason}
 
 
 # ── the frame, which the text inside cannot leave ────────────────────────────────────
@@ -93,8 +104,10 @@ def inert_body(body: str) -> str:
 
 def element(tag: str, text: str, **attributes: Any) -> str:
     """`<tag key="value">`, the text and the end tag, each on lines of their own."""
-    said = "".join(f' {key}="{_attribute(str(value))}"' for key, value in attributes.items())
-    return f"<{tag}{said}>\n{text}\n</{tag}>"
+    attribute_text = "".join(
+        f' {key}="{_attribute(str(value))}"' for key, value in attributes.items()
+    )
+    return f"<{tag}{attribute_text}>\n{text}\n</{tag}>"
 
 
 def _attribute(value: str) -> str:

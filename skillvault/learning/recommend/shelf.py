@@ -13,18 +13,20 @@ Strategy = Literal["tag", "semantic", "hybrid"]
 
 def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
     """Of each name the skill of the last layer, and in a layer of the last path, by name."""
-    found: dict[str, Shelved] = {}
+    by_name: dict[str, Shelved] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
-            found[shelved.skill.name] = shelved
-    return [found[name] for name in sorted(found)]
+            by_name[shelved.skill.name] = shelved
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
     """(skill, whether it wins) of all layers, by name and then from the first layer to the last."""
-    known = [[*layer] for layer in layers]
-    best = {id(shelved) for shelved in winners(known)}
-    order = [one for layer in known for one in sorted(layer, key=lambda shelved: shelved.path)]
+    stack = [[*layer] for layer in layers]
+    best = {id(shelved) for shelved in winners(stack)}
+    order = [
+        shelved for layer in stack for shelved in sorted(layer, key=lambda shelved: shelved.path)
+    ]
     order.sort(key=lambda shelved: shelved.skill.name)
     return [(shelved, id(shelved) in best) for shelved in order]
 
@@ -37,8 +39,8 @@ def get(skills: Iterable[Skill], name: str) -> Skill | None:
 
 def get_by_tags(skills: Iterable[Skill], tags: Iterable[str]) -> list[Skill]:
     """The skills with any of these tags, in the given order."""
-    wanted = frozenset(tags)
-    return [skill for skill in skills if wanted.intersection(skill.tags)]
+    wanted_tags = frozenset(tags)
+    return [skill for skill in skills if wanted_tags.intersection(skill.tags)]
 
 
 def get_by_role(skills: Iterable[Skill], role: str) -> list[Skill]:
@@ -65,9 +67,9 @@ def candidates(skills: Iterable[Skill], role: str | None, stage: str | None) -> 
 def pinned(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], list[str]]:
     """(the pinned skills in the order given, the pins that no skill has)."""
     among = list(skills)
-    found = {pin: get(among, pin) for pin in dict.fromkeys(pins)}
-    known = {skill.name: skill for skill in found.values() if skill is not None}
-    return list(known.values()), [pin for pin, skill in found.items() if skill is None]
+    by_pin = {pin: get(among, pin) for pin in dict.fromkeys(pins)}
+    pinned_skills = {skill.name: skill for skill in by_pin.values() if skill is not None}
+    return list(pinned_skills.values()), [pin for pin, skill in by_pin.items() if skill is None]
 
 
 def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
@@ -91,18 +93,18 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
     first, _ = pinned(skills, pins)
     chosen = {skill.name for skill in first}
     among = skills if strategy == "semantic" else candidates(skills, role, stage)
-    rest = sorted(
+    unpinned = sorted(
         (skill for skill in among if skill.name not in chosen),
         key=lambda skill: (-(usage or {}).get(skill.name, 0), skill.name),
     )
     if strategy == "hybrid":
-        rest = rest[: max(0, 3 * k - len(first))]
+        unpinned = unpinned[: max(0, 3 * k - len(first))]
     if strategy == "semantic" and scores is not None:
-        rest.sort(key=lambda skill: -scores.get(skill.name, 0.0))
+        unpinned.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
-        asked = _tokens(task)
-        rest.sort(key=lambda skill: -len(asked & _searched_words(skill)))
-    return [*first, *rest][: max(0, k)]
+        task_words = _tokens(task)
+        unpinned.sort(key=lambda skill: -len(task_words & _searched_words(skill)))
+    return [*first, *unpinned][: max(0, k)]
 
 
 def _searched_words(skill: Skill) -> frozenset[str]:

@@ -33,7 +33,7 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> generate.SkillMate
         "outcomes": {o.id: o for o in outcomes},
         "evaluations": {o.id: evaluation(o) for o in outcomes},
         "links": {},
-        "made": {},
+        "made_skills": {},
         "live": frozenset(),
         "expired": {},
         "names": frozenset(),
@@ -104,7 +104,7 @@ def test_a_failure_whose_evaluation_was_taken_away_is_not_the_first() -> None:
 
 def test_a_skill_whose_link_was_removed_is_not_made_again() -> None:
     one = outcome()
-    material = _material([one], made={one.id: "w"}, names=frozenset({"w"}))
+    material = _material([one], made_skills={one.id: "w"}, names=frozenset({"w"}))
     plan = generate.plan_skills(material, Policy())
     assert (plan.due, plan.rejected) == ((), ())
 
@@ -367,7 +367,7 @@ def test_what_repeats_a_warning_is_found_without_what_is_told(
     made += [link_of("reinforced", Ref("evaluation", one), skill, NOW) for one in sorted(told)]
     links = {link.id: link for link in made}
     changed = {o.id for o, is_so in zip(history, changes, strict=False) if is_so}
-    placed = [one._replace(told=one.id in told) for one in _placed(history, judged_ones)]
+    placed = [one._replace(supports=one.id in told) for one in _placed(history, judged_ones)]
     asked, read = generate.concerned(placed, changed)
     some = {key: one for key, one in judged_ones.items() if key in read}
     whole = _material(history, evaluations=judged_ones, links=links, live=frozenset({"w"}))

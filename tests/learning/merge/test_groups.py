@@ -66,7 +66,7 @@ def material(
     derived = {link.target.id for link in links if link.type == "derived"}
     return merge.MergeMaterial(
         skills=live,
-        known=old | live,
+        all_skills=old | live,
         merged=into,
         sources={e: sorted(s for s in into if into[s] == e) for e in into.values()},
         origins=Origins(derived, (), {n: one.created or "" for n, one in (old | live).items()}),
@@ -251,7 +251,7 @@ def about(*outcomes: Outcome) -> frozenset[str]:
     """What a skill is about that rests on these."""
     found = merge.MergeMaterial(
         skills={},
-        known={},
+        all_skills={},
         merged={},
         sources={},
         origins=Origins((), outcomes, {}),

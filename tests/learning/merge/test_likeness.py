@@ -109,4 +109,4 @@ def test_the_index_finds_exactly_the_pairs_that_are_alike(
             if (value := likeness(one, found[other])) > above
         }
         assert dict(index.like(one)) == expected
-        assert index.add(one) == number
+        assert index.add_saying(one) == number

@@ -51,9 +51,9 @@ def material(
         evaluations=evaluations,
         facts={fact.id: fact for fact in facts},
         links={link.id: link for link in links},
-        made={},
+        made_skills={},
         rejections=rejections,
-        taken=evaluations.values(),
+        taken_away=evaluations.values(),
         support=lambda name: [evaluations[e] for e in behind([name]) if e in evaluations],
         sessions_of=lambda names: {sessions[e] for e in behind(names) if e in sessions},
     )

@@ -16,7 +16,7 @@ from msgspec.structs import fields
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.judging import NO
+from skillvault.cli.judge import NO
 from skillvault.errors import SkillvaultError
 from skillvault.policy import policy_from, rows
 from skillvault.records import Decision, Outcome, Result, Source

@@ -1,34 +1,19 @@
 """The group of all commands, each of which is imported when it is called."""
 
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 
 import click
 
 from skillvault import __version__
 
-# The name of a command -> the module and the function behind it.
-COMMANDS = {
-    "check": "reading:check",
-    "doctor": "doctor:doctor",
-    "fact": "facts:fact",
-    "impact": "reading:impact",
-    "import": "changing:import_",
-    "init": "changing:init",
-    "judge": "judging:judge",
-    "log": "reading:log",
-    "quarantine": "quarantine:quarantine",
-    "recommend": "serving:recommend",
-    "record": "changing:record",
-    "run": "changing:run",
-    "search": "serving:search",
-    "skill": "skills:skill",
-    "stats": "stats:stats",
-    "status": "reading:status",
-    "watch": "watch:watch",
-    "why": "reading:why",
-    "why-not": "reading:why_not",
-}
+# Each command stands in the module of its name, as a function of that name.
+COMMANDS = (
+    *("check", "doctor", "fact", "impact", "import", "init", "judge", "log", "quarantine"),
+    *("recommend", "record", "run", "search", "skill", "stats", "status", "watch", "why"),
+    "why-not",
+)
 
 
 class Commands(click.Group):
@@ -40,11 +25,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """The command of this name; None where there is none."""
-        place = COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in COMMANDS:
             return None
-        module, _, name = place.partition(":")
-        command: click.Command = getattr(import_module(f"skillvault.cli.{module}"), name)
+        name = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
+        command: click.Command = getattr(import_module(f"skillvault.cli.{name}"), name)
         return command
 
 

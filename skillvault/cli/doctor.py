@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault
-from skillvault.cli.shared import as_json, json_option, meant, vault_option
+from skillvault.cli.options import json_option, print_json, vault_option, vault_path_of
 from skillvault.steps.doctor import Row
 
 
@@ -18,9 +18,9 @@ def doctor(vault_path: Path | None, as_data: bool) -> None:
 
     Exit code 1 if there is a problem. Nothing is changed.
     """
-    rows = Vault.doctor(meant(vault_path))
+    rows = Vault.doctor(vault_path_of(vault_path))
     if as_data:
-        as_json(rows)
+        print_json(rows)
     else:
         _print(rows)
     if any(row.state == "problem" for row in rows):

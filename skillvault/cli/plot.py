@@ -36,12 +36,12 @@ def svg(title: str, skills: Sequence["SkillStats"]) -> bytes:
     SubElement(picture, "rect", {"width": "100%", "height": "100%", "fill": "white"})
     _text(picture, title, 16, 26, size=17)
     _text(picture, "each skill's lift and its 95 % interval", 16, 46, fill=_COLORS["open"])
-    for said, x in zip(("lift", "P(lift > 0)", "uses"), _COLUMNS, strict=True):
-        _text(picture, said, x, 46, fill=_COLORS["open"], anchor="end")
+    for heading, x in zip(("lift", "P(lift > 0)", "uses"), _COLUMNS, strict=True):
+        _text(picture, heading, x, 46, fill=_COLORS["open"], anchor="end")
     reach = max([0.1, *(abs(end) for s in rows for end in s.interval or ())])
     _axis(picture, reach, height)
-    for i, one in enumerate(rows):
-        _line(picture, one, reach, _TOP + _ROW * i + _ROW // 2)
+    for i, skill in enumerate(rows):
+        _line(picture, skill, reach, _TOP + _ROW * i + _ROW // 2)
     if not rows:
         _text(picture, "no skill has a lift yet", _NAME, _TOP + 18)
     indent(picture)
@@ -65,18 +65,18 @@ def _axis(picture: Element, reach: float, height: int) -> None:
     _text(picture, "change of the rate of success", middle, floor + 40, anchor="middle")
 
 
-def _line(picture: Element, one: "SkillStats", reach: float, y: int) -> None:
-    color = _COLORS[one.verdict]
-    low, high = one.interval or (0.0, 0.0)
+def _line(picture: Element, skill: "SkillStats", reach: float, y: int) -> None:
+    color = _COLORS[skill.verdict]
+    low, high = skill.interval or (0.0, 0.0)
     group = SubElement(picture, "g")
-    SubElement(group, "title").text = f"{one.skill}: {one.decision}"
-    _text(group, shorten(one.skill, _LETTERS), _NAME - 12, y + 4, anchor="end")
+    SubElement(group, "title").text = f"{skill.skill}: {skill.decision}"
+    _text(group, shorten(skill.skill, _LETTERS), _NAME - 12, y + 4, anchor="end")
     _stroke(group, (_x(low, reach), y), (_x(high, reach), y), color, 2)
-    place = {"cx": str(_x(one.lift or 0.0, reach)), "cy": str(y)}
+    place = {"cx": str(_x(skill.lift or 0.0, reach)), "cy": str(y)}
     SubElement(group, "circle", {**place, "r": "4.5", "fill": color})
-    numbers = (f"{one.lift:+.2f}", f"{one.p_helps:.2f}", str(one.times_applied))
-    for said, x in zip(numbers, _COLUMNS, strict=True):
-        _text(group, said, x, y + 4, fill=color, anchor="end")
+    numbers = (f"{skill.lift:+.2f}", f"{skill.p_helps:.2f}", str(skill.times_applied))
+    for number, x in zip(numbers, _COLUMNS, strict=True):
+        _text(group, number, x, y + 4, fill=color, anchor="end")
 
 
 def _stroke(
@@ -87,10 +87,10 @@ def _stroke(
     SubElement(place, "line", {**ends, "stroke": color, "stroke-width": str(width)})
 
 
-def _text(place: Element, said: str, x: float, y: float, **style: str | int) -> None:
-    given = {"x": str(x), "y": str(y), "fill": str(style.get("fill", _INK))}
+def _text(place: Element, text: str, x: float, y: float, **style: str | int) -> None:
+    attributes = {"x": str(x), "y": str(y), "fill": str(style.get("fill", _INK))}
     if "anchor" in style:
-        given["text-anchor"] = str(style["anchor"])
+        attributes["text-anchor"] = str(style["anchor"])
     if "size" in style:
-        given["font-size"] = str(style["size"])
-    SubElement(place, "text", given).text = said
+        attributes["font-size"] = str(style["size"])
+    SubElement(place, "text", attributes).text = text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
+from skillvault.cli.options import json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.vault.files.quarantine import QuarantinedFile
 
@@ -25,14 +25,14 @@ def quarantine() -> None:
 @json_option
 def list_(vault_path: Path | None, as_data: bool) -> None:
     """List the files in quarantine/ with their reasons."""
-    found = opened(vault_path).quarantined()
+    files = open_vault(vault_path).quarantined()
     if as_data:
-        as_json(found)
+        print_json(files)
         return
-    if not found:
+    if not files:
         click.echo("quarantine/ is empty")
-    width = max((len(held.name) for held in found), default=0)
-    for held in found:
+    width = max((len(held.name) for held in files), default=0)
+    for held in files:
         click.echo(_line(held, width))
 
 
@@ -49,12 +49,12 @@ def _line(held: QuarantinedFile, width: int) -> str:
 @vault_option
 def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> None:
     """Put files back into the inbox that they came from."""
-    wanted = _wanted("retry", names, everything=everything)
-    vault = opened(vault_path)
-    back = vault.retry(wanted)
-    for one in back:
-        click.echo(f"{one.name} -> inbox/{one.to}")
-    if wanted is None:
+    chosen = _wanted("retry", names, everything=everything)
+    vault = open_vault(vault_path)
+    back = vault.retry(chosen)
+    for file in back:
+        click.echo(f"{file.name} -> inbox/{file.to}")
+    if chosen is None:
         for held in vault.quarantined():
             say(f"not retried: {held.name}: `skillvault quarantine retry {held.name}` says why")
     say("next: skillvault run" if back else "nothing to retry")
@@ -67,8 +67,8 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
 @vault_option
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
     """Remove files and their reasons for good."""
-    wanted = _wanted("drop", names, everything=everything)
-    going = opened(vault_path).drop(wanted, dry=not yes)
+    chosen = _wanted("drop", names, everything=everything)
+    going = open_vault(vault_path).drop(chosen, dry=not yes)
     for name in going:
         click.echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
     if not going:

@@ -1,5 +1,6 @@
 """How a run and an intake read: lines for a person, stable shapes for a program."""
 
+import sys
 import textwrap
 from typing import Any
 
@@ -7,7 +8,7 @@ import click
 
 from skillvault.api import Vault
 from skillvault.change import Change
-from skillvault.cli.shared import as_json, say
+from skillvault.cli.options import print_json, say
 from skillvault.records import Skill
 from skillvault.steps.loop import counts
 from skillvault.steps.run import Done, Report
@@ -77,12 +78,12 @@ def print_run(report: Report) -> None:
                 name = record.name
                 say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
     _print_rejected(report)
-    found = report.reasons()
-    for kind, reasons in found.items():
+    reasons_by_kind = report.reasons()
+    for kind, reasons in reasons_by_kind.items():
         say(f"no new {kind}:")
         for reason in reasons:
             say(f"  {reason}")
-    if found:
+    if reasons_by_kind:
         say("  (`skillvault why-not ID` for one outcome)")
 
 
@@ -102,7 +103,14 @@ def _print_rejected(report: Report) -> None:
         say(f"not redone: {targets[0]}{more}, made in {commit[:10]}, was taken away by a person")
 
 
-def print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
+def end_intake(report: Report, *, dry: bool, as_data: bool) -> None:
+    """Print what was taken in; exit code 1 if something was not."""
+    _print_intake(report, dry=dry, as_data=as_data)
+    if report.quarantined:
+        sys.exit(1)
+
+
+def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     """What `record` and `import` took in."""
     recorded = [
         ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
@@ -111,7 +119,7 @@ def print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
         quarantined = [
             {"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined
         ]
-        as_json({"recorded": recorded, "known": len(report.known), "quarantined": quarantined})
+        print_json({"recorded": recorded, "known": len(report.known), "quarantined": quarantined})
         return
     for done in report.done:
         print_done(done)
@@ -122,8 +130,8 @@ def print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     if report.known and not recorded:
         click.echo(f"nothing new: {_all(len(report.known))} known already")
     elif recorded and not dry:
-        known = f", {len(report.known)} known already" if report.known else ""
-        say(f"{len(recorded)} recorded{known}; next: skillvault run")
+        repeated = f", {len(report.known)} known already" if report.known else ""
+        say(f"{len(recorded)} recorded{repeated}; next: skillvault run")
 
 
 def _all(count: int) -> str:

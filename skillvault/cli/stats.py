@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skillvault.cli.shared import as_json, json_option, opened, say, vault_option
+from skillvault.cli.options import json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
@@ -47,25 +47,25 @@ def stats(
             raise UsageError(
                 "--decision ID asks about one decision; remove SKILL, --domain and --plot"
             )
-        _print_decision(opened(vault_path).stats(decision), as_data=as_data)
+        _print_decision(open_vault(vault_path).stats(decision), as_data=as_data)
         return
-    found = opened(vault_path).effects(skill, domain=domain)
+    skills = open_vault(vault_path).effects(skill, domain=domain)
     if plot is not None:
-        _draw(plot, domain or "all domains", found)
+        _draw(plot, domain or "all domains", skills)
     elif as_data:
-        as_json(found[0] if skill and found else found)
+        print_json(skills[0] if skill and skills else skills)
     elif skill:
-        for one in found:
-            _print_skill(one)
+        for entry in skills:
+            _print_skill(entry)
     else:
-        _print_all(found)
+        _print_all(skills)
 
 
-def _draw(plot: Path, domain: str, found: "list[SkillStats]") -> None:
+def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     from skillvault.cli.plot import svg  # noqa: PLC0415 (loaded when it is needed)
 
     try:
-        plot.write_bytes(svg(f"What skills change: {domain}", found))
+        plot.write_bytes(svg(f"What skills change: {domain}", skills))
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"
@@ -76,63 +76,70 @@ def _draw(plot: Path, domain: str, found: "list[SkillStats]") -> None:
 # ── skills ───────────────────────────────────────────────────────────────────────────
 
 
-def _print_all(found: "list[SkillStats]") -> None:
-    for one in found:
-        lift = "no lift yet" if one.lift is None else _lift(one)
-        used = f"{one.times_applied} uses, {one.success_count} succeeded"
-        click.echo(shown(f"{shorten(one.skill, _NAME):{_NAME}}  {used}  {lift}  {one.decision}"))
-    if not found:
+def _print_all(skills: "list[SkillStats]") -> None:
+    for skill in skills:
+        lift = "no lift yet" if skill.lift is None else _lift(skill)
+        used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
+        click.echo(
+            shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}")
+        )
+    if not skills:
         click.echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
         )
 
 
-def _print_skill(one: "SkillStats") -> None:
-    about = ", ".join(filter(None, (one.kind, one.domain)))
-    click.echo(shown(f"{one.skill} ({about}): {one.decision}"))
-    for line in _lines(one):
+def _print_skill(skill: "SkillStats") -> None:
+    about = ", ".join(filter(None, (skill.kind, skill.domain)))
+    click.echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
+    for line in _lines(skill):
         click.echo(f"  {line}")
-    if one.merged:
-        click.echo(shown(f"  stands for {', '.join(one.merged)}, whose uses are among these"))
-    for n, old in enumerate(one.earlier, 1):
+    if skill.merged:
+        click.echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+    for n, old in enumerate(skill.earlier, 1):
         click.echo(f"  text {n}, before a person rewrote it:")
         for line in _lines(old):
             click.echo(f"    {line}")
 
 
-def _lines(one: "VersionStats") -> list[str]:
-    if not one.times_applied and not one.shown and not one.held_out:
+def _lines(version: "VersionStats") -> list[str]:
+    if not version.times_applied and not version.shown and not version.held_out:
         return ["not used yet"]
-    rate = "" if one.success_rate is None else f" ({one.success_rate:.0%})"
-    used = f"applied {one.times_applied} times: {one.success_count} succeeded{rate}"
-    used += f", {one.failure_count} failed"
-    if one.consecutive_failures:
-        used += f", the last {one.consecutive_failures} in a row"
-    average = "" if one.ema is None else f", EMA {one.ema:.2f}"
-    found = [used, f"Wilson bound {one.wilson:.2f}{average}"]
-    if one.lift is not None:
-        found.append(f"{_lift(one)}, standard error {one.error:.3f}, base rate {one.base_rate:.2f}")
-    found.append(f"closed decisions: shown to {one.shown}, held out from {one.held_out}")
-    return found
+    rate = "" if version.success_rate is None else f" ({version.success_rate:.0%})"
+    used = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
+    used += f", {version.failure_count} failed"
+    if version.consecutive_failures:
+        used += f", the last {version.consecutive_failures} in a row"
+    average = "" if version.ema is None else f", EMA {version.ema:.2f}"
+    lines = [used, f"Wilson bound {version.wilson:.2f}{average}"]
+    if version.lift is not None:
+        errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
+        lines.append(f"{_lift(version)}, {errors}")
+    lines.append(f"closed decisions: shown to {version.shown}, held out from {version.held_out}")
+    return lines
 
 
-def _lift(one: "VersionStats") -> str:
-    low, high = one.interval or (0.0, 0.0)
-    return f"lift {one.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {one.p_helps:.3f}"
+def _lift(version: "VersionStats") -> str:
+    low, high = version.interval or (0.0, 0.0)
+    return (
+        f"lift {version.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {version.p_helps:.3f}"
+    )
 
 
 # ── one decision ─────────────────────────────────────────────────────────────────────
 
 
-def _print_decision(found: dict[str, Any], *, as_data: bool) -> None:
+def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
     if as_data:
-        as_json(found)
+        print_json(decision)
         return
-    score = "" if found["score"] is None else f", score {found['score']:+g}"
-    click.echo(shown(f"{found['decision']} in {found['domain']}: {found['outcome']}{score}"))
-    for row in found["skills"]:
+    score = "" if decision["score"] is None else f", score {decision['score']:+g}"
+    click.echo(
+        shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}")
+    )
+    for row in decision["skills"]:
         click.echo(shown(f"  {row['skill']}: {_part(row)}"))
-    if not found["skills"]:
+    if not decision["skills"]:
         click.echo("  no skill was shown or applied")
 
 

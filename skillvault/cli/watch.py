@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from skillvault.cli.options import now_option, open_vault, say, track, vault_option
 from skillvault.cli.report import print_done, print_run
-from skillvault.cli.shared import now_option, opened, say, track, vault_option
 from skillvault.errors import UsageError
 from skillvault.learning.rejection import Rejection
 from skillvault.steps.run import Report, Waiting
@@ -27,11 +27,11 @@ def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
     """
     if now and not once:
         raise UsageError("--now works only with --once; add --once or remove --now")
-    vault = opened(vault_path)
+    vault = open_vault(vault_path)
     if once:
         print_run(vault.run(now=now, on_done=print_done, track=track))
         return
-    with asked_to_stop() as stopping:
+    with stop_signals() as stopping:
         # Here, as only who watches pays for watchdog, and its threads must hold signals back too.
         from skillvault.daemon import Watch  # noqa: PLC0415
 
@@ -47,22 +47,22 @@ def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[Callable[[], bool]]:
+def stop_signals() -> Iterator[Callable[[], bool]]:
     """Whether SIGTERM or Ctrl-C came; they are held back, also from each git we start.
 
     A terminal and systemd send them to git too, and one killed at its work would leave a
     change half made. One that was ignored before, as in a script's `&`, still is.
     """
-    wanted = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 
-    def asked() -> bool:
-        return bool(signal.sigpending() & wanted)
+    def arrived() -> bool:
+        return bool(signal.sigpending() & signals)
 
     try:
-        yield asked
+        yield arrived
     finally:
-        if not asked():  # else it would now kill what ends by itself
+        if not arrived():  # else it would now kill what ends by itself
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -76,8 +76,8 @@ def _teller() -> Callable[[Report], None]:
         if before is not None:
             news = msgspec.structs.replace(
                 report,
-                waiting=[one for one in report.waiting if one not in before[0]],
-                rejected=[one for one in report.rejected if one not in before[1]],
+                waiting=[entry for entry in report.waiting if entry not in before[0]],
+                rejected=[entry for entry in report.rejected if entry not in before[1]],
                 reasons=dict,
             )
         # Not the report: it knows the whole vault as it was.

@@ -9,7 +9,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.errors import UsageError
-from tests.cli.test_serving import call
+from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw
 

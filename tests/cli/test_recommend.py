@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.serving import KINDS, STRATEGIES
+from skillvault.cli.recommend import STRATEGIES
+from skillvault.cli.search import KINDS
 from skillvault.errors import UsageError
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.steps import shelf as serving

@@ -8,15 +8,15 @@ import click
 import msgspec
 
 from skillvault.api import ListedFact
-from skillvault.cli.report import print_committed, print_done, run_shape
-from skillvault.cli.shared import (
-    as_json,
+from skillvault.cli.options import (
     dry_option,
     json_option,
     now_option,
-    opened,
+    open_vault,
+    print_json,
     vault_option,
 )
+from skillvault.cli.report import print_committed, print_done, run_shape
 from skillvault.errors import UsageError
 from skillvault.records import Importance
 from skillvault.text import shorten
@@ -42,28 +42,28 @@ def fact() -> None:
 @json_option
 def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
     """List the facts that are not superseded."""
-    found = opened(vault_path).facts(domain, trusted=form == "memory")
+    facts = open_vault(vault_path).facts(domain, trusted=form == "memory")
     if as_data:
-        as_json(found)
+        print_json(facts)
     elif form == "memory":
-        _print_memory(found)
+        _print_memory(facts)
     else:
-        for one in found:
-            click.echo(f"{one.id}  {one.importance:6}  {shorten(one.text, _LINE)}")
-        if not found:
+        for fact_ in facts:
+            click.echo(f"{fact_.id}  {fact_.importance:6}  {shorten(fact_.text, _LINE)}")
+        if not facts:
             click.echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
     """A MEMORY.md a domain: what agents may load as it is, so without untrusted facts."""
-    for domain in dict.fromkeys(one.domain for one in facts):
+    for domain in dict.fromkeys(fact_.domain for fact_ in facts):
         click.echo(f"# MEMORY.md: {domain}\n")
         for importance in get_args(Importance):
-            said = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
-            if said:
+            ranked = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
+            if ranked:
                 click.echo(f"## {importance.capitalize()}\n")
-                for one in said:
-                    click.echo("- " + "\n  ".join(one.text.splitlines()))
+                for fact_ in ranked:
+                    click.echo("- " + "\n  ".join(fact_.text.splitlines()))
                 click.echo()
 
 
@@ -73,10 +73,10 @@ def _print_memory(facts: list[ListedFact]) -> None:
 @json_option
 def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Print one fact as it is committed."""
-    vault = opened(vault_path)
-    found, path = vault.fact(ref)
+    vault = open_vault(vault_path)
+    record, path = vault.fact(ref)
     if as_data:
-        as_json({**msgspec.to_builtins(found), "path": path})
+        print_json({**msgspec.to_builtins(record), "path": path})
     else:
         print_committed(vault, path)
 
@@ -104,9 +104,9 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 @json_option
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
-    report = opened(vault_path).add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
+    report = open_vault(vault_path).add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
     if as_data:
-        as_json(run_shape(report))
+        print_json(run_shape(report))
         return
     for done in report.done:
         print_done(done)

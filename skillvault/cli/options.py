@@ -17,7 +17,7 @@ _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
 _LONG = 200  # items from which on work is worth a progress bar
 
 
-def as_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as JSON, the only thing on stdout."""
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
     click.echo(encoded.decode())
@@ -29,7 +29,7 @@ def say(message: str) -> None:
 
 
 def vault_option(function: _F) -> _F:
-    """`--vault PATH` of one command; the group's stands behind it (`opened`)."""
+    """`--vault PATH` of one command; the group's stands behind it (`open_vault`)."""
     return click.option(
         "--vault",
         "vault_path",
@@ -58,12 +58,12 @@ def dry_option(function: _F) -> _F:
     )(function)
 
 
-def opened(vault_path: Path | None) -> Vault:
-    """The vault that is meant."""
-    return Vault.open(meant(vault_path))
+def open_vault(vault_path: Path | None) -> Vault:
+    """The vault that is vault_path_of."""
+    return Vault.open(vault_path_of(vault_path))
 
 
-def meant(vault_path: Path | None) -> Path:
+def vault_path_of(vault_path: Path | None) -> Path:
     """Where to look for the vault: the command's `--vault`, the group's, the environment's."""
     before: Path | None = click.get_current_context().find_root().params.get("vault_path")
     return vault_path or before or Path()
@@ -81,7 +81,7 @@ def _time(_context: click.Context, _option: click.Parameter, value: str | None) 
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def given_file(file: str) -> tuple[str, bytes]:
+def input_file(file: str) -> tuple[str, bytes]:
     """(name, bytes) of a file that is handed over; stdin's name tells how it looks."""
     if file != "-":
         path = Path(file)

@@ -1,4 +1,4 @@
-"""The commands that put what was learned in front of an agent: recommend, search.
+"""recommend: the skills that an agent should read before a task.
 
 What an agent reads goes to stdout; what a person should know of it goes to stderr.
 """
@@ -7,29 +7,28 @@ import sys
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from skillvault.cli.shared import as_json, json_option, now_option, opened, say, vault_option
+from skillvault.cli.options import now_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
-
-if TYPE_CHECKING:  # an agent waits for these commands: what they load is loaded when they run
-    from skillvault.learning.recommend.recommend import Answer, Served
-    from skillvault.learning.recommend.shelf import Strategy
-    from skillvault.records import Problem, Scalar
+from skillvault.learning.recommend import render
+from skillvault.learning.recommend.recommend import Answer, Served, plain
+from skillvault.learning.recommend.relevance import value_of
+from skillvault.learning.recommend.shelf import Strategy
+from skillvault.records import Problem, Scalar
+from skillvault.steps.shelf import has_model
 
 FORMATS = ("prompt", "xml", "json")
+
+
 STRATEGIES = ("tag", "semantic", "hybrid")
-KINDS = ("skill", "fact", "evaluation")
-_LINE = 80  # characters of a text in a list
+
+
 _NO_MODEL = (
     "no model for --strategy semantic is installed; the built-in ranking is used; "
     "`pip install 'skillvault-git[semantic]'` brings one"
 )
-
-
-# ── recommend ────────────────────────────────────────────────────────────────────────
 
 
 @click.command()
@@ -86,7 +85,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     pins: tuple[str, ...],
     k: int | None,
     budget: int | None,
-    strategy: "Strategy | None",
+    strategy: Strategy | None,
     decision: str | None,
     form: str,
     explain: bool,
@@ -94,9 +93,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     now: datetime | None,
 ) -> None:
     """Print the skills that an agent should read before a task."""
-    from skillvault.steps.shelf import has_model  # noqa: PLC0415 (loaded when it is needed)
-
-    vault = opened(vault_path)
+    vault = open_vault(vault_path)
     answer = vault.recommend(
         domain,
         _typed(task),
@@ -131,109 +128,61 @@ def _typed(task: str) -> str:
         raise UsageError("--task -: stdin is not UTF-8; write the task as UTF-8 text") from None
 
 
-def _context(pairs: Iterable[str]) -> "dict[str, Scalar]":
+def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     """Key -> value of the pairs; of a key that comes twice the last."""
-    from skillvault.learning.recommend.relevance import value_of  # noqa: PLC0415 (loaded when it is needed)
-
-    found: dict[str, Scalar] = {}
+    context: dict[str, Scalar] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not (key.strip() and sign):
             raise UsageError(
                 f"--context {pair}: not a pair; write KEY=VALUE, such as volatility=high"
             )
-        found[key.strip()] = value_of(value.strip())
-    return found
+        context[key.strip()] = value_of(value.strip())
+    return context
 
 
-def _print_answer(answer: "Answer", form: str) -> None:
-    from skillvault.learning.recommend import render as pack  # noqa: PLC0415 (loaded when it is needed)
-    from skillvault.learning.recommend.recommend import plain  # noqa: PLC0415
+def _print_answer(answer: Answer, form: str) -> None:
 
     if form == "json":
-        as_json(plain(answer))
-    elif text := pack.xml(answer) if form == "xml" else pack.prompt(answer):
+        print_json(plain(answer))
+    elif text := render.xml(answer) if form == "xml" else render.prompt(answer):
         click.echo(text)
 
 
-def _print_about(answer: "Answer", problems: "Iterable[Problem]") -> None:
+def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:
     """What was asked for and is not there, and what could not be read."""
-    for one in answer.withheld:
-        if one.reason == "unknown-pin":
-            say(f"--pin {one.name}: {one.detail}; `skillvault skill list --layers` shows the names")
+    for skill in answer.withheld:
+        if skill.reason == "unknown-pin":
+            hint = "`skillvault skill list --layers` shows the names"
+            say(f"--pin {skill.name}: {skill.detail}; {hint}")
     for problem in problems:
         say(f"not read: {problem.path}: {problem.message}")
 
 
-def _print_reasons(answer: "Answer") -> None:
-    for one in answer.recommended:
-        say(f"shown: {one.name}: score {one.score:.2f}, relevance {one.relevance:.2f} {_sum(one)}")
-    for left in answer.withheld:
-        if left.reason != "unknown-pin":
-            say(f"not shown: {left.name}: {left.reason}: {left.detail}")
+def _print_reasons(answer: Answer) -> None:
+    for served in answer.recommended:
+        scores = f"score {served.score:.2f}, relevance {served.relevance:.2f} {_sum(served)}"
+        say(f"shown: {served.name}: {scores}")
+    for withheld in answer.withheld:
+        if withheld.reason != "unknown-pin":
+            say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
 
 
-def _sum(one: "Served") -> str:
-    return f"({', '.join(f'{part} {value:+.2f}' for part, value in one.reasons.items())})"
+def _sum(served: Served) -> str:
+    return f"({', '.join(f'{part} {value:+.2f}' for part, value in served.reasons.items())})"
 
 
-def _why_none(answer: "Answer") -> str:
+def _why_none(answer: Answer) -> str:
     """One line: how many skills there were, and what became of them."""
     counts = {
         "for low effectiveness": answer.excluded_low_effectiveness,
         "for low relevance": answer.excluded_low_relevance,
         "over the budget": answer.over_budget,
-        "held out": sum(one.reason == "held-out" for one in answer.withheld),
+        "held out": sum(withheld.reason == "held-out" for withheld in answer.withheld),
     }
     counts["by rank"] = answer.total_considered - sum(counts.values())
     left_out = [f"{count} {why}" for why, count in counts.items() if count]
     if left_out:
-        said = f"{answer.total_considered} considered, left out {', '.join(left_out)}"
-        return f"no skill to show: {said}; `--explain` says why each"
+        counted = f"{answer.total_considered} considered, left out {', '.join(left_out)}"
+        return f"no skill to show: {counted}; `--explain` says why each"
     return "no skill to show: 0 considered; `skillvault skill list --layers` lists them all"
-
-
-# ── search ───────────────────────────────────────────────────────────────────────────
-
-
-@click.command()
-@click.argument("text")
-@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
-@click.option("--domain", metavar="NAME", help="Find only records of this domain.")
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Print at most N.",
-)
-@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
-@vault_option
-@json_option
-def search(
-    text: str,
-    kind: str | None,
-    domain: str | None,
-    k: int,
-    words: bool,
-    vault_path: Path | None,
-    as_data: bool,
-) -> None:
-    """Search skills, facts and evaluations for TEXT.
-
-    Prints the best first: score, kind, id and text.
-    """
-    from skillvault.text import shorten  # noqa: PLC0415 (loaded when it is needed)
-    from skillvault.vault.files.arrival import shown  # noqa: PLC0415
-
-    found = opened(vault_path).search(text, kind=kind, domain=domain, k=k, semantic=not words)
-    if as_data:
-        as_json(found)
-        return
-    for one in found:
-        line = f"{one.score:.2f}  {one.kind:10}  {one.id}  {shorten(one.text, _LINE)}"
-        click.echo(shown(line.rstrip()))
-    if not found:
-        click.echo("nothing found")

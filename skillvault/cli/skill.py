@@ -9,17 +9,18 @@ import click
 import msgspec
 
 from skillvault.api import Vault
-from skillvault.cli.report import print_committed, print_done, run_shape
-from skillvault.cli.shared import (
-    as_json,
+from skillvault.cli.options import (
     dry_option,
     json_option,
     now_option,
-    opened,
+    open_vault,
+    print_json,
     say,
     vault_option,
 )
+from skillvault.cli.report import print_committed, print_done, run_shape
 from skillvault.errors import UsageError
+from skillvault.learning.recommend.shelf import stacked
 from skillvault.records import Shelved, Skill
 from skillvault.steps.run import Report
 
@@ -58,61 +59,63 @@ def list_(
     if layers or tags or role or stage:
         if shelf:
             raise UsageError(f"{shelf}/ is not a layer; remove --layers, --tag, --role and --stage")
-        _list_layers(opened(vault_path), _asks(tags, role, stage), as_data=as_data, every=layers)
+        _list_layers(
+            open_vault(vault_path), _matching(tags, role, stage), as_data=as_data, every=layers
+        )
         return
-    found = opened(vault_path).skills(shelf or "skills")
+    skills = open_vault(vault_path).skills(shelf or "skills")
     if as_data:
-        as_json(found)
+        print_json(skills)
         return
-    if not found:
+    if not skills:
         click.echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
-    width = max((len(one.name) for one in found), default=0)
-    for one in found:
-        until = f"until {one.expires[:10]}" if one.expires else ""
-        click.echo(f"{one.name:{width}}  {one.status:8} {until}".rstrip())
+    width = max((len(entry.name) for entry in skills), default=0)
+    for entry in skills:
+        until = f"until {entry.expires[:10]}" if entry.expires else ""
+        click.echo(f"{entry.name:{width}}  {entry.status:8} {until}".rstrip())
 
 
-def _asks(tags: tuple[str, ...], role: str | None, stage: str | None) -> Callable[[Skill], bool]:
-    """Whether a skill is one that is asked for."""
+def _matching(
+    tags: tuple[str, ...], role: str | None, stage: str | None
+) -> Callable[[Skill], bool]:
+    """Whether a skill has one of these tags, this role and this stage."""
 
-    def asked(one: Skill) -> bool:
+    def matches(candidate: Skill) -> bool:
         return (
-            (not tags or not set(tags).isdisjoint(one.tags))
-            and (role is None or role in one.roles)
-            and (stage is None or stage in one.stages)
+            (not tags or not set(tags).isdisjoint(candidate.tags))
+            and (role is None or role in candidate.roles)
+            and (stage is None or stage in candidate.stages)
         )
 
-    return asked
+    return matches
 
 
 def _list_layers(
-    vault: Vault, asked: Callable[[Skill], bool], *, as_data: bool, every: bool
+    vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, every: bool
 ) -> None:
     """The skills of all layers; `every`: also the files that a later layer overrides."""
-    from skillvault.learning.recommend.shelf import stacked  # noqa: PLC0415 (loaded when it is needed)
-
     files = stacked(vault.shelf.layers())
-    found = [_layered(one, wins) for one, wins in files if (wins or every) and asked(one.skill)]
+    rows = [_layered(file, wins) for file, wins in files if (wins or every) and matches(file.skill)]
     for problem in vault.shelf.problems:
         say(f"not read: {problem.path}: {problem.message}")
     if as_data:
-        as_json(found)
+        print_json(rows)
         return
-    if not found:
+    if not rows:
         click.echo("no skill of any layer matches")
-    width = max((len(row["name"]) for row in found), default=0)
-    for row in found:
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
         mark = "*" if row["wins"] else " "
         click.echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}")
-    if every and found:
+    if every and rows:
         say("* marks the file that is served")
 
 
-def _layered(one: Shelved, wins: bool) -> dict[str, Any]:
+def _layered(file: Shelved, wins: bool) -> dict[str, Any]:
     """`skill list --layers --json`, one file."""
     fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
-    said = {field: getattr(one.skill, field) for field in fields}
-    return {"name": one.skill.name, "layer": one.layer, "wins": wins, **said, "path": one.path}
+    values = {field: getattr(file.skill, field) for field in fields}
+    return {"name": file.skill.name, "layer": file.layer, "wins": wins, **values, "path": file.path}
 
 
 @skill.command()
@@ -124,15 +127,15 @@ def show(name: str, vault_path: Path | None, as_data: bool) -> None:
 
     What its use showed goes to stderr.
     """
-    vault = opened(vault_path)
-    found, path = vault.skill(name)
-    known = next(iter(vault.effects(path.split("/")[1])), None)
+    vault = open_vault(vault_path)
+    record, path = vault.skill(name)
+    stats = next(iter(vault.effects(path.split("/")[1])), None)
     if as_data:
-        as_json({**msgspec.to_builtins(found), "path": path, "stats": known})
+        print_json({**msgspec.to_builtins(record), "path": path, "stats": stats})
         return
     print_committed(vault, path)
-    if known and known.times_applied:
-        say(f"{known.decision} (`skillvault stats {known.skill}`)")
+    if stats and stats.times_applied:
+        say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
 
 
 def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
@@ -147,9 +150,9 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
     def command(
         name: str, vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool
     ) -> None:
-        report = act(opened(vault_path))(name, now=now, dry=dry)
+        report = act(open_vault(vault_path))(name, now=now, dry=dry)
         if as_data:
-            as_json(run_shape(report))
+            print_json(run_shape(report))
             return
         for done in report.done:
             print_done(done)

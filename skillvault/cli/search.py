@@ -1,0 +1,54 @@
+"""search: skills, facts and evaluations that answer a text."""
+
+from pathlib import Path
+
+import click
+
+from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.text import shorten
+from skillvault.vault.files.arrival import shown
+
+KINDS = ("skill", "fact", "evaluation")
+
+
+_LINE = 80  # characters of a text in a list
+
+
+@click.command()
+@click.argument("text")
+@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
+@click.option("--domain", metavar="NAME", help="Find only records of this domain.")
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Print at most N.",
+)
+@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
+@vault_option
+@json_option
+def search(
+    text: str,
+    kind: str | None,
+    domain: str | None,
+    k: int,
+    words: bool,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """Search skills, facts and evaluations for TEXT.
+
+    Prints the best first: score, kind, id and text.
+    """
+    hits = open_vault(vault_path).search(text, kind=kind, domain=domain, k=k, semantic=not words)
+    if as_data:
+        print_json(hits)
+        return
+    for hit in hits:
+        line = f"{hit.score:.2f}  {hit.kind:10}  {hit.id}  {shorten(hit.text, _LINE)}"
+        click.echo(shown(line.rstrip()))
+    if not hits:
+        click.echo("nothing found")

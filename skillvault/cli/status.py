@@ -1,0 +1,56 @@
+"""status: what is in the vault and what waits."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from skillvault.steps.status import JudgeStatus
+from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+
+
+@click.command()
+@vault_option
+@json_option
+def status(vault_path: Path | None, as_data: bool) -> None:
+    """Show what is in the vault and what waits."""
+    state = open_vault(vault_path).status()
+    if as_data:
+        print_json(state)
+        return
+    links = state.links["total"]
+    click.echo(f"domains: {', '.join(state.domains) or 'none yet'}")
+    click.echo(
+        f"{_of(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
+        f"{_of(state.facts, 'fact')}"
+    )
+    click.echo(
+        f"{_of(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
+        f"{_of(links, 'link')}"
+    )
+    todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
+    click.echo(f"waiting: {', '.join(todo)}; next: skillvault run" if todo else "nothing waits")
+    _print_judge(state.judge)
+    if state.quarantine:
+        click.echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
+    if state.paused:
+        click.echo(f"paused: {state.paused}")
+
+
+def _print_judge(judge: "JudgeStatus") -> None:
+    """What a paid judge took today, and whether it is asked; of the free one nothing."""
+    if judge.provider != "offline":
+        took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
+        click.echo(f"judge: {judge.model}; today {took}")
+        if judge.closed:
+            click.echo(f"not asked now: {judge.closed}")
+    if judge.aside:
+        count = _of(len(judge.aside), "outcome")
+        click.echo(
+            f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again"
+        )
+
+
+def _of(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,32 @@
+"""A record with what it came from, or what came of it, as a tree of lines."""
+
+from typing import Any
+
+import click
+
+
+def print_tree(tree: dict[str, Any], below: str) -> None:
+    """Print a tree; `below` is the key of its branches: `sources` or `targets`."""
+    click.echo(_node(tree["ref"]))
+    _print_branches(tree[below], below, "")
+    if not tree[below]:
+        nothing = (
+            "written by hand or not linked" if below == "sources" else "nothing came of it yet"
+        )
+        click.echo(f"└── ({nothing})")
+    click.echo("commits:")
+    for commit in tree["commits"]:
+        by = commit["step"] or "by hand"
+        click.echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({by})")
+
+
+def _print_branches(branches: list[dict[str, Any]], below: str, lead: str) -> None:
+    for number, branch in enumerate(branches):
+        last = number == len(branches) - 1
+        link = branch["link"].rpartition("-")[0] if branch["link"] else "of"
+        click.echo(f"{lead}{'└── ' if last else '├── '}{link} {_node(branch['ref'])}")
+        _print_branches(branch[below], below, lead + ("    " if last else "│   "))
+
+
+def _node(ref: dict[str, Any]) -> str:
+    return f"{ref['kind']} {ref['id']}" + (f"  {ref['path']}" if ref["path"] else "  (removed)")

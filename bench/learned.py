@@ -109,7 +109,7 @@ class Loop:
         decision = outcome.decision
         verdict = JUDGE.verdict(outcome.domain, decision, outcome.context, None, None)
         insight = Insight(key_insight=self._insight(outcome), insight_type="method")
-        return evaluate.evaluation_of(outcome, JUDGE.info, verdict, insight, POLICY)
+        return evaluate.evaluation_of(outcome, JUDGE.info, verdict, insight, policy=POLICY)
 
     def _insight(self, outcome: Outcome) -> str:
         some, many = self._chance.randrange(3, 60), self._chance.randrange(60, 200)

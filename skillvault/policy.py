@@ -28,18 +28,19 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     domains: Annotated[
         Literal["open", "closed"],
-        Meta(description="open: an outcome may name a new domain; closed: only those listed."),
+        Meta(description="open: an outcome may name a new domain; closed: only a listed one."),
     ] = "open"
     scores: Annotated[
         Literal["bounded", "unbounded"],
-        Meta(description="bounded: a score outside -1..1 is refused as a percent by mistake."),
+        Meta(description="bounded: refuses a score outside -1..1, which is probably a percentage."),
     ] = "bounded"
     days_ahead: Annotated[
-        float, Meta(ge=0, description="An outcome further in the future, in days, is refused.")
+        float,
+        Meta(ge=0, description="Refuses an outcome dated more than so many days in the future."),
     ] = 1.0
     settle_seconds: Annotated[
         float,
-        Meta(ge=0, le=60, description="An inbox file is taken when it has been still so long."),
+        Meta(ge=0, le=60, description="Takes an inbox file once it has not changed for this long."),
     ] = 0.5
 
 
@@ -47,17 +48,21 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """When the judge's words count."""
 
     peers: Annotated[
-        int, Meta(ge=20, description="So many outcomes of its action one is compared with at most.")
+        int,
+        Meta(ge=20, description="The most outcomes of the same action that one is compared with."),
     ] = 300
     min_insight: Annotated[
-        int, Meta(ge=1, description="An insight of fewer characters is no insight.")
+        int, Meta(ge=1, description="Ignores an insight shorter than this, in characters.")
     ] = 10
     contrast_support: Annotated[
-        int, Meta(ge=1, description="A condition must hold for so many outcomes of the group.")
+        int,
+        Meta(ge=1, description="The fewest outcomes of the group that a condition must hold for."),
     ] = 3
     contrast_false_discovery: Annotated[
         float,
-        Meta(gt=0, lt=1, description="Share of named conditions that may be chance (BH)."),
+        Meta(
+            gt=0, lt=1, description="The share of named conditions that may be due to chance (BH)."
+        ),
     ] = 0.2
 
 
@@ -66,35 +71,43 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     gate: Annotated[
         Literal["verdict", "quality"],
-        Meta(description="verdict: confirmed bad decisions teach too; quality: good ones alone."),
+        Meta(description="verdict: confirmed bad decisions teach too; quality: only good ones."),
     ] = "verdict"
     quality: Annotated[
         float,
         Meta(
-            gt=0.5, le=1, description="A good decision's least quality; of a bad one 1 - quality."
+            gt=0.5,
+            le=1,
+            description="The least quality of a good decision; a bad one has at most 1 minus this.",
         ),
     ] = 0.7
     high_from: Annotated[
-        float, Meta(ge=0, le=1, description="Strength from which on a fact's importance is high.")
+        float, Meta(ge=0, le=1, description="A fact at least this strong gets high importance.")
     ] = 0.85
     duplicate_above: Annotated[
-        float, Meta(ge=0, le=1, description="An insight more similar to a fact repeats it.")
+        float,
+        Meta(ge=0, le=1, description="An insight more similar to a fact than this repeats it."),
     ] = 0.6
     cluster_above: Annotated[
         float,
-        Meta(ge=0, le=1, description="A fact more similar to a cluster's first one joins it."),
+        Meta(
+            ge=0,
+            le=1,
+            description="A fact more similar than this to a cluster's first fact joins it.",
+        ),
     ] = 0.4
     cluster_size: Annotated[
         int,
         Meta(
-            ge=2, description="Facts that make a pattern; sessions that make one of a single fact."
+            ge=2, description="How many facts make a pattern, or how many sessions behind one fact."
         ),
     ] = 3
     min_sessions: Annotated[
-        int, Meta(ge=1, description="Sessions behind a pattern that is served without approval.")
+        int,
+        Meta(ge=1, description="How many sessions a pattern needs to be served without approval."),
     ] = 2
     every: Annotated[
-        int, Meta(ge=1, description="Patterns are looked for in each such cycle of the daemon.")
+        int, Meta(ge=1, description="The daemon looks for patterns every so many cycles.")
     ] = 1
 
 
@@ -102,35 +115,34 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Which outcomes are significant enough for a skill, and how long it lives."""
 
     warning_below: Annotated[
-        float, Meta(lt=0, description="A score strictly below it makes a warning.")
+        float, Meta(lt=0, description="A score strictly below this makes a warning.")
     ] = -0.10
     pattern_above: Annotated[
-        float, Meta(gt=0, description="A score strictly above it makes a pattern.")
+        float, Meta(gt=0, description="A score strictly above this makes a pattern.")
     ] = 0.20
-    warning_days: Annotated[
-        int, Meta(ge=1, description="Days from its making to a warning's expiry date.")
-    ] = 60
-    pattern_days: Annotated[
-        int, Meta(ge=1, description="Days from its making to a pattern's expiry date.")
-    ] = 90
+    warning_days: Annotated[int, Meta(ge=1, description="Days until a new warning expires.")] = 60
+    pattern_days: Annotated[int, Meta(ge=1, description="Days until a new pattern expires.")] = 90
     evolved_days: Annotated[
-        int, Meta(ge=1, description="Days from its last growth to an evolved skill's expiry date.")
+        int, Meta(ge=1, description="Days until an evolved skill expires after it last grew.")
     ] = 180
     strategy_days: Annotated[
-        int, Meta(ge=1, description="Days from its last writing to a strategy's expiry date.")
+        int, Meta(ge=1, description="Days until a strategy expires after it was last written.")
     ] = 180
     strategy_every: Annotated[
-        int, Meta(ge=2, description="Outcomes of a domain since its last strategy that make one.")
+        int, Meta(ge=2, description="New outcomes in a domain that make a strategy due.")
     ] = 10
     strategy_min: Annotated[
-        int, Meta(ge=2, description="A strategy looks at so many outcomes, where there are.")
+        int,
+        Meta(
+            ge=2, description="The fewest outcomes a strategy looks at, if the domain has as many."
+        ),
     ] = 20
     strategy_max: Annotated[
-        int, Meta(ge=1, description="A strategy looks at the latest so many outcomes at most.")
+        int, Meta(ge=1, description="The most outcomes a strategy looks at, the latest ones.")
     ] = 200
     context_headings: Annotated[
         dict[str, str],
-        Meta(description="A domain's own heading for its context; else Market Context or Context."),
+        Meta(description="A domain's heading for its context, if not Market Context or Context."),
     ] = field(default_factory=dict)
 
 
@@ -139,17 +151,28 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     similarity: Annotated[
         float,
-        Meta(ge=0, le=1, description="Share of the shorter of two, above which they say the same."),
+        Meta(
+            ge=0,
+            le=1,
+            description="Two skills sharing more than this part of the shorter say the same.",
+        ),
     ] = 0.5
     min_similar: Annotated[
-        int, Meta(ge=1, description="So many skills that say the same as a new one merge with it.")
+        int,
+        Meta(ge=1, description="How many skills must say the same as a new one to merge with it."),
     ] = 2
     reread: Annotated[
         int,
-        Meta(ge=2, description="So many sources are read again as one grows; of more, its text."),
+        Meta(
+            ge=2, description="An evolved skill rereads up to so many sources, else its own text."
+        ),
     ] = 24
     max_tokens: Annotated[
-        int, Meta(ge=100, description="An evolved skill's text; the rest stands in references/.")
+        int,
+        Meta(
+            ge=100,
+            description="The longest text of an evolved skill; the rest goes to references/.",
+        ),
     ] = 600
 
 
@@ -158,7 +181,7 @@ class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     dirs: Annotated[
         tuple[str, ...],
-        Meta(description="Folders of skills, from the vault's root; later ones override earlier."),
+        Meta(description="Folders of skills, relative to the vault; later ones override earlier."),
     ] = ()
 
 
@@ -199,30 +222,30 @@ BOOSTS = (
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which skills earn a place before a task, and how many."""
 
-    limit: Annotated[int, Meta(ge=1, description="At most so many skills are recommended.")] = 5
+    limit: Annotated[int, Meta(ge=1, description="The most skills to recommend.")] = 5
     budget: Annotated[
-        int, Meta(ge=1, description="Their texts have at most so many tokens together.")
+        int, Meta(ge=1, description="The most tokens that the recommended texts have together.")
     ] = 2000
     base: Annotated[
-        float, Meta(ge=0, le=1, description="The relevance of every skill to begin with.")
+        float, Meta(ge=0, le=1, description="The relevance that every skill starts with.")
     ] = 0.5
     boosts: Annotated[
         tuple[Boost, ...],
-        Meta(description="Added to it where kind, context and text are as said; 1 at most."),
+        Meta(description="Added to it if kind, context and text match; the sum is capped at 1."),
     ] = BOOSTS
     task: Annotated[
         float,
         Meta(
             ge=0,
             le=1,
-            description="Of a task, what the best text adds and one without a word of it loses.",
+            description="What the best match for a task gains, and a text without a match loses.",
         ),
     ] = 0.25
     min_relevance: Annotated[
-        float, Meta(ge=0, le=1, description="A skill below it is left out.")
+        float, Meta(ge=0, le=1, description="Leaves out a skill that is less relevant.")
     ] = 0.3
     proven: Annotated[
-        float, Meta(ge=0, description="What a proven skill's order gains over its relevance.")
+        float, Meta(ge=0, description="How much a proven skill ranks above its relevance.")
     ] = 0.1
 
 
@@ -231,29 +254,40 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     holdout: Annotated[
         float,
-        Meta(ge=0, le=0.5, description="Share of a decision's skills not shown, to compare with."),
+        Meta(
+            ge=0,
+            le=0.5,
+            description="The share of a decision's skills that is held out, to compare with.",
+        ),
     ] = 0.1
     min_held_out: Annotated[
         int,
-        Meta(ge=1, description="Held out so often, a skill is measured by whom it was offered to."),
+        Meta(
+            ge=1,
+            description="From so many holdouts on, a skill's lift compares shown with held out.",
+        ),
     ] = 5
     explore: Annotated[
         float,
         Meta(
-            ge=0, le=1, description="Share of decisions in which the last place is for a new skill."
+            ge=0, le=1, description="The share of decisions whose last place goes to a new skill."
         ),
     ] = 0.9
-    explore_until: Annotated[int, Meta(ge=0, description="A skill applied less often is new.")] = 7
+    explore_until: Annotated[
+        int, Meta(ge=0, description="A skill applied less often than this is new.")
+    ] = 7
     explore_cost: Annotated[
         float,
-        Meta(ge=0, description="What each use takes from the order in which new ones are tried."),
+        Meta(ge=0, description="How much each use lowers a new skill's rank for the next try."),
     ] = 0.2
     sampling: Annotated[
         float,
-        Meta(ge=0, le=1, description="Share of a lift's uncertainty by which the order is drawn."),
+        Meta(
+            ge=0, le=1, description="The share of a lift's uncertainty that randomizes the ranking."
+        ),
     ] = 0.2
     bonus: Annotated[
-        float, Meta(ge=0, description="What a lift of 1 adds to the order of a skill.")
+        float, Meta(ge=0, description="How much a lift of 1 adds to a skill's rank.")
     ] = 1.0
     scale: Annotated[
         float,
@@ -263,36 +297,45 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = 0.15
     carry: Annotated[
         float,
-        Meta(ge=0, lt=1, description="How like its old text's lift that of a rewritten skill is."),
+        Meta(
+            ge=0,
+            lt=1,
+            description="How much of its old lift a rewritten skill is expected to keep.",
+        ),
     ] = 0.5
     min_applied: Annotated[
-        int, Meta(ge=1, description="Nothing is said of a skill that was applied less often.")
+        int, Meta(ge=1, description="A skill applied less often than this gets no verdict.")
     ] = 3
     proven_above: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill becomes proven.")
     ] = 0.95
     proven_below: Annotated[
-        float, Meta(ge=0, le=1, description="P(lift > 0) below which it is proven no more.")
+        float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8
     helps_above: Annotated[
-        float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill is said to help.")
+        float,
+        Meta(ge=0, le=1, description="P(lift > 0) above which the verdict is that a skill helps."),
     ] = 0.75
     hurts_below: Annotated[
         float,
-        Meta(ge=0, le=1, description="P(lift > 0) below which a skill is at most tried while new."),
+        Meta(
+            ge=0,
+            le=1,
+            description="P(lift > 0) below which a skill is left out, unless tried as new.",
+        ),
     ] = 0.27
     retired_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
     ] = 0.05
-    retire_after: Annotated[int, Meta(ge=1, description="Applications before that retires it.")] = (
-        10
-    )
+    retire_after: Annotated[
+        int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
+    ] = 10
     restored_above: Annotated[
         float,
         Meta(
             ge=0,
             le=1,
-            description="P(lift > 0) that gives what seems to hurt, or was retired, a chance.",
+            description="P(lift > 0) from which a hurtful or retired skill gets another chance.",
         ),
     ] = 0.2
     streak_chance: Annotated[
@@ -300,7 +343,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Meta(
             ge=0,
             le=1,
-            description="Five or more failures in a row retire where the base makes them rarer.",
+            description="Five or more failures in a row retire a skill if rarer than this.",
         ),
     ] = 0.01
 
@@ -317,54 +360,56 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     )
     fast_model: Annotated[
         str,
-        Meta(description="Asked before acting, where little is at stake."),
+        Meta(description="The Claude model asked before acting if little is at stake."),
     ] = FAST
     max_tokens: Annotated[
-        int, Meta(ge=256, description="A reply has at most so many tokens, thinking included.")
+        int, Meta(ge=256, description="The most tokens of a reply, thinking included.")
     ] = 8192
     temperature: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        Meta(description="Sent where given; only models of the 4.6 generation and older take one."),
+        Meta(description="Sent if set; only models up to the 4.6 generation accept it."),
     ] = None
     usd_per_day: Annotated[
-        float, Meta(ge=0, description="Dollars that this clone spends in a day (UTC) at most.")
+        float, Meta(ge=0, description="The most dollars that this clone spends in a day (UTC).")
     ] = 5.0
     calls_per_day: Annotated[
-        int, Meta(ge=0, description="Requests that this clone sends in a day (UTC) at most.")
+        int, Meta(ge=0, description="The most requests that this clone sends in a day (UTC).")
     ] = 1000
     deadline_seconds: Annotated[
-        float, Meta(ge=1, le=600, description="One question takes so long at most, with retries.")
+        float,
+        Meta(ge=1, le=600, description="The longest that one question may take, retries included."),
     ] = 120.0
     attempts: Annotated[
-        int, Meta(ge=1, description="An outcome that fails so often is set aside.")
+        int, Meta(ge=1, description="Sets an outcome aside after so many failed attempts.")
     ] = 5
     thorough_from: Annotated[
         float,
-        Meta(ge=0, description="Before acting on so large an amount, `model` is asked."),
+        Meta(ge=0, description="Asks `model` before acting on an amount this large or larger."),
     ] = 1000.0
     inline_seconds: Annotated[
-        float, Meta(ge=1, le=600, description="Before acting, an answer is waited for so long.")
+        float, Meta(ge=1, le=600, description="How long to wait for an answer before acting.")
     ] = 30.0
     min_quality: Annotated[
-        float, Meta(ge=0, le=1, description="Before acting, a quality below it is a no.")
+        float, Meta(ge=0, le=1, description="Before acting, a lower quality is a no.")
     ] = 0.4
     min_confidence: Annotated[
         float,
         Meta(
             ge=0,
             le=1,
-            description="Before acting, a stated confidence that the judge sees below it is a no.",
+            description="Before acting, a lower confidence (agent's or judge's) is a no.",
         ),
     ] = 0.5
     skip: Annotated[
-        tuple[str, ...], Meta(description="Actions that are none, and need no judge before them.")
+        tuple[str, ...],
+        Meta(description="Actions that do nothing, so no judge is asked before them."),
     ] = ("hold", "wait", "none", "skip", "noop")
     concurrency: Annotated[
-        int, Meta(ge=1, le=32, description="So many outcomes are judged at once at most.")
+        int, Meta(ge=1, le=32, description="The most outcomes judged at once.")
     ] = 4
     prices: Annotated[
         dict[str, tuple[float, float]],
-        Meta(description="Dollars per million tokens in and out, of models not in our table."),
+        Meta(description="Dollars per million tokens in and out, for models we have no price for."),
     ] = field(default_factory=dict)
 
     def price(self, model: str) -> Price:
@@ -379,16 +424,17 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Annotated[Literal[1], Meta(description="The version of the vault's file format.")] = 1
     branch: Annotated[
         str,
-        Meta(pattern=_BRANCH, description="The branch that learns; on another one all waits."),
+        Meta(
+            pattern=_BRANCH,
+            description="The branch that learns; on any other branch, everything waits.",
+        ),
     ] = "main"
     durability: Annotated[
         Literal["full", "normal"],
-        Meta(
-            description="full: a commit lasts through a loss of power; normal: the system's pace."
-        ),
+        Meta(description="full: a commit survives a power loss; normal: when the system syncs."),
     ] = "full"
     domains: Annotated[
-        tuple[str, ...], Meta(description="The domains this vault is known to be about.")
+        tuple[str, ...], Meta(description="The domains that this vault expects.")
     ] = ()
     profile: Annotated[
         Literal["lift", "seed", "wilson"],

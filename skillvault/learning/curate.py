@@ -49,14 +49,14 @@ def approve(skill: Skill, shelf: str) -> Change:
     """Let a proposed skill in: it is served from now on, as testing."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
-    return _moved("approve", skill, shelf, "skills", (_set(skill, shelf, "testing"),))
+    return _moved("approve", skill, shelf, "skills", edits=(_set(skill, shelf, "testing"),))
 
 
 def retire(skill: Skill, shelf: str) -> Change:
     """Take a skill out of service; it stays readable in archive/."""
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/ already; `skill restore` brings it back")
-    return _moved("retire", skill, shelf, "archive", (_set(skill, shelf, "retired"),))
+    return _moved("retire", skill, shelf, "archive", edits=(_set(skill, shelf, "retired"),))
 
 
 def pin(skill: Skill, shelf: str) -> Change:
@@ -84,7 +84,7 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
     if skill.expires and days:
         path = f"{shelf}/{skill.name}/SKILL.md"
         edits.append(Edit(path, EXPIRES, stamp(now + timedelta(days=days))))
-    return _moved("restore", skill, shelf, "skills", tuple(edits))
+    return _moved("restore", skill, shelf, "skills", edits=tuple(edits))
 
 
 def _check(skill: Skill, shelf: str) -> None:
@@ -112,7 +112,7 @@ def _set(skill: Skill, shelf: str, status: str) -> Edit:
     return Edit(f"{shelf}/{skill.name}/SKILL.md", _STATUS, status)
 
 
-def _moved(step: str, skill: Skill, shelf: str, target: str, edits: tuple[Edit, ...]) -> Change:
+def _moved(step: str, skill: Skill, shelf: str, target: str, *, edits: tuple[Edit, ...]) -> Change:
     return Change(
         step=step,
         subject=skill.name,

@@ -148,7 +148,12 @@ def group_of(outcome: Outcome, policy: Policy) -> str:
 
 
 def evaluation_of(
-    outcome: Outcome, info: JudgeInfo, verdict: Verdict, insight: Insight | None, policy: Policy
+    outcome: Outcome,
+    info: JudgeInfo,
+    verdict: Verdict,
+    insight: Insight | None,
+    *,
+    policy: Policy,
 ) -> Evaluation:
     """The evaluation that a verdict and an insight make; too short an insight is none."""
     key_insight = insight.key_insight.strip() if insight else ""

@@ -48,12 +48,12 @@ def theirs(versions: Sequence[Version], current: str) -> frozenset[Key]:
     """
     if not versions:
         return frozenset(parts(current))
-    found: set[Key] = set()
-    left = versions[0].after
+    changed: set[Key] = set()
+    written = versions[0].after
     for version in versions[1:]:
-        found |= _differing(left, version.before or "")
-        left = version.after
-    return frozenset(found | _differing(left, current))
+        changed |= _differing(written, version.before or "")
+        written = version.after
+    return frozenset(changed | _differing(written, current))
 
 
 def untouched(versions: Sequence[Version], current: str) -> bool:
@@ -63,19 +63,19 @@ def untouched(versions: Sequence[Version], current: str) -> bool:
     return bool(versions) and afters == [*befores, current.strip()]
 
 
-def rewritten(current: str, versions: Sequence[Version], wanted: str) -> str:
-    """`current` with the program's sections as in `wanted`; a person's stay as they are.
+def rewritten(current: str, versions: Sequence[Version], target: str) -> str:
+    """`current` with the program's sections as in `target`; a person's stay as they are.
 
     All of it stays if one section would swallow another: its last block of code has no end.
     """
-    kept, now, new = theirs(versions, current), parts(current), parts(wanted)
+    personal, now, new = theirs(versions, current), parts(current), parts(target)
     texts: dict[Key, str] = {}
     for key, text in now.items():
-        if key in kept:
+        if key in personal:
             texts[key] = text
         elif key in new:
             texts[key] = new[key]
-    for key in (k for k in new if k not in now and k not in kept):
+    for key in (k for k in new if k not in now and k not in personal):
         texts = _inserted(texts, key, new)
     body = _joined(texts.values(), current)
     intended = filter(None, map(_normalized, texts.values()))
@@ -85,8 +85,8 @@ def rewritten(current: str, versions: Sequence[Version], wanted: str) -> str:
 def _differing(a: str, b: str) -> set[Key]:
     if a == b:
         return set()
-    left, right = _stripped(a), _stripped(b)
-    return {key for key in left.keys() | right.keys() if left.get(key) != right.get(key)}
+    before, after = _stripped(a), _stripped(b)
+    return {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
 
 
 def _stripped(body: str) -> dict[Key, str]:

@@ -142,4 +142,4 @@ def _answer(judge: Judge, case: Case, policy: Policy) -> _Said:
         insight = judge.insight(case, verdict)
     except (UnavailableError, UnansweredError) as error:
         return error
-    return evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy)
+    return evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)

@@ -53,7 +53,7 @@ def plan(run: Run, about: Container[str] | None = None) -> generate.SkillPlan:
         kept: set[str] = set()
         if one.rejected or one.reinforcements or any(map(supported, one.due)):
             found.append(((history[0].at, history[0].id), one))
-            kept = generate.waiting(history, changed, one)
+            kept = generate.waiting_outcomes(history, changed, one)
         settled += [o.id for o in history if o.id in changed and o.id not in kept]
     run.settle(STEP, settled)
     plans = [one for _, one in sorted(found, key=lambda pair: pair[0])]

@@ -148,7 +148,9 @@ class Shelf:
             near = _near() if asked and query.strategy == "semantic" else None
             scores = self._scores(head, task, domains, near) if asked else None
             candidates = self._candidates(head, query)
-            return recommend.recommend(candidates, query, head.policy, self._text(head), scores)
+            return recommend.recommend(
+                candidates, query, head.policy, self._text(head), scores=scores
+            )
 
     def _scores(
         self,

@@ -39,14 +39,14 @@ def test_a_verdict_is_right_when_it_agrees_with_the_result(
 
 def test_an_insight_of_fewer_than_ten_characters_is_none() -> None:
     insight = Insight(key_insight="too brief", insight_type="risk")
-    found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), insight, Policy())
+    found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), insight, policy=Policy())
     assert found.key_insight is None
     assert found.insight_type is None
 
 
 def test_an_insight_of_ten_characters_counts() -> None:
     insight = Insight(key_insight="just right", insight_type="risk")
-    found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), insight, Policy())
+    found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), insight, policy=Policy())
     assert found.key_insight == "just right"
 
 

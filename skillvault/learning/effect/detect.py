@@ -160,14 +160,14 @@ def key_phrases(body: str) -> tuple[str, ...]:
     Bold text of 5 to 50 characters, the first five words of a list item from 10 characters
     on, headings that are not the template's. A single word is no phrase: any text may hold it.
     """
-    items = (" ".join(item.split()[:5]) for item in markdown.bullets(body))
+    openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))
-    found = [
+    candidates = [
         *(text for text in markdown.bold(body) if 5 <= len(text) <= 50),
-        *(item.strip(_QUOTES + " ") for item in items if len(item) >= 10),
+        *(opening.strip(_QUOTES + " ") for opening in openings if len(opening) >= 10),
         *(header for header in headers if len(header) >= 5 and header.lower() not in TEMPLATE),
     ]
-    phrases = (" ".join(phrase.lower().split()) for phrase in found)
+    phrases = (" ".join(phrase.lower().split()) for phrase in candidates)
     return tuple(dict.fromkeys(phrase for phrase in phrases if " " in phrase))
 
 

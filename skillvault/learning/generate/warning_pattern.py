@@ -209,7 +209,9 @@ def plan_skills(
     return SkillPlan(tuple(due), tuple(repeats), tuple(sorted(set(rejected))), frozenset(covered))
 
 
-def waiting(history: Sequence[Placed], changed: Collection[str], plan: SkillPlan) -> set[str]:
+def waiting_outcomes(
+    history: Sequence[Placed], changed: Collection[str], plan: SkillPlan
+) -> set[str]:
     """The changed outcomes of one subject by which it is known what its plan is about.
 
     Each by itself or by the one before it, a failure that did not change by any.

@@ -173,7 +173,7 @@ def growth_change(
         reason=_merge_reason(merge, draft, name),
         writes=links,
         files=_placed(name, _grown_files(draft, body, text.files, present)),
-        edits=tuple(_edits(path, draft, sources, present, _expiry(now, policy))),
+        edits=tuple(_edits(draft, sources, present, _expiry(now, policy))),
         rewrites=(Rewrite(path, body),) if body != present.skill.body else (),
         moves=_moves(merge),
         sources=_refs(merge),
@@ -208,10 +208,11 @@ def _spare_name(present: PresentSkill, written: Mapping[str, str]) -> str:
 
 
 def _edits(
-    path: str, draft: Draft, sources: Sequence[Skill], present: PresentSkill, expires: str
+    draft: Draft, sources: Sequence[Skill], present: PresentSkill, expires: str
 ) -> Iterator[Edit]:
     """The named keys to set, but for those that a person changed."""
     now = present.skill
+    path = f"skills/{now.name}/SKILL.md"
     description = shorten(draft.description, 1024)
     if "description" in present.untouched and now.description != description:
         yield Edit(path, ("description",), description)

@@ -141,12 +141,13 @@ def recommend(
     query: Query,
     policy: Policy,
     read: Callable[[str], str],
+    *,
     scores: Mapping[str, float] | None = None,
 ) -> Answer:
-    """The answer to a query of the live skills of the shelf.
+    """Answer a query with the live skills of the shelf.
 
     `read` gives the text of a candidate by name. `scores` (name -> the share of the task that
-    its text answers, 0..1) join in where a task is given and the strategy is not `tag`.
+    its text answers, 0..1) count if a task is given and the strategy is not `tag`.
     """
     task_scores = None if query.strategy == "tag" else scores
     asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, task_scores))

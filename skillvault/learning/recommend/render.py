@@ -66,9 +66,9 @@ def record(answer: Answer, query: Query, at: datetime) -> dict[str, Any]:
         "domain": answer.domain,
         "at": stamp(at),
         "context": dict(query.context),
-        "shown": [_shown_entry(one) for one in answer.recommended],
-        "held_out": [{"skill": one.name, "blob": one.blob} for one in held_out],
-        "next": [_next_entry(one) for one in passed_over[:NEXT]],
+        "shown": [_shown_entry(skill) for skill in answer.recommended],
+        "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
+        "next": [_next_entry(skill) for skill in passed_over[:NEXT]],
         "counts": counts,
     }
     return raw

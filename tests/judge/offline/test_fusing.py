@@ -67,7 +67,7 @@ def _skill(one: Outcome, peers: evaluate.Peers) -> Skill:
         one.domain, one.decision, one.context, one.applied, one.result.entry_value
     )
     insight = JUDGE.insight(case, verdict)
-    said = evaluate.evaluation_of(one, JUDGE.info, verdict, insight, Policy())
+    said = evaluate.evaluation_of(one, JUDGE.info, verdict, insight, policy=Policy())
     made = JUDGE.write(Episode(kind="warning", case=case, evaluation=said))
     assert made is not None
     due = DueSkill("warning", ((one, said),), "a loss")

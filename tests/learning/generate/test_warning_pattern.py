@@ -398,7 +398,7 @@ def test_what_waits_is_found_again_by_what_stays_due(
     placed = _placed(history, judged_ones)
     changed = {o.id for o, is_so in zip(history, changes, strict=False) if is_so}
     plan = generate.plan_skills(material, Policy(), generate.concerned(placed, changed)[0])
-    left = generate.waiting(placed, changed, plan)
+    left = generate.waiting_outcomes(placed, changed, plan)
     again = generate.plan_skills(material, Policy(), generate.concerned(placed, left)[0])
     assert left <= changed
     assert (_said(again), _repeats(again)) == (_said(plan), _repeats(plan))
@@ -409,4 +409,4 @@ def test_no_more_stays_due_than_what_waits_needs() -> None:
     placed = _placed(history := _history(list("-++s-+")), {o.id for o in history})
     plan = generate.SkillPlan((), (), (), frozenset({history[2].id}))
     everyone = {o.id for o in history}
-    assert generate.waiting(placed, everyone, plan) == {history[1].id, history[2].id}
+    assert generate.waiting_outcomes(placed, everyone, plan) == {history[1].id, history[2].id}

@@ -42,7 +42,7 @@ def one(name: str, kind: str = "guide", **fields: Any) -> Candidate:
 def ask(*candidates: Candidate, scores: dict[str, float] | None = None, **query: Any) -> Answer:
     policy = query.pop("policy", Policy())
     asked = Query(domain="perps", **query)
-    return recommend(candidates, asked, policy, lambda name: f"text of {name}", scores)
+    return recommend(candidates, asked, policy, lambda name: f"text of {name}", scores=scores)
 
 
 def shown(answer: Answer) -> list[str]:

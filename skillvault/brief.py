@@ -44,7 +44,7 @@ class Case(Struct, frozen=True, kw_only=True):
     Peers are the domain's outcomes of the same action. `group` says in words which of
     them this outcome is compared with as alike (`losses beyond 10 %`), `alike` how many
     of the peers those are. `contrasts` separate the alike from the rest, `opposite` the
-    rest from the alike; `leads` do the same where both are too few for a test, and are not
+    rest from the alike; `leads` do the same if both are too few for a test, and are not
     sure. `before` is the outcome right before on the same target, `solved` the first success
     after it. `varying` are the context keys on which the peers differ, `unrecorded` names
     antecedents that no peer recorded.
@@ -128,7 +128,7 @@ class Draft(Struct, frozen=True):
 
     `title` stands without its kind. `sections` are (heading, text). `references` are (file
     name, text) for what the body has no room for. `fates` account for every statement of the
-    skills that a merge replaces. `note` says where the text is not the appointed judge's own.
+    skills that a merge replaces. `note` says if the text is not the appointed judge's own.
     """
 
     title: str
@@ -176,7 +176,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 class Period(Struct, frozen=True, kw_only=True):
     """The outcomes of a domain that a strategy is made of, oldest first.
 
-    `avoid` compares the losses with the others (where some are heavy, also or only these),
+    `avoid` compares the losses with the others (if some are heavy, also or only these),
     `seek` the wins; all of them together share one allowance for false alarms. `heading` is
     the domain's word for its context; `graded` says whether the results have scores; `varying`
     are the context keys on which the outcomes differ, `unrecorded` names antecedents that
@@ -198,7 +198,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Skills that say the same, for an evolved one.
 
     `evolved` is the one that stands for earlier sources and grows. It is among `skills`, with
-    the text of its references, where it speaks for them itself; `spoken_for` are those for
+    the text of its references, if it speaks for them itself; `spoken_for` are those for
     which it does. `outcomes` are those behind each skill by its name, for their counts.
     """
 

@@ -48,7 +48,7 @@ MODELS: Mapping[str, Price] = {
     "claude-haiku-4-5": Price(1, 5, tempered=True),
 }
 BATCH = 0.5  # what the Message Batches API asks of a price
-_CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, where a cache is read or written
+_CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, if a cache is read or written
 _MILLION = 1_000_000
 
 

@@ -249,7 +249,7 @@ def _choices(key: str) -> str:
 
 
 def _dig(raw: Any, path: str) -> Any:
-    """The value at a msgspec path; the container where the path leaves plain keys."""
+    """The value at a msgspec path; the container if the path leaves plain keys."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw
@@ -268,7 +268,7 @@ def _value_in_words(value: Any) -> str:
 
 
 def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result with the status that its numbers give where it names none."""
+    """The result with the status that its numbers give if it names none."""
     if result.get("status") is not None:
         return dict(result)
     score, amount, entry = (result.get(key) for key in ("score", "amount", "entry_value"))
@@ -294,7 +294,7 @@ def _status_of(score: float) -> Status:
 
 
 def check_slug(domain: str) -> None:
-    """BadInputError where a domain cannot be a folder's name."""
+    """Raise BadInputError if a domain cannot be a folder's name."""
     if not is_slug(domain):
         raise BadInputError(
             f"domain: {domain[:80]!r} cannot be a folder name; use lower-case letters, "
@@ -340,7 +340,7 @@ def _check_context(context: Any) -> None:
 
 
 def _checked_result(result: Result, unbounded: bool) -> Result:
-    """The result with its score and status derived where absent; refuses contradictions."""
+    """The result with its score and status derived if absent; refuses contradictions."""
     computed = None
     if result.amount is not None and result.entry_value:
         computed = result.amount / result.entry_value

@@ -21,7 +21,7 @@ class VaultRecords(Struct, frozen=True, kw_only=True):
 
     `records` are the readable ones by path, `existing` the `<kind>:<id>` of every record
     that is there, readable or not, `strays` the paths in record folders that are no
-    record's. `removed` names the commit that took a record away, None where none did.
+    record's. `removed` names the commit that took a record away, None if none did.
     """
 
     records: Mapping[str, Record]

@@ -118,7 +118,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """The run it came from; its own id where none was named."""
+        """The run it came from; its own id if none was named."""
         return self.source.session or self.id
 
     @property
@@ -138,7 +138,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Placed(NamedTuple):
-    """An outcome among those of its subject, unread; `failed` where it is an ungraded failure.
+    """An outcome among those of its subject, unread; `failed` if it is an ungraded failure.
 
     `at` is when it happened, in microseconds; `supports` says that it supports a skill that another
     one made.

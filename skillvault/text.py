@@ -89,7 +89,7 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     """A name fit for a path: `[a-z0-9]+(-[a-z0-9]+)*`, at most `limit` characters.
 
     Letters of other scripts that do not decompose to ASCII are dropped; a text with
-    nothing left gives "". A cut falls between words where that keeps half of the limit.
+    nothing left gives "". A cut falls between words if that keeps half of the limit.
     """
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     full = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
@@ -119,7 +119,7 @@ def terms(text: str) -> frozenset[str]:
 
 
 def shorten(text: str, limit: int) -> str:
-    """White space folded, cut at a word to at most `limit` characters, `…` where cut."""
+    """White space folded, cut at a word to at most `limit` characters, with `…` if cut."""
     folded = " ".join(text.split())
     if len(folded) <= limit:
         return folded

@@ -37,7 +37,7 @@ class Proposal(Struct, frozen=True):
 class Advice(Struct, frozen=True, kw_only=True):
     """Whether to go on, and why. `confidence` and `amount` are what the judge would go with.
 
-    Numbers are None where nobody judged; `judge` too.
+    Numbers are None if nobody judged, `judge` too.
     """
 
     proceed: bool
@@ -104,7 +104,7 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
 
 
 def unjudged(reason: str) -> Advice:
-    """The advice where nobody could be asked: go on, with a warning."""
+    """The advice if nobody could be asked: go on, with a warning."""
     return Advice(proceed=True, reason="not judged", warnings=(f"not judged: {reason}",))
 
 

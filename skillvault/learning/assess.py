@@ -27,7 +27,7 @@ class Assessed(Struct, frozen=True):
 
 
 def status_change(skill: Assessed, policy: Policy) -> Change | None:
-    """The commit that gives a skill the status it earned; None where it has it."""
+    """The commit that gives a skill the status it earned; None if it has it."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None

@@ -17,7 +17,7 @@ _PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", 
 
 
 def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None:
-    """Write a skill, new or over the `old` one in this folder; None where that changes nothing.
+    """Write a skill, new or over the `old` one in this folder; None if that changes nothing.
 
     Of a file that is there only the named keys and the text that differ change.
     """

@@ -24,7 +24,7 @@ class Lifetime(Struct, frozen=True):
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time is over; `renewed` says why it stays, None where it goes."""
+    """A skill whose time is over; `renewed` says why it stays, None if it goes."""
 
     name: str
     shelf: str
@@ -58,7 +58,7 @@ def expiry(
     now: datetime,
     policy: Policy,
 ) -> Expiry | None:
-    """What is to be done about a living skill; None where its time is not over.
+    """What is to be done about a living skill; None if its time is not over.
 
     `commits` gives the step's earlier ones on it, `applied` is when a trusted outcome last did.
     """

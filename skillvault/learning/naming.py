@@ -17,7 +17,7 @@ def is_strategy(name: str) -> bool:
 
 
 def free_name(kind: SkillKind, domain: str, about: str, taken: Callable[[str], bool]) -> str:
-    """`<kind>-<domain>-<slug of about>`, with `-2`, `-3`… where that is taken."""
+    """`<kind>-<domain>-<slug of about>`, with `-2`, `-3`… if that is taken."""
     full = slug(f"{kind}-{slug(domain, limit=32)}-{about}")
     name, number = full, 1
     while taken(name):

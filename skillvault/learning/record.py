@@ -22,7 +22,7 @@ def event_of(outcome: Outcome) -> Event:
 
 
 def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
-    """BadInputError where the domain is not admitted or looks like a misspelt one."""
+    """Raise BadInputError if the domain is not admitted or looks like a misspelt one."""
     listed_ones = policy.domains
     if policy.record.domains == "closed" and domain not in listed_ones:
         raise BadInputError(
@@ -54,7 +54,7 @@ def near_domain(domain: str, domains: Collection[str]) -> str | None:
 
 
 def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
-    """BadInputError where the producer used this event id for something else before."""
+    """Raise BadInputError if the producer used this event id for something else before."""
     if outcome.event_id is None:
         return
     earlier = events.get(event_of(outcome))

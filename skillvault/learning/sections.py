@@ -57,7 +57,7 @@ def theirs(versions: Sequence[Version], current: str) -> frozenset[Key]:
 
 
 def untouched(versions: Sequence[Version], current: str) -> bool:
-    """True where no person changed a text that the program wrote."""
+    """True if no person changed a text that the program wrote."""
     afters = [version.after.strip() for version in versions]
     befores = [(version.before or "").strip() for version in versions[1:]]
     return bool(versions) and afters == [*befores, current.strip()]

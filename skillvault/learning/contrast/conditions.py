@@ -116,7 +116,7 @@ def conditions(everyone: Sequence[Outcome]) -> Iterator[Condition]:
 def _if_complete(
     values: Mapping[int, float | None], everyone: Sequence[Outcome]
 ) -> dict[int, float]:
-    """A number where all recorded it: who did may hang on the result, not only the number."""
+    """A number, if all recorded it: who recorded it may depend on the result."""
     numbers = {i: v for i, v in values.items() if v is not None and math.isfinite(v)}
     return numbers if len(numbers) == len(everyone) else {}
 
@@ -195,7 +195,7 @@ def _together(times: Mapping[int, datetime]) -> set[int]:
 
 
 def _number_conditions(rank: Rank, name: str, values: Mapping[int, float]) -> Iterator[Condition]:
-    """A number cut in two: at its quartiles, or between all values where they are few."""
+    """A number cut in two: at its quartiles, or between all values if they are few."""
     order = sorted(values, key=lambda i: (values[i], i))
     steps = sorted(set(values.values()))
     if len(steps) <= FEW_VALUES:

@@ -45,7 +45,7 @@ class _Split(NamedTuple):
     """How many outcomes there are, how many are the group, and which, as a bit set.
 
     `support` of the group must meet a condition; fewer are an anecdote. `strata` are the bit
-    sets of the outcomes that are compared with one another, all of them where there is one.
+    sets of the outcomes that are compared with one another, all of them if there is one.
     """
 
     total: int
@@ -130,9 +130,9 @@ def contrasts(
     Recorded ones before words of the reasoning, and the surest first.
 
     Both hold outcomes of the same domain; an outcome in both counts as `group`. Compared are
-    those of the same `stratum` (their action, where there are several): a condition has to
+    those of the same `stratum` (their action, if there are several): a condition has to
     separate within them, unless it is the stratum itself; what has none is counted, not compared.
-    `share` is the part of the allowance for false alarms that this question may use, where one
+    `share` is the part of the allowance for false alarms that this question may use, if one
     text asks several; each condition then has to keep within it by itself.
     """
     return _separating(group, _Field([*rest, *group], stratum), rules, share)
@@ -182,7 +182,7 @@ def leads(
 ) -> list[Contrast]:
     """What every reasoning of a small group mentions and none of the others.
 
-    Only where both are too few for a test to find anything among so many words; a lead is
+    Only if both are too few for a test to find anything among so many words; a lead is
     not a contrast, and whoever tells it says so. The words used most come first,
     and those that are `usual` in the domain's other actions say nothing.
     """
@@ -225,7 +225,7 @@ def _weighed(conditions: Sequence[Condition], split: _Split) -> list[_Unlikely]:
 
 
 def _step_up(unlikely: Sequence[_Unlikely], false_share: float) -> list[_Unlikely]:
-    """Benjamini-Hochberg, behind a gate: where nothing separates, its promise is too weak.
+    """Benjamini-Hochberg, behind a gate: if nothing separates, its promise is too weak.
 
     At a false share of 0.2 every fifth group without any cause would still get one.
     """
@@ -290,7 +290,7 @@ def _independent(unlikely: Sequence[_Unlikely], split: _Split) -> list[_Unlikely
 
 
 def _adds(holds: int, fixed: int, split: _Split) -> bool:
-    """True when a condition still separates the group where `known` is held fixed.
+    """True when a condition still separates the group while `fixed` is held fixed.
 
     The Cochran-Mantel-Haenszel statistic over the two halves of each stratum.
     """

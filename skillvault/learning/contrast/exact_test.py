@@ -1,6 +1,6 @@
 """How often chance alone gives a group so many outcomes that meet a condition.
 
-Chance deals the group anew within each stratum: where one action fails more often than
+Chance deals the group anew within each stratum: if one action fails more often than
 another, what merely goes with that action explains nothing. Exact, and arithmetic only.
 """
 

@@ -93,7 +93,7 @@ def decision(status: str, evidence: Evidence, policy: Policy) -> str:
 
 
 def _open(status: str, evidence: Evidence, policy: Policy) -> str:
-    """What is known where nothing is to be done."""
+    """What is known if nothing is to be done."""
     rules = policy.effect
     if status == "retired":
         return f"tested again from P(lift > 0) = {rules.restored_above:g} on"

@@ -48,7 +48,7 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """What is known of a skill's use. Rates are fractions, None where nothing was applied.
+    """What is known of a skill's use. Rates are fractions, None if nothing was applied.
 
     The counts are those of its text as it stands; `earlier` are those of the texts before a
     person rewrote it, the oldest first. `shown` and `held_out` are closed decisions.
@@ -161,7 +161,7 @@ def wilson_lower(successes: float, total: float, z: float = Z) -> float:
 
 
 def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
-    """True where the evidence is enough to call a skill proven, or (`already`) to leave it so.
+    """True if the evidence is enough to call a skill proven, or (`already`) to leave it so.
 
     seed: 3 applications at a rate of 0.5; wilson: 5 at 0.55 with a lower bound of 0.45; lift:
     as the policy says.
@@ -193,7 +193,7 @@ def verdict_on(evidence: Evidence, policy: Policy) -> Verdict:
 def is_new(evidence: Evidence, policy: Policy) -> bool:
     """Whether a skill was applied too seldom for a verdict to be the last word on it.
 
-    False where even so little says clearly that it hurts.
+    False if even so little says clearly that it hurts.
     """
     times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
     if times >= rules.explore_until:
@@ -231,7 +231,7 @@ def evidence_line(evidence: Evidence) -> str:
 
 
 def _retirement_reason(evidence: Evidence, policy: Policy, *, already: bool) -> str | None:
-    """Why a skill is to be retired, or (`already`) to stay so; None where nothing says so."""
+    """Why a skill is to be retired, or (`already`) to stay so; None if nothing says so."""
     if policy.profile == "seed":
         return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
     lift, rules = evidence.lift, policy.effect

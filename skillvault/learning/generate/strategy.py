@@ -87,13 +87,13 @@ def strategy_state(material: StrategyMaterial, now: datetime, policy: Policy) ->
 def window(fresh: int, rules: GeneratePolicy) -> int:
     """How many outcomes a strategy looks at: the latest, as many as there are new ones.
 
-    At least 20 where there are so many, and at most 200 by default.
+    At least 20 if there are so many, and at most 200 by default.
     """
     return max(min(fresh, rules.strategy_max), rules.strategy_min)
 
 
 def _why_kept(material: StrategyMaterial, now: datetime, policy: Policy) -> str | None:
-    """Why what has the strategy's name is not the program's to write; None where it is."""
+    """Why what has the strategy's name is not the program's to write; None if it is."""
     skill, path = material.skill, material.path
     if path is None:
         return None
@@ -123,7 +123,7 @@ def _is_over(skill: Skill, now: datetime, policy: Policy) -> bool:
 class _Question(NamedTuple):
     """A group to compare with all others but those that stand `aside`, which are counted only.
 
-    `part` is 1, or its part of what one question would have where two ask the same.
+    `part` is 1, or its part of what one question would have if two ask the same.
     """
 
     group: str

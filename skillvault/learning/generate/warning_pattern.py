@@ -170,7 +170,7 @@ def plan_skills(
 ) -> SkillPlan:
     """What generate has to do in this vault; the same for any order of arrival.
 
-    Where it is `about` some outcomes only, nothing is said of the others.
+    If it is `about` some outcomes only, the others are left out.
     """
     links = list(material.links.values())
     skills = dict(material.made_skills) | {

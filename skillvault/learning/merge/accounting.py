@@ -12,7 +12,7 @@ _BEFORE = "\n.!?:;。！？：；”\"')"  # what a statement may stand behind
 
 
 def unfit(draft: Draft, brief: Agreement) -> str | None:
-    """What keeps a draft from standing for all its sources; None where it does."""
+    """What keeps a draft from standing for all its sources; None if it does."""
     if not (draft.title.strip() and any(text.strip() for _, text in draft.sections)):
         return "the text is empty"
     accounted = Counter((fate.skill, _plain(fate.statement)) for fate in draft.fates)

@@ -20,7 +20,7 @@ from skillvault.policy import Policy
 from skillvault.records import JudgeInfo, Ref, Skill, link_of, stamp
 from skillvault.text import flat, listed, shorten, slug, tokens
 
-FILE = "statements.md"  # where stands what the body has no room for
+FILE = "statements.md"  # holds what the body has no room for
 _TAGS = 16
 
 

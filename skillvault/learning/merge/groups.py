@@ -95,7 +95,7 @@ class MergeMaterial:
 
 
 class Merge(Struct, frozen=True, kw_only=True):
-    """Skills that are to become one: `evolved` where it is there already, and grows.
+    """Skills that are to become one: `evolved` if it is there already and grows.
 
     `fresh` are not merged yet, `earlier` are those that the evolved skill stands for and
     `missing` those of them that are gone. `alike` says of a fresh one which other it is like,
@@ -138,7 +138,7 @@ def merge_brief(
 ) -> Agreement:
     """What a judge is given.
 
-    Where the earlier sources are too many or not all there, the evolved skill speaks for them,
+    If the earlier sources are too many or not all there, the evolved skill speaks for them,
     with the texts of its references.
     """
     complete = not merge.missing and bool(merge.earlier)
@@ -214,7 +214,7 @@ class _Group:
         self.alike: list[tuple[str, str, float]] = []
 
     def take(self, names: Iterable[str], likenesses: Mapping[str, float]) -> None:
-        """Take skills in; `found` is how much the last one is like others."""
+        """Take skills in; `likenesses` is how much the last one is like others."""
         self.fresh += names
         self.alike += [(self.fresh[-1], other, value) for other, value in likenesses.items()]
 
@@ -279,7 +279,7 @@ class _Table:
     def _speakers(self, group: _Group) -> Iterator[str]:
         """The skills whose text says what a group says, the newest of its sources.
 
-        An evolved one speaks itself where not enough of its sources are left to do so.
+        An evolved one speaks itself if not enough of its sources are left to do so.
         """
         created = self._material.origins.created(group.earlier)
         by_age = sorted(created, key=lambda name: (created[name], name))
@@ -294,7 +294,7 @@ class _Table:
     ) -> tuple[_Group | None, dict[str, float]]:
         """The group that a skill belongs to, and which others it is like.
 
-        It belongs to one where it is like as many of its sources as would merge with it.
+        It belongs to one if it is like as many of its sources as would merge with it.
         """
         alone: dict[str, float] = {}
         hits: dict[int, dict[str, float]] = defaultdict(dict)

@@ -1,6 +1,6 @@
 """Which skills say the same: what their statements share, of the one that says less.
 
-A word counts where it stands in a statement that has its like in the other skill. What a
+A word counts if it stands in a statement that has its like in the other skill. What a
 skill is about (targets, actions), figures, and the words in which every skill speaks of records
 and results decide nothing.
 """
@@ -62,7 +62,7 @@ def _telling(statement: str, about: frozenset[str]) -> frozenset[str]:
 def likeness(a: Saying, b: Saying) -> float:
     """The share of the words of the one that says less which both have in like statements.
 
-    0 where one of them says nothing.
+    0 if one of them says nothing.
     """
     less, more = _by_length(a, b)
     pairs = ((statement, other) for statement in less.statements for other in more.statements)

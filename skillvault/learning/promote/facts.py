@@ -178,7 +178,7 @@ def insight_state(
 def _unmet(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState | None:
-    """The first condition that an evaluation does not meet; None where it meets all."""
+    """The first condition that an evaluation does not meet; None if it meets all."""
     outcome = material.outcomes.get(evaluation.outcome)
     if outcome is None:
         return PromotionState("without outcome", "its outcome is not in this vault")
@@ -196,7 +196,7 @@ def _unmet(
 
 
 def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None:
-    """That a verdict is not strong enough, with the bound; None where it is."""
+    """That a verdict is not strong enough, with the bound; None if it is."""
     was_good, quality = evaluation.was_good_decision, evaluation.quality_score
     sure = quality if rules.gate == "quality" else strength(evaluation)
     if sure >= rules.quality:

@@ -13,7 +13,7 @@ _Bits = int  # a set of texts: bit n stands for the text of number n
 class Neighbours:
     """Texts in the order in which they were added, numbered from 0.
 
-    Two are neighbours where the Jaccard index of their `text.words` is above `threshold`,
+    Two are neighbours if the Jaccard index of their `text.words` is above `threshold`,
     strictly.
     """
 

@@ -30,7 +30,7 @@ from skillvault.records import Scalar
 
 Reason = Literal["low-effectiveness", "low-relevance", "held-out", "rank", "budget", "unknown-pin"]
 
-NEXT = 20  # left-out skills that an answer names where not all are asked for
+NEXT = 20  # left-out skills that an answer names if not all are asked for
 NO_EVIDENCE = Evidence()
 _UNASKED = "a skill of the package, and neither task, role nor stage speaks for it"
 _NOT_LIVE = ("proposed", "retired")
@@ -251,7 +251,7 @@ def _is_retired(candidate: Candidate, policy: Policy) -> bool:
 
 
 def _is_proven(candidate: Candidate, policy: Policy) -> bool:
-    """By its status, which its lift gave it; by the counts where those are the rule."""
+    """By its status, which its lift gave it; by the counts if those are the rule."""
     if policy.profile == "lift":
         return candidate.status == "proven"
     return candidate.evidence is not NO_EVIDENCE and proven(candidate.evidence, policy)

@@ -31,7 +31,7 @@ def value_of(text: str) -> Scalar:
 
 
 def holds(boost: Boost, kind: str, context: Context) -> bool:
-    """True where all that a boost asks of kind and context is so."""
+    """True if all that a boost asks of kind and context is so."""
     return (
         boost.kind in (None, kind)
         and all(_same(context.get(key), value) for key, value in boost.when.items())
@@ -41,7 +41,7 @@ def holds(boost: Boost, kind: str, context: Context) -> bool:
 
 
 def says(boost: Boost, body: str) -> bool:
-    """True where the text says any of what a boost asks for, or where it asks for nothing."""
+    """True if the text says any of what a boost asks for, or if it asks for nothing."""
     text = body.lower() if boost.says else ""
     return not boost.says or any(word.lower() in text for word in boost.says)
 

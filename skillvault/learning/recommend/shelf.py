@@ -32,7 +32,7 @@ def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
 
 
 def get(skills: Iterable[Skill], name: str) -> Skill | None:
-    """The skill of this name; `_` stands for `-` where no name has it."""
+    """The skill of this name; `_` stands for `-` if no name has it."""
     named = {skill.name: skill for skill in skills}
     return named.get(name) or named.get(name.replace("_", "-"))
 

@@ -11,8 +11,8 @@ from row import Figure, Row, at_most, spent
 from skillvault.learning.effect.estimate import Sums
 from skillvault.steps.effects import Uses
 from skillvault.vault.commit.store import Store
-from skillvault.vault.index.database import Projection
-from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.snapshot import Staged
 
 USES, DOMAINS, SKILLS, TOGETHER = 1_000_000, 20, 100, 4
 SECONDS, AGAIN = 60, 5  # what "in seconds" is taken for: all of them, one domain of them
@@ -21,17 +21,17 @@ SECONDS, AGAIN = 60, 5  # what "in seconds" is taken for: all of them, one domai
 def rows(ground: Ground) -> Iterator[Row]:
     """A million uses in twenty domains; a tenth of them where there is little time."""
     count = USES // 10 if ground.quick else USES
-    projection = Projection(None, lambda: None)
-    projection.begin()
+    database = IndexDatabase(None, lambda: None)
+    database.begin()
     for name in ("outcome", "used"):
         some = list(_outcomes(count) if name == "outcome" else _used(count))
         marks = ", ".join("?" * len(some[0]))
         for row in some:
-            projection.rows(f"insert into {name} values ({marks})", row)  # noqa: S608
-    head = Snapshot(projection, lambda _: {})
+            database.rows(f"insert into {name} values ({marks})", row)  # noqa: S608
+    head = Staged(database, lambda _: {})
     uses = Uses(Store(Path()), dict)  # no text is asked for
-    whole = _timed(projection, head, uses, [f"d{n}" for n in range(DOMAINS)])
-    one = _timed(projection, head, uses, ["d0"])
+    whole = _timed(database, head, uses, [f"d{n}" for n in range(DOMAINS)])
+    one = _timed(database, head, uses, ["d0"])
     known = head.uses.sums(Sums)
     if sum(len(sums.columns) for sums in known.values()) != DOMAINS * SKILLS:
         raise AssertionError("not every skill was assessed")
@@ -40,9 +40,9 @@ def rows(ground: Ground) -> Iterator[Row]:
     yield at_most("the same", Figure(f"one domain of {DOMAINS} again", one, "s"), AGAIN)
 
 
-def _timed(projection: Projection, head: Snapshot, uses: Uses, due: list[str]) -> float:
+def _timed(database: IndexDatabase, head: Staged, uses: Uses, due: list[str]) -> float:
     for domain in due:
-        projection.rows("insert or ignore into due values ('lift', ?)", [domain])
+        database.rows("insert or ignore into due values ('lift', ?)", [domain])
     return spent(lambda: uses.follow(head)).wall / 1e3
 
 

@@ -38,7 +38,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received, shown
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.files.quarantine import QuarantinedFile, Refused
-from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.change import Change
@@ -136,10 +136,10 @@ class Vault:
         vault = cls(root)
         made = setup.SetupReport()
         head = vault.store.head()
-        if layout.MARK not in head.contents:
+        if layout.MARK not in head.files:
             change = setup.founding(root, branch, domains)
             policy = msgspec.structs.replace(Policy(), branch=branch)
-            base, laid = head.commit, vault.store.lay(change)
+            base, laid = head.commit, vault.store.stage(change)
             vault.store.apply([laid], base, now=now or _clock(), policy=policy, first=True)
             made.did.append(f"the first commit ({change.subject})")
         elif new := [name for name in domains if name not in head.policy.domains]:
@@ -221,7 +221,7 @@ class Vault:
                 run.shelf = self.shelf
             yield run
         finally:
-            store.take_back()
+            store.roll_back()
 
     def record(
         self,
@@ -432,33 +432,33 @@ class Vault:
         """The vault as a question finds it."""
         from skillvault.steps.run import Run
 
-        with self.store.reading():
-            run = Run(self.store, judge=self.judge, now=_clock(), dry=True)
-            run.shelf = self.shelf
-            run.asks = True
-            yield run
+        run = Run(self.store, judge=self.judge, now=_clock(), dry=True)
+        run.view = self.store.head()
+        run.shelf = self.shelf
+        run.asks = True
+        yield run
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """The program's commits, newest first."""
-        return self.store.head().log(limit)
+        return self.store.head().history.log(limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources}`: a record back to where it came from."""
         from skillvault.vault import provenance
 
-        with self.store.reading() as head:
-            ref = self._resolve(head, text)
-            return {**_about(head, ref), "sources": provenance.sources(head, ref)}
+        head = self.store.head()
+        ref = self._resolve(head, text)
+        return {**_about(head, ref), "sources": provenance.sources(head, ref)}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
         from skillvault.vault import provenance
 
-        with self.store.reading() as head:
-            ref = self._resolve(head, text, forward=True)
-            return {**_about(head, ref), "targets": provenance.targets(head, ref)}
+        head = self.store.head()
+        ref = self._resolve(head, text, forward=True)
+        return {**_about(head, ref), "targets": provenance.targets(head, ref)}
 
-    def _resolve(self, head: Snapshot, text: str, *, forward: bool = False) -> Ref:
+    def _resolve(self, head: Topics, text: str, *, forward: bool = False) -> Ref:
         """The record that `text` means; of one that was removed the error names the commit."""
         from skillvault.vault import provenance
 
@@ -499,19 +499,19 @@ class Vault:
         from skillvault.vault import check as checked
 
         head = self.store.head()
-        view = Store(self.root, index).staged() if staged else self.store.work_tree()
+        view = Store(self.root, index).git_index() if staged else self.store.work_tree()
         remover = self._remover(head, view)
         if not staged:
             problems, notes = checked.findings(view, remover, view.contents.keys())
             return Checked(sorted(problems), sorted([*notes, *checked.uncommitted(head, view)]))
-        committed = head.blobs()
+        committed = dict(head.files.items())
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checked.findings(view, remover, changed)
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(sorted(ours), sorted(notes))
 
-    def _remover(self, head: Snapshot, view: View) -> Callable[[Ref], str | None]:
+    def _remover(self, head: Topics, view: View) -> Callable[[Ref], str | None]:
         """Who removed a record that is not in `view`, in words; None for nobody."""
 
         @cache
@@ -521,7 +521,7 @@ class Vault:
             return {str(ref): sha for ref, sha in gone if ref}
 
         def removed(ref: Ref) -> str | None:
-            if head.has(ref) and str(ref) not in view.paths:
+            if ref in head.records and str(ref) not in view.paths:
                 return "removed here and not committed yet"
             commit = deleted().get(str(ref))
             return f"removed by commit {commit[:10]}" if commit else None
@@ -552,15 +552,15 @@ class Vault:
         return [
             ListedFact(
                 **{field: getattr(fact, field) for field in fields},
-                path=head.path_of(Ref("fact", fact.id)) or "",
+                path=head.records.path_of(Ref("fact", fact.id)) or "",
             )
             for fact in found
         ]
 
     def fact(self, name: str) -> tuple[Fact, str]:
         """(fact, path); UsageError where there is none."""
-        with self.store.reading() as head:
-            found, path = self._read(head, name)
+        head = self.store.head()
+        found, path = self._read(head, name)
         if not isinstance(found, Fact):
             kind = kind_of(found)
             raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
@@ -587,7 +587,7 @@ class Vault:
         fact = promote.by_hand(
             text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
         )
-        if head.has(Ref("fact", fact.id)):
+        if Ref("fact", fact.id) in head.records:
             raise UsageError(f"{fact.id}: this fact is in the vault already")
         return self._decide(promote.added(fact, now), now, dry=dry)
 
@@ -596,7 +596,11 @@ class Vault:
     def skills(self, shelf: str = "skills") -> list[Listed]:
         """The live skills by name, or those in `proposed` or `archive`."""
         head = self.store.head()
-        shelves = {"skills": head.skills, "proposed": head.proposed, "archive": head.archived}
+        shelves = {
+            "skills": head.skills,
+            "proposed": head.skills.proposed,
+            "archive": head.skills.archived,
+        }
         fields = ("kind", "domain", "status", "origin", "created", "expires")
         return [
             Listed(
@@ -609,17 +613,17 @@ class Vault:
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """(skill, path) in whatever folder it stands; UsageError where there is none."""
-        with self.store.reading() as head:
-            found, path = self._read(head, name)
+        head = self.store.head()
+        found, path = self._read(head, name)
         if not isinstance(found, Skill):
             kind = kind_of(found)
             raise UsageError(f"{name}: is a {kind}, not a skill; see `skillvault skill list`")
         return found, path
 
-    def _read(self, head: Snapshot, name: str) -> tuple[Record, str]:
+    def _read(self, head: Topics, name: str) -> tuple[Record, str]:
         """(record, path) that a name means; SkillvaultError where it cannot be read."""
-        path = head.path_of(self._resolve(head, name)) or ""
-        found = head.records_at([path])[path]
+        path = head.records.path_of(self._resolve(head, name)) or ""
+        found = head.records.at([path])[path]
         if isinstance(found, Problem):
             raise SkillvaultError(f"{path}: {found.message}")
         return found, path
@@ -680,26 +684,28 @@ class Vault:
         from skillvault.steps.run import Done, Report
 
         store = Store(self.root, apart=True) if dry else self.store
-        head = store.head()
-        policy, base = head.policy, head.commit
+        store.follow()
+        policy, base = store.staged.policy, store.staged.commit
         try:
-            laid = store.lay(change)
+            laid = store.stage(change)
             if dry:
                 store.check_free(laid)
                 return Report(done=[Done(change, None)])
             with guarded():
                 (commit,) = store.apply([laid], base, now=now, policy=policy)
         finally:
-            store.take_back()
+            store.roll_back()
         return Report(done=[Done(change, commit)])
 
 
-def _about(head: Snapshot, ref: Ref) -> dict[str, Any]:
+def _about(head: Topics, ref: Ref) -> dict[str, Any]:
     """`{ref, commits}`: a record, and every commit that touched it."""
     from skillvault.vault import provenance
 
     fields = ("sha", "step", "subject", "date")
-    commits = [{key: getattr(c, key) for key in fields} for c in head.touching([ref])]
+    commits = [
+        {key: getattr(c, key) for key in fields} for c in head.history.commits_touching([ref])
+    ]
     return {"ref": provenance.node(head, ref), "commits": commits}
 
 

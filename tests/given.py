@@ -106,22 +106,22 @@ class Pool:
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self._outcomes = sorted(outcomes, key=lambda o: o.order)
 
-    def count(self, outcome: Outcome) -> int:
+    def count_peers(self, outcome: Outcome) -> int:
         return len(self._group(outcome))
 
-    def since(self, outcome: Outcome) -> int:
+    def count_peers_from(self, outcome: Outcome) -> int:
         return sum(one.order >= outcome.order for one in self._group(outcome))
 
-    def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
+    def peers_in_range(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
         return self._group(outcome)[start:end]
 
     def latest(self, domain: str, trust: Trust, count: int) -> list[Outcome]:
         return [o for o in self._outcomes if o.domain == domain and _sees(trust, o)][-count:]
 
-    def before(self, outcome: Outcome) -> Outcome | None:
+    def previous(self, outcome: Outcome) -> Outcome | None:
         return next((o for o in reversed(self._same(outcome)) if o.order < outcome.order), None)
 
-    def after(self, outcome: Outcome) -> Iterator[Outcome]:
+    def following(self, outcome: Outcome) -> Iterator[Outcome]:
         return (o for o in self._same(outcome) if o.order > outcome.order)
 
     def _group(self, outcome: Outcome) -> list[Outcome]:

@@ -119,7 +119,7 @@ def test_nothing_of_an_untrusted_outcome_is_served(vault: Vault) -> None:
     (vault.root / "inbox/untrusted/x.json").write_bytes(as_file(raw()))
     vault.run(now=NOW)
     head = vault.store.head()
-    assert (list(head.skills), len(head.proposed)) == ([], 1)
+    assert (list(head.skills), len(head.skills.proposed)) == ([], 1)
 
 
 def test_a_source_can_only_lower_its_trust(vault: Vault) -> None:
@@ -358,7 +358,7 @@ def test_a_skill_goes_by_its_folder(vault: Vault, person: Person) -> None:
 
 def test_an_outcome_that_names_another_domain_is_left_out(vault: Vault, person: Person) -> None:
     vault.record(files(raw(0), raw(1)), now=NOW)
-    path = vault.store.head().below("outcomes")[0]
+    path = vault.store.head().files.below("outcomes")[0]
     text = (vault.root / path).read_text()
     person.write(path, text.replace("domain: coding", "domain: Bad Domain"))
     person.git("commit", "-qam", "edited", "--no-verify")
@@ -416,7 +416,7 @@ def test_why_not_of_an_outcome_that_cannot_be_read_points_to_check(
     vault: Vault, person: Person
 ) -> None:
     vault.record(files(raw(0)), now=NOW)
-    path = vault.store.head().below("outcomes")[0]
+    path = vault.store.head().files.below("outcomes")[0]
     person.write(path, "domain: [")
     person.git("commit", "-qam", "broken", "--no-verify")
     with pytest.raises(SkillvaultError, match="`skillvault check` says why"):

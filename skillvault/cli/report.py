@@ -60,7 +60,7 @@ def _preview(change: Change) -> str:
 
 def print_committed(vault: Vault, path: str) -> None:
     """A file as it is committed, and whether it is edited locally."""
-    committed = vault.store.head().bytes_of([path])[path]
+    committed = vault.store.head().files.read([path])[path]
     click.echo(committed.decode("utf-8"), nl=False)
     place = vault.root / path
     if not place.is_file() or place.read_bytes() != committed:

@@ -34,22 +34,22 @@ class Pool(Protocol):
     Trusted ones see only trusted ones, untrusted ones all.
     """
 
-    def count(self, outcome: Outcome) -> int:
+    def count_peers(self, outcome: Outcome) -> int:
         """How many there are, itself among them."""
 
-    def since(self, outcome: Outcome) -> int:
+    def count_peers_from(self, outcome: Outcome) -> int:
         """How many of them are not before it; hardly any of what has just arrived."""
 
-    def between(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
+    def peers_in_range(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
         """Those of the ranks from `start` to before `end`, oldest first."""
 
     def latest(self, domain: str, trust: Trust, count: int) -> list[Outcome]:
         """The latest of the domain, whatever their action."""
 
-    def before(self, outcome: Outcome) -> Outcome | None:
+    def previous(self, outcome: Outcome) -> Outcome | None:
         """The outcome before it on its target, of its own trust."""
 
-    def after(self, outcome: Outcome) -> Iterator[Outcome]:
+    def following(self, outcome: Outcome) -> Iterator[Outcome]:
         """The outcomes after it on its target, of its own trust, oldest first."""
 
 
@@ -83,23 +83,23 @@ class Peers:
         group = group_of(outcome, self._policy)
         action = (outcome.domain, outcome.decision.action, outcome.trust)
         if action not in self._counts:
-            self._counts[action] = self._pool.count(outcome)
+            self._counts[action] = self._pool.count_peers(outcome)
         rank = self._ranks.get((outcome.trust, outcome.id))
         if rank is None:
-            rank = self._counts[action] - self._pool.since(outcome)
+            rank = self._counts[action] - self._pool.count_peers_from(outcome)
         start, end = window(rank, self._counts[action], self._width)
         place = (*action, end)
         if (*place, group) not in self._compared:
             if place not in self._windows:
-                self._windows[place] = self._pool.between(outcome, start, end)
+                self._windows[place] = self._pool.peers_in_range(outcome, start, end)
                 ranked = enumerate(self._windows[place], start)
                 self._ranks |= {(outcome.trust, peer.id): rank for rank, peer in ranked}
             self._compared[*place, group] = self._compare(outcome, group, self._windows[place])
-        after = self._pool.after(outcome)
+        after = self._pool.following(outcome)
         return msgspec.structs.replace(
             self._compared[*place, group],
             outcome=outcome,
-            before=self._pool.before(outcome),
+            before=self._pool.previous(outcome),
             solved=next((o for o in after if o.result.status == "success"), None),
         )
 

@@ -12,7 +12,7 @@ from skillvault.steps.run import Run
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
-    run.shelf.follow(run.view)
+    run.shelf.follow(run.store.staged)
     yield from list(due(run))
 
 
@@ -25,8 +25,8 @@ def due(run: Run) -> Iterator[Change]:
     """The changes of status that follow from what is known of the skills' use."""
     view = run.view
     known = run.shelf.uses.evidence(view)
-    for name, shelf, status in view.standing_of(known):
-        ours = shelf == "archive" and view.last_step(Ref("skill", name), MOVERS) == STEP
+    for name, shelf, status in view.skills.statuses(known):
+        ours = shelf == "archive" and view.history.last_step(Ref("skill", name), MOVERS) == STEP
         found = assess.status_change(Assessed(name, shelf, status, known[name], ours), run.policy)
         if found:
             yield found

@@ -170,7 +170,7 @@ def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
 def _vault(visit: Visit) -> Iterator[Row]:
     mark = visit.root / layout.MARK
     head = visit.head()
-    if layout.MARK not in head.contents:
+    if layout.MARK not in head.files:
         what = "is not committed" if mark.is_file() else "is not here or above"
         yield Row("vault", "problem", f"{mark} {what}: no vault yet", "skillvault init")
     elif not mark.is_file():
@@ -393,7 +393,7 @@ def _git_lock(lock: locks.GitLock) -> Row:
 
 
 def _last(visit: Visit) -> Iterator[Row]:
-    commits = visit.head().log(1)
+    commits = visit.head().history.log(1)
     if not commits:
         yield Row("last commit", "note", "the program has made none yet")
         return

@@ -1,6 +1,6 @@
 """What is known of each skill's use: outcomes joined with what was shown, added up, estimated.
 
-Floor 3, beside `serving`. Computed from HEAD and kept in the projection, which can be deleted at
+Floor 3, beside `serving`. Computed from HEAD and kept in the index, which can be deleted at
 any time; only what changed is looked at again.
 """
 
@@ -17,8 +17,8 @@ from skillvault.records import Outcome, Ref, Shelved
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.schema import LEARNING
-from skillvault.vault.index.snapshot import Snapshot
-from skillvault.vault.index.uses import Used
+from skillvault.vault.index.snapshot import Staged, Topics
+from skillvault.vault.index.uses import ExposureRow, Used, UseRow
 
 if TYPE_CHECKING:
     from skillvault.learning.effect import detect
@@ -37,13 +37,13 @@ class Uses:
         self._known: tuple[object, dict[str, Evidence]] | None = None
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
-    def follow(self, head: Snapshot) -> None:
+    def follow(self, head: Staged) -> None:
         """Compute what changed since it was computed last."""
         self._follow_uses(head)
         self._follow_versions(head)
         self._follow_lifts(head)
 
-    def evidence(self, head: Snapshot) -> dict[str, Evidence]:
+    def evidence(self, head: Topics) -> dict[str, Evidence]:
         """Skill -> what is known of its use, as it was computed last."""
         state = head.uses.state
         if self._known is None or self._known[0] != state:
@@ -52,49 +52,53 @@ class Uses:
 
     # ── which skills a decision used ─────────────────────────────────────────────────
 
-    def names(self, head: Snapshot) -> dict[str, tuple[str, ...]]:
+    def names(self, head: Topics) -> dict[str, tuple[str, ...]]:
         """Every skill that a decision may name, by its first word."""
         from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
 
         stored = [
-            name for place in ("skills", "proposed", "archive") for name in head.skill_names(place)
+            name for place in ("skills", "proposed", "archive") for name in head.skills.names(place)
         ]
         names = [*stored, *self._others()]
         if names != self._names[0]:
             self._names = names, detect.by_first_word(names)
         return self._names[1]
 
-    def read(self, head: Snapshot) -> "detect.ReadText":
+    def read(self, head: Topics) -> "detect.ReadText":
         """Reads a skill's text at a version: what git has, or another layer as it is now."""
 
         def read(name: str, blob: str) -> str:
             other = self._others().get(name)
             if other is not None and other.blob == blob:
                 return other.skill.body
-            return head.skill_at(name, blob)
+            return head.skills.body_at(name, blob)
 
         return read
 
-    def _follow_uses(self, head: Snapshot) -> None:
-        renamed = head.due("name")
-        due = sorted({*head.due("use"), *(head.naming(renamed) if renamed else ())})
-        head.settle("name", renamed)
+    def _follow_uses(self, head: Staged) -> None:
+        renamed = head.due.keys("name")
+        due = sorted(
+            {*head.due.keys("use"), *(head.outcomes.mentioning(renamed) if renamed else ())}
+        )
+        head.due.mark_done("name", renamed)
         known = self.names(head) if due else {}
         read = self.read(head)
         for start in range(0, len(due), _PAGE):
             page = due[start : start + _PAGE]
-            outcomes = head.outcomes.of(page).values()
+            outcomes = head.outcomes.get_many(page).values()
             rows = [row for outcome in outcomes for row in _used(head, outcome, known, read)]
             head.uses.keep(page, rows)
 
     # ── which text it had ────────────────────────────────────────────────────────────
 
-    def _follow_versions(self, head: Snapshot) -> None:
+    def _follow_versions(self, head: Staged) -> None:
         """Note when a person rewrote a skill's text, or brought the skill back."""
-        due = head.due("version")
+        due = head.due.keys("version")
         if not due:
             return
-        commits = {name: self._by_persons(head, name) for name in head.touched_again(due)}
+        commits = {
+            name: self._by_persons(head, name) for name in head.history.skills_touched_twice(due)
+        }
         places = [
             (commit, name)
             for name, found in commits.items()
@@ -106,33 +110,33 @@ class Uses:
             name: [at for sha, at in found if _begins(texts, name, sha)]
             for name, found in commits.items()
         }
-        head.uses.keep_begun({name: begun.get(name, []) for name in due})
+        head.uses.keep_version_starts({name: begun.get(name, []) for name in due})
 
     @staticmethod
-    def _by_persons(head: Snapshot, name: str) -> list[tuple[str, int]]:
+    def _by_persons(head: Topics, name: str) -> list[tuple[str, int]]:
         """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
-        found = head.touching([Ref("skill", name)])[::-1]
+        found = head.history.commits_touching([Ref("skill", name)])[::-1]
         theirs = (commit for commit in found[1:] if commit.step not in LEARNING)
         return [(one.sha, micros(datetime.fromisoformat(one.date))) for one in theirs]
 
     # ── what it changed ──────────────────────────────────────────────────────────────
 
-    def _follow_lifts(self, head: Snapshot) -> None:
-        domains, touched = head.due("lift"), head.due("count")
+    def _follow_lifts(self, head: Staged) -> None:
+        domains, touched = head.due.keys("lift"), head.due.keys("count")
         if not (domains or touched):
             return
-        uses, begun, merged = head.uses, head.uses.begun(), head.uses.merged()
+        uses, begun, merged = head.uses, head.uses.version_starts(), head.uses.merged()
         for domain in domains:
             rows = uses.exposures(domain)
             totals = uses.totals(domain)
             found = _sums(rows, totals, begun, merged, head.policy) if totals else None
             uses.keep_sums(domain, found)
         self._keep_evidence(head, set(touched), begun, merged)
-        head.settle("count", touched)
+        head.due.mark_done("count", touched)
 
     def _keep_evidence(
         self,
-        head: Snapshot,
+        head: Staged,
         touched: set[str],
         begun: Mapping[str, list[int]],
         merged: Mapping[str, str],
@@ -161,12 +165,12 @@ class Uses:
 
 
 def _used(
-    head: Snapshot, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
+    head: Topics, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
 ) -> Iterator[Used]:
     from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
 
     decision = outcome.decision.id
-    shown = head.decisions(decision)[0] if decision else []
+    shown = head.recommendations.by_decision(decision) if decision else []
     for one in detect.detected_uses(outcome, shown, known, read):
         told = (one.match, one.confidence, one.quote, one.offer)
         yield Used(outcome.id, one.skill, micros(one.made), *told)
@@ -182,7 +186,7 @@ def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
 
 
 def _sums(
-    rows: Iterable[tuple[Any, ...]],
+    rows: Iterable[ExposureRow],
     totals: Mapping[str, tuple[int, int]],
     begun: Mapping[str, list[int]],
     merged: Mapping[str, str],
@@ -216,7 +220,7 @@ def _whole(skill: str, merged: Mapping[str, str]) -> str:
 
 
 def _counted(
-    head: Snapshot,
+    head: Topics,
     skills: set[str],
     begun: Mapping[str, list[int]],
     merged: Mapping[str, str],
@@ -224,8 +228,8 @@ def _counted(
     """Skill -> its counts; those of what was merged into it among them."""
     wanted = {_whole(name, merged) for name in skills} | skills
     sources = [name for name in merged if _whole(name, merged) in wanted]
-    rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in wanted}
-    found = sorted(head.uses.of({*wanted, *sources}), key=itemgetter(0))
+    rows: dict[str, list[UseRow]] = {name: [] for name in wanted}
+    found = sorted(head.uses.by_skill({*wanted, *sources}), key=itemgetter(0))
     for skill, some in groupby(found, key=itemgetter(0)):
         uses = list(some)
         for name in {skill, _whole(skill, merged)} & wanted:

@@ -48,7 +48,7 @@ def unevaluated(run: Run) -> list[Outcome]:
     """
     found: list[Outcome] = []
     aside = set_aside(run)
-    for outcome in run.view.outcomes.of(run.view.unevaluated()).values():
+    for outcome in run.view.outcomes.get_many(run.view.due.keys("evaluate")).values():
         refused = run.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             run.report.rejected.append(refused)

@@ -15,7 +15,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
-    run.shelf.follow(run.view)
+    run.shelf.follow(run.store.staged)
     for expiry in list(due(run)):
         yield expire.expiry_change(expiry, run.now)
 
@@ -32,8 +32,8 @@ def due(run: Run) -> Iterator[expire.Expiry]:
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
     made = stamp(run.now - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
-        names = view.ending(shelf, stamp(run.now + _CLOSE), made)
-        skills = (view.skills if shelf == "skills" else view.proposed).of(names)
+        names = view.skills.expiring(shelf, stamp(run.now + _CLOSE), made)
+        skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
             found = expire.expiry(
                 renamed(name, skill),

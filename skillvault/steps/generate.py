@@ -44,7 +44,7 @@ def plan(run: Run, about: Container[str] | None = None) -> generate.SkillPlan:
 
     Where it is `about` some outcomes only, nothing is looked at of the others.
     """
-    changed = {one for one in run.view.due(STEP) if about is None or one in about}
+    changed = {one for one in run.view.due.keys(STEP) if about is None or one in about}
     settled: list[str] = []
     found: list[tuple[tuple[int, str], generate.SkillPlan]] = []
     for history in subjects(run, sorted(changed), settled):
@@ -71,7 +71,7 @@ def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Pla
     for outcome_id in ids:
         if outcome_id in seen:
             continue
-        history = run.view.subject(outcome_id)
+        history = run.view.outcomes.on_subject_of(outcome_id)
         seen.update(outcome.id for outcome in history)
         if history:
             yield history
@@ -82,21 +82,23 @@ def subjects(run: Run, ids: Iterable[str], gone: list[str]) -> Iterator[list[Pla
 def material(run: Run, names: Iterable[str]) -> generate.SkillMaterial:
     """What the rule of generate reads of the vault for some outcomes of one subject."""
     view = run.view
-    outcomes = view.outcomes.of(names)
-    evaluations = view.evaluations.of(outcomes)
+    outcomes = view.outcomes.get_many(names)
+    evaluations = view.evaluations.get_many(outcomes)
     sources = [Ref("evaluation", outcome_id) for outcome_id in evaluations]
     made = run.made(STEP, "skill", sources)
-    links = {link.id: link for link in view.links_from(sources)}
+    links = {link.id: link for link in view.links.by_source(sources)}
     line = {link.target for link in links.values() if link.target.kind == "skill"}
     line |= {Ref("skill", name) for name in made.values()}
     ends = set(line)
     while ends:  # the evolved skills that stand for it
-        merged = [link for link in view.links_from(ends) if link.type == "merged"]
+        merged = [link for link in view.links.by_source(ends) if link.type == "merged"]
         links |= {link.id: link for link in merged}
         ends = {link.target for link in merged} - line
         line |= ends
     names = {ref.id for ref in line}
-    known = {shelf: view.on_shelf(shelf, names) for shelf in ("skills", "proposed", "archive")}
+    known = {
+        shelf: view.skills.on_shelf(shelf, names) for shelf in ("skills", "proposed", "archive")
+    }
     return generate.SkillMaterial(
         outcomes=outcomes,
         evaluations=evaluations,
@@ -112,8 +114,8 @@ def material(run: Run, names: Iterable[str]) -> generate.SkillMaterial:
 def _expired(run: Run, names: Iterable[str]) -> Iterator[tuple[str, Skill]]:
     """The skills whose end was that of their time; what a person retired stays out."""
     steps = {*WRITERS, EXPIRE}
-    over = [n for n in names if run.view.last_step(Ref("skill", n), steps) == EXPIRE]
-    for name, skill in run.view.archived.of(over).items():
+    over = [n for n in names if run.view.history.last_step(Ref("skill", n), steps) == EXPIRE]
+    for name, skill in run.view.skills.archived.get_many(over).items():
         if skill.status != "retired":
             yield name, skill
 
@@ -133,7 +135,7 @@ def _written(run: Run, due: generate.DueSkill) -> Change | None:
                 due,
                 (outcome, evaluation),
                 draft,
-                taken=run.view.taken,
+                taken=run.view.skills.is_name_taken,
                 now=run.now,
                 policy=run.policy,
             ).noting(draft.note)

@@ -48,7 +48,7 @@ def appointed(
     from skillvault.vault.files.redact import cleaned
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
-    texts = head.bytes_of(paths)
+    texts = head.files.read(paths)
     own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
     caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
     return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller, unfit)

@@ -12,7 +12,7 @@ from skillvault.learning.merge import groups as merge
 from skillvault.records import Ref, Skill
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run, Waiting
-from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.snapshot import Topics
 
 _Value = TypeVar("_Value")
 _KNOWN = ("skills", "archive")
@@ -44,7 +44,7 @@ def waiting(run: Run) -> int:
 
 def planned(run: Run) -> tuple[merge.MergeMaterial, merge.MergePlan]:
     """What merge has to do in the domains that changed, and of what; settles the others."""
-    domains = run.view.due(merge.STEP)
+    domains = run.view.due.keys(merge.STEP)
     found = material(run, domains)
     plan = merge.plan_merges(found, run.policy)
     if not plan.rejected:
@@ -55,16 +55,16 @@ def planned(run: Run) -> tuple[merge.MergeMaterial, merge.MergePlan]:
 def material(run: Run, domains: Iterable[str]) -> merge.MergeMaterial:
     """What the rule of merge reads of the vault for some domains."""
     view = run.view
-    names = [name for domain in domains for name in view.skill_names("skills", domain)]
-    skills = view.skills.of(names)
+    names = [name for domain in domains for name in view.skills.names("skills", domain)]
+    skills = view.skills.get_many(names)
     refs = [Ref("skill", name) for name in skills]
     evolved = [name for name, skill in skills.items() if skill.kind == "evolved"]
     return merge.MergeMaterial(
         skills=skills,
         all_skills=_Known(view),
-        merged=run.made(merge.STEP, "skill", refs) | view.merged(refs),
+        merged=run.made(merge.STEP, "skill", refs) | view.links.merge_targets(refs),
         sources={name: _sources(run, name) for name in evolved},
-        origins=view,
+        origins=view.skills,
         rejections=run.rejections,
     )
 
@@ -72,16 +72,16 @@ def material(run: Run, domains: Iterable[str]) -> merge.MergeMaterial:
 def _sources(run: Run, evolved: str) -> list[str]:
     """The skills that an evolved one stands for, as its links and its commits say."""
     ref = Ref("skill", evolved)
-    said = (source.partition(":")[2] for source in run.view.taken_in(merge.STEP, ref))
-    return sorted({*run.view.linked_to(ref, "merged"), *said})
+    by_commits = run.view.history.source_ids(merge.STEP, ref)
+    return sorted({*run.view.links.source_ids(ref, "merged"), *by_commits})
 
 
 class _Known(Mapping[str, Skill]):
     """Live and archived skills by folder, read when they are asked for."""
 
-    def __init__(self, view: Snapshot) -> None:
-        self._shelves = (view.skills, view.archived)
-        self._names = {name for shelf in _KNOWN for name in view.skill_names(shelf)}
+    def __init__(self, view: Topics) -> None:
+        self._shelves = (view.skills, view.skills.archived)
+        self._names = {name for shelf in _KNOWN for name in view.skills.names(shelf)}
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -119,7 +119,13 @@ def _written(run: Run, found: merge.MergeMaterial, due: merge.Merge) -> Change |
             due, skills, draft, present, judge=info, now=run.now, policy=run.policy
         ).noting(draft.note)
     return evolved.merge_change(
-        due, skills, draft, judge=info, taken=run.view.taken, now=run.now, policy=run.policy
+        due,
+        skills,
+        draft,
+        judge=info,
+        taken=run.view.skills.is_name_taken,
+        now=run.now,
+        policy=run.policy,
     ).noting(draft.note)
 
 
@@ -129,7 +135,7 @@ _KEYS = ("description", "tags", "expires")
 def _present(run: Run, skill: Skill) -> evolved.PresentSkill:
     """An evolved skill as it stands, and what of it is as the program left it."""
     page, folder = f"skills/{skill.name}/SKILL.md", f"skills/{skill.name}/references/"
-    now = run.view.bytes_of(run.view.below(folder.rstrip("/")))
+    now = run.view.files.read(run.view.files.below(folder.rstrip("/")))
     written = _written_of(run, skill.name, [page, *now])
     pages = [(_parsed(skill.name, old), _parsed(skill.name, new)) for old, new in written[page]]
     left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}

@@ -32,7 +32,7 @@ def waiting(run: Run) -> int:
 def plan(run: Run) -> promote.FactPlan:
     """What the first arrow has to do among the evaluations that changed; settles the others."""
     candidates: list[str] = []
-    due = run.view.due(promote.STEP)
+    due = run.view.due.keys(promote.STEP)
     for found in pages(run, due):
         candidates += (
             e.id for e in found.evaluations.values() if promote.may_be_due(e, found, run.policy)
@@ -51,14 +51,14 @@ def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
 def of_evaluations(run: Run, ids: Iterable[str]) -> promote.PromotionMaterial:
     """What the first arrow reads of the vault for some evaluations."""
     view = run.view
-    evaluations = view.evaluations.of(ids)
-    facts = view.facts_of({e.domain for e in evaluations.values()})
+    evaluations = view.evaluations.get_many(ids)
+    facts = view.facts.by_domain({e.domain for e in evaluations.values()})
     return _material(run, evaluations, facts, [Ref("evaluation", name) for name in evaluations])
 
 
 def of_facts(run: Run, domains: Iterable[str]) -> promote.PromotionMaterial:
     """What the second arrow reads of the vault for some domains."""
-    facts = run.view.facts_of(domains)
+    facts = run.view.facts.by_domain(domains)
     return _material(run, {}, facts, [Ref("fact", name) for name in facts])
 
 
@@ -69,24 +69,24 @@ def _material(
     refused = run.rejections.sources(promote.STEP, "fact")
     enough = None if run.asks else max(rules.cluster_size, rules.min_sessions)
     return promote.PromotionMaterial(
-        outcomes=view.outcomes.of(evaluations) if evaluations else view.outcomes,
+        outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
         evaluations=evaluations,
         facts=facts,
-        links={link.id: link for link in view.links_from(sources)},
+        links={link.id: link for link in view.links.by_source(sources)},
         made_skills=run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact")),
         rejections=run.rejections,
-        taken_away=view.evaluations.of(ref.partition(":")[2] for ref in refused).values(),
-        support=view.support,
-        sessions_of=lambda names: view.sessions(names, enough),
+        taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in refused).values(),
+        support=view.evaluations.supporting,
+        sessions_of=lambda names: view.facts.sessions(names, enough),
     )
 
 
 def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Patterns]]:
     """What the second arrow has to do in the domains that changed; settles the others."""
-    due = run.view.due(CONSOLIDATE)
+    due = run.view.due.keys(CONSOLIDATE)
     for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
         found = of_facts(run, [domain])
-        live = run.view.live_skills(set(found.skills_of.values()))
+        live = run.view.skills.live(set(found.skills_of.values()))
         plan = recurrence.patterns(found, live, run.policy)
         if plan.due or plan.rejected:
             yield found, plan
@@ -121,9 +121,9 @@ def _written(
         return None
     if pattern.skill is None:
         return recurrence.skill_change(
-            pattern, draft, taken=run.view.taken, now=run.now, policy=run.policy
+            pattern, draft, taken=run.view.skills.is_name_taken, now=run.now, policy=run.policy
         ).noting(draft.note)
-    skill = run.view.any_skill(pattern.skill)
+    skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None
     descriptions, bodies = run.versions(pattern.skill)

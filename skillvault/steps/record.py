@@ -20,7 +20,7 @@ def step(run: Run) -> Iterator[Change]:
     for name, one in _admitted(run):
         ref = ref_of(one)
         refused = rejections.of_target(ref)
-        recorded = run.view.has(ref)
+        recorded = ref in run.view.records
         if refused or recorded or ref in fresh:
             run.report.known.append(one.id)
         if refused:
@@ -67,7 +67,7 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
     # One record through both doors is local: `local` stands before `untrusted`.
     parsed.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
-    events = {record.event_of(earlier): earlier for earlier in run.view.of_events(named)}
+    events = {record.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
     admitted: list[tuple[str, Outcome | Recommendation]] = []
     for name, outcome in parsed:
         try:

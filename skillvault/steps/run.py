@@ -35,7 +35,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import Refused
-from skillvault.vault.index.snapshot import Present
+from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.steps.shelf import Shelf
@@ -101,8 +101,9 @@ class Run:
         self.arrived = arrived
         self.consolidates = True  # whether facts may become skills in this run
         self.inbox = Inbox(store.root)
-        self.view = store.head()  # the vault with all that was done so far
-        self._base = self.view.commit
+        store.follow()
+        self.view: Topics = store.staged  # the vault with all that was done so far
+        self._base = store.staged.commit
         self._pending: list[tuple[StagedChange, _Texts]] = []
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
@@ -124,7 +125,7 @@ class Run:
     @cached_property
     def rejections(self) -> Rejections:
         """What a person took away before this run."""
-        return Rejections(self.view.rejecting(), Present(self.view))
+        return Rejections(self.view.history.commits_of_removed(), self.view.records)
 
     def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
         """Source id -> id of what a step made of it and that is there still.
@@ -132,7 +133,7 @@ class Run:
         As its commits say, so that a link removed by hand does not make it again.
         """
         found: dict[str, str] = {}
-        for source, target in self.view.made(step, kind, sources):
+        for source, target in self.view.history.targets_of(step, kind, sources):
             if not is_strategy(target):
                 found.setdefault(source, target)
         return found
@@ -140,14 +141,14 @@ class Run:
     @cached_property
     def peers(self) -> Peers:
         """Every outcome among its like; from the step `evaluate` on none is recorded."""
-        return Peers(self.view, self.policy)
+        return Peers(self.view.outcomes, self.policy)
 
     def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
         """The commits before this run by which these steps made or changed a record.
 
         Oldest first.
         """
-        found = reversed(self.view.making(ref))
+        found = reversed(self.view.history.commits_changing(ref))
         return [c for c in found if c.step in steps and c.sha not in self._own]
 
     def versions(self, name: str) -> tuple[list[Version], list[Version]]:
@@ -169,7 +170,7 @@ class Run:
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
         """Per trust, the domains that there were when the run began."""
-        return {trust: self.view.domains_of(trust) for trust in get_args(Trust)}
+        return {trust: self.view.outcomes.domains(trust) for trust in get_args(Trust)}
 
     def leave(self, names: Iterable[str], reason: str) -> None:
         """Say why inbox entries are not taken in this run."""
@@ -191,13 +192,13 @@ class Run:
     def renew(self) -> None:
         """Look at the vault again: another run may have met it."""
         self.flush()
-        self.store.head()
-        self._base = self.view.commit
+        self.store.follow()
+        self._base = self.store.staged.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Let a step look at these no more until something of theirs changes."""
         if not self.asks:
-            self.view.settle(step, keys)
+            self.store.staged.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
         """Commit one change, with others if they come quickly; lay it in a dry run.
@@ -208,8 +209,8 @@ class Run:
             return
         before = self._texts(change)
         try:
-            laid = self.store.lay(change)
-            texts = {name: (old, self.view.any_skill(name)) for name, old in before.items()}
+            laid = self.store.stage(change)
+            texts = {name: (old, self.view.skills.find(name)) for name, old in before.items()}
             if self.dry:
                 self.store.check_free(laid)
         except EditedError as error:
@@ -254,7 +255,7 @@ class Run:
             if self.between:
                 self.between()
         else:
-            self.store.keep()
+            self.store.save_index()
 
     def _publish(self, pending: Sequence[tuple["StagedChange", _Texts]]) -> None:
         try:
@@ -268,18 +269,18 @@ class Run:
 
     def _singly(self, change: Change, texts: _Texts) -> None:
         """Commit one change alone, unless what it is made of had to wait."""
-        self.store.head()
+        self.store.follow()
         if not self._rests(change):
             return
         try:
-            self._commit([self.store.lay(change)], [texts])
+            self._commit([self.store.stage(change)], [texts])
         except EditedError as error:
-            self.store.take_back()
+            self.store.roll_back()
             self._held(error)
 
     def _rests(self, change: Change) -> bool:
         """Whether all is there that a change is made of and links to."""
-        return len(self.view.present(change.needs)) == len(change.needs)
+        return len(self.view.records.existing(change.needs)) == len(change.needs)
 
     def _commit(self, laid: Sequence["StagedChange"], texts: Sequence[_Texts]) -> None:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
@@ -297,7 +298,7 @@ class Run:
         """The skills that a change is about, as they are now."""
         named = (ref.id for ref in change.targets if ref.kind == "skill")
         names = named if change.step in WRITERS else ()
-        return {name: self.view.any_skill(name) for name in names}
+        return {name: self.view.skills.find(name) for name in names}
 
     def _finish(self, change: Change, texts: _Texts, commit: str | None) -> None:
         """Report a change that is made, and keep the bodies that it wrote: a dry run has no git."""

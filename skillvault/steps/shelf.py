@@ -1,7 +1,7 @@
 """What agents are served: the shelf with its layers, recommendations, search, usage.
 
 Floor 3, beside `questions`. Asking changes no file; what was computed of uses is kept in the
-projection, which can be deleted at any time.
+index, which can be deleted at any time.
 """
 
 import hashlib
@@ -34,7 +34,9 @@ from skillvault.steps.effects import Uses
 from skillvault.text import shorten, tokens
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
-from skillvault.vault.index.snapshot import Snapshot, ref_from
+from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.skills import SkillRow
+from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.search.ranking import Near, document_of
 
 if TYPE_CHECKING:
@@ -87,8 +89,7 @@ class Shelf:
 
     def layers(self) -> list[list[Shelved]]:
         """The skills of each layer, from the first to the last, which is the vault."""
-        with self._store.reading() as head:
-            return [*self._beside[0], list(_own(head))]
+        return [*self._beside[0], list(_own(self._store.head()))]
 
     def skills(self) -> list[Skill]:
         """The skills in force, by name."""
@@ -142,19 +143,16 @@ class Shelf:
     def recommend(self, query: Query, task: str = "") -> Answer:
         """The few skills for a task, and why not the others; see `learning.recommend`."""
         head = self.ready()
-        with self._store.reading():
-            asked = bool(task.strip()) and query.strategy != "tag"
-            domains = (query.domain, None)
-            near = _near() if asked and query.strategy == "semantic" else None
-            scores = self._scores(head, task, domains, near) if asked else None
-            candidates = self._candidates(head, query)
-            return recommend.recommend(
-                candidates, query, head.policy, self._text(head), scores=scores
-            )
+        asked = bool(task.strip()) and query.strategy != "tag"
+        domains = (query.domain, None)
+        near = _near() if asked and query.strategy == "semantic" else None
+        scores = self._scores(head, task, domains, near) if asked else None
+        candidates = self._candidates(head, query)
+        return recommend.recommend(candidates, query, head.policy, self._text(head), scores=scores)
 
     def _scores(
         self,
-        head: Snapshot,
+        head: Topics,
         task: str,
         domains: tuple[str | None, ...] | None,
         near: Near | None,
@@ -162,7 +160,7 @@ class Shelf:
         found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
         return {ref.partition(":")[2]: score for ref, score in found}
 
-    def _candidates(self, head: Snapshot, query: Query) -> list[Candidate]:
+    def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
         """What is asked of the skills in force of a domain and of none, by name, then the pins.
 
         Kept while nothing changes.
@@ -173,17 +171,20 @@ class Shelf:
         by_domain = self._known[1]
         known = self.uses.evidence(head)
         if query.domain not in by_domain:
-            rows = [*_rows(head.shelved(query.domain), known), *self._of_others(head, known)]
+            rows = [
+                *_rows(head.skills.candidates(query.domain), known),
+                *self._of_others(head, known),
+            ]
             by_domain[query.domain] = sorted(rows, key=lambda one: one.name)
         found = by_domain[query.domain]
         if not query.pins:
             return found
         there = {one.name for one in found}
-        pinned = _rows(head.shelved_as(recommend.pin_places(query)), known)
+        pinned = _rows(head.skills.candidates_named(recommend.pin_places(query)), known)
         return [*found, *(one for one in pinned if one.name not in there)]
 
-    def _of_others(self, head: Snapshot, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
-        own = head.on_shelf("skills", self._others)
+    def _of_others(self, head: Topics, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+        own = head.skills.on_shelf("skills", self._others)
         for name, one in self._others.items():
             if name not in own:
                 skill, evidence = one.skill, known.get(name, recommend.NO_EVIDENCE)
@@ -202,7 +203,7 @@ class Shelf:
                     one.layer == "seed",
                 )
 
-    def _text(self, head: Snapshot) -> Callable[[str], str]:
+    def _text(self, head: Topics) -> Callable[[str], str]:
         def read(name: str) -> str:
             own = head.skills.get(name)
             return own.body if own is not None else self._others[name].skill.body
@@ -227,20 +228,19 @@ class Shelf:
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
-        with self._store.reading():
-            found = head.search(
-                text,
-                k,
-                kinds=None if kind is None else (kind,),
-                domains=None if domain is None else (domain,),
-                near=_near() if semantic else None,
-            )
-            return [self._found(head, ref_from(ref), score) for ref, score in found]
+        found = head.search(
+            text,
+            k,
+            kinds=None if kind is None else (kind,),
+            domains=None if domain is None else (domain,),
+            near=_near() if semantic else None,
+        )
+        return [self._found(head, ref_from(ref), score) for ref, score in found]
 
-    def _found(self, head: Snapshot, ref: Ref, score: float) -> Found:
+    def _found(self, head: Topics, ref: Ref, score: float) -> Found:
         # A proposed or archived skill may have the name of one of another layer.
-        path = _place(ref.id) if ref.kind == "skill" else head.path_of(ref) or ""
-        record = head.records_at([path]).get(path)
+        path = _place(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
+        record = head.records.at([path]).get(path)
         if record is None or isinstance(record, Problem):
             record, path = self._others[ref.id].skill, self._others[ref.id].path
         domain = getattr(record, "domain", None)
@@ -275,10 +275,10 @@ class Shelf:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
         return sorted(found, key=lambda one: (one.lift is None, -(one.lift or 0.0), one.skill))
 
-    def _named(self, head: Snapshot, names: Iterable[str]) -> Iterator[Skill]:
+    def _named(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
         """The skills of these names, wherever they stand."""
         for name in names:
-            found = head.any_skill(name)
+            found = head.skills.find(name)
             if found is None and name in self._others:
                 other = self._others[name].skill
                 evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
@@ -291,44 +291,46 @@ class Shelf:
         """What was shown for a decision and what it applied, as `detect.decision` joins them."""
         from skillvault.learning.effect import detect  # noqa: PLC0415 (only who asks for it pays for it)
 
-        with self._store.reading() as head:
-            shown, outcomes = head.decisions(decision)
-            if not shown and not outcomes:
-                raise UsageError(
-                    f"{decision}: no recommendation and no outcome has this decision; an outcome "
-                    "names it as decision.id"
-                )
-            known, read = self.uses.names(head), self.uses.read(head)
-            uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
-            return detect.decision_stats(decision, shown, outcomes, uses)
+        head = self._store.head()
+        shown = head.recommendations.by_decision(decision)
+        outcomes = head.outcomes.by_decision(decision)
+        if not shown and not outcomes:
+            raise UsageError(
+                f"{decision}: no recommendation and no outcome has this decision; an outcome "
+                "names it as decision.id"
+            )
+        known, read = self.uses.names(head), self.uses.read(head)
+        uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
+        return detect.decision_stats(decision, shown, outcomes, uses)
 
     def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
-        head = self._store.head()
-        self.follow(head)
-        self._store.keep()
-        return head
+        self._store.follow()
+        self.follow(self._store.staged)
+        self._store.save_index()
+        return self._store.head()
 
-    def follow(self, head: Snapshot) -> None:
+    def follow(self, head: Staged) -> None:
         """Compute what changed of the uses and of the other layers' texts."""
         self._follow_texts(head)  # before the uses, which ask for the names of all skills
         self.uses.follow(head)
 
-    def _follow_texts(self, head: Snapshot) -> None:
+    def _follow_texts(self, head: Staged) -> None:
         """Let the skills of the other layers be found, those that the vault does not override."""
-        own = head.on_shelf("skills", self._others)
+        own = head.skills.on_shelf("skills", self._others)
         beside = {name: one for name, one in self._others.items() if name not in own}
         read = self._beside[2]
         said = "\n".join([*(f"{name} {one.blob}" for name, one in beside.items()), "", *read])
         digest = hashlib.sha256(said.encode()).hexdigest()
         documents = [document_of(one.skill) for one in beside.values()]
-        head.index_beside(digest, documents, read)
+        head.layers.index(digest, documents, read)
 
     @cached_property
     def _beside(self) -> tuple[list[list[Shelved]], list[Problem], Mapping[str, Skill]]:
         """(the layers before the vault's, what of them cannot be read, the skills read of them)."""
-        head = self._store.head()
-        read = _Read(head.beside())
+        self._store.follow()
+        head = self._store.staged
+        read = _Read(head.layers.skills())
         seeds, problems = shelves.seeds(read)
         layers, found = shelves.domains(self._store.root, head.policy.shelf.dirs, read)
         problems = [*problems, *found]
@@ -370,7 +372,7 @@ def _near() -> Near | None:
     return meaning.near
 
 
-def _rows(rows: Iterable[tuple[Any, ...]], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
     """What stands on the vault's own shelf as candidates; of two of one name the first."""
     seen: set[str] = set()
     for name, kind, size, domain, status, roles, stages, blob in rows:
@@ -381,8 +383,8 @@ def _rows(rows: Iterable[tuple[Any, ...]], known: Mapping[str, Evidence]) -> Ite
             yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
 
 
-def _own(head: Snapshot) -> Iterator[Shelved]:
-    blobs = {row[0]: row[-1] for row in head.shelved()}
+def _own(head: Topics) -> Iterator[Shelved]:
+    blobs = {row.name: row.blob for row in head.skills.candidates()}
     for name, skill in head.skills.items():
         named = msgspec.structs.replace(skill, name=name)
         yield Shelved(named, "vault", _place(name), blobs.get(name, ""))

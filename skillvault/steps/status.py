@@ -50,7 +50,7 @@ class Status(Struct, frozen=True):
 def status(run: Run) -> Status:
     """The vault at a glance."""
     head = run.view
-    files, links = head.counted(), head.link_types()
+    files, links = head.records.count_by_folder(), head.links.count_by_type()
     return Status(
         format=FORMAT,
         head=head.commit,

@@ -20,7 +20,7 @@ DUE = "strategy"  # this part of what is due: outcomes that no strategy has look
 def due(run: Run) -> Iterator[Change]:
     """One commit a domain whose strategy is due."""
     every = run.policy.generate.strategy_every
-    for domain, ids in run.view.judged(DUE).items():
+    for domain, ids in run.view.due.evaluated_by_domain(DUE).items():
         found = material(run, domain, ids)
         if found.rejection and found.fresh >= every:
             run.report.rejected.append(found.rejection)
@@ -30,41 +30,47 @@ def due(run: Run) -> Iterator[Change]:
 
 def standings(run: Run) -> dict[str, strategy.StrategyState]:
     """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
-    ids = run.view.judged(DUE)
+    ids = run.view.due.evaluated_by_domain(DUE)
     return {
         domain: strategy.strategy_state(
             material(run, domain, ids.get(domain, ())), run.now, run.policy
         )
-        for domain in sorted(run.view.judged_domains())
+        for domain in sorted(run.view.outcomes.evaluated_domains())
     }
 
 
 def waiting(run: Run) -> int:
     """How many domains get a strategy now."""
-    found = (material(run, domain, ids) for domain, ids in run.view.judged(DUE).items())
+    found = (
+        material(run, domain, ids) for domain, ids in run.view.due.evaluated_by_domain(DUE).items()
+    )
     return sum(strategy.strategy_state(each, run.now, run.policy).state == "due" for each in found)
 
 
 def material(run: Run, domain: str, ids: Collection[str]) -> strategy.StrategyMaterial:
     """What the rule reads for a domain; `ids` are its outcomes that are due."""
     target = Ref("skill", strategy_name(domain))
-    written = run.view.last_making(target, {STEP})
+    written = run.view.history.last_change(target, {STEP})
     rejection = run.rejections.of_target(target)
     fresh = list(ids) if rejection else _fresh(run, domain, ids, written[0] if written else None)
     rules = run.policy.generate
     enough = len(fresh) >= rules.strategy_every and not rejection
-    outcomes = run.view.window(domain, strategy.window(len(fresh), rules)) if enough else []
+    outcomes = (
+        run.view.outcomes.latest_evaluated(domain, strategy.window(len(fresh), rules))
+        if enough
+        else []
+    )
     names = [outcome.id for outcome in outcomes]
     return strategy.StrategyMaterial(
         domain=domain,
         outcomes=tuple(outcomes),
-        evaluations=run.view.evaluations.of(names),
+        evaluations=run.view.evaluations.get_many(names),
         fresh=len(fresh),
         first=written is None,
         linked=frozenset(_linked(run, domain, names)),
-        skill=run.view.any_skill(target.id),
-        path=run.view.path_of(target),
-        expired=run.view.last_step(target, {STEP, EXPIRE}) == EXPIRE,
+        skill=run.view.skills.find(target.id),
+        path=run.view.records.path_of(target),
+        expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
         rejection=rejection,
     )
 
@@ -85,8 +91,8 @@ def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
     """Those of these that its strategy was made of; a link that a person removed is not remade."""
     target = Ref("skill", strategy_name(domain))
     sources = [Ref("evaluation", name) for name in ids]
-    made = run.view.made(STEP, "skill", sources)
-    linked = run.view.linked(sources, target)
+    made = run.view.history.targets_of(STEP, "skill", sources)
+    linked = run.view.links.sources_among(sources, target)
     return linked | {source for source, name in made if name == target.id}
 
 

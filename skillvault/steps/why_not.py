@@ -24,10 +24,10 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = promoting.of_facts(run, [fact.domain])
-        live = view.live_skills(set(memory.skills_of.values()))
+        live = view.skills.live(set(memory.skills_of.values()))
         return rules.fact_answers(fact, memory, live, run.policy)
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
-        material = generate.material(run, (same.id for same in view.subject(ref.id)))
+        material = generate.material(run, (same.id for same in view.outcomes.on_subject_of(ref.id)))
         memory = promoting.of_evaluations(run, [ref.id])
         letter = evaluate.set_aside(run).get(ref.id)
         aside = letter.reason if letter else None

@@ -31,7 +31,7 @@ def findings(
 
 def uncommitted(head: Snapshot, view: View) -> Iterator[Problem]:
     """What a person edited locally: it counts once it is committed."""
-    committed = head.blobs()
+    committed = dict(head.files.items())
     for path in sorted({*committed, *view.contents}):
         if path != layout.MARK and not layout.ref_of(path):
             continue

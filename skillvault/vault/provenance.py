@@ -8,7 +8,7 @@ from typing import Any
 from skillvault.errors import UsageError
 from skillvault.records import RecordKind, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.snapshot import Topics
 
 Trail = tuple[Ref, ...]
 
@@ -18,7 +18,7 @@ _BACK: tuple[RecordKind, ...] = ("skill", "fact", "evaluation", "outcome", "link
 _FORTH: tuple[RecordKind, ...] = ("skill", "fact", "outcome", "evaluation", "link")
 
 
-def resolve(snapshot: Snapshot, root: Path, text: str, *, forward: bool = False) -> Ref:
+def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
     """The record that a name, a path, an id or a unique beginning of an id means.
 
     A link means what it points to.
@@ -28,20 +28,20 @@ def resolve(snapshot: Snapshot, root: Path, text: str, *, forward: bool = False)
     return link.target if link else ref
 
 
-def _resolved(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Ref:
+def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
     if (by_path := _from_path(snapshot, root, text)) is not None:
         return by_path
     prefix = text.replace("_", "-").strip("/")
     order = _FORTH if forward else _BACK
     for name in (text.strip("/"), prefix):
         for kind in order:
-            if snapshot.has(Ref(kind, name)):
+            if Ref(kind, name) in snapshot.records:
                 return Ref(kind, name)
     matches = {
         ref.id: ref
         for kind in reversed(order)
         if len(prefix) >= _MIN_PREFIX
-        for ref in snapshot.beginning(kind, prefix)
+        for ref in snapshot.records.with_prefix(kind, prefix)
     }
     if len(matches) == 1:
         return next(iter(matches.values()))
@@ -58,12 +58,12 @@ def _resolved(snapshot: Snapshot, root: Path, text: str, *, forward: bool) -> Re
     )
 
 
-def node(snapshot: Snapshot, ref: Ref) -> dict[str, Any]:
+def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
     """`{kind, id, path}` of a record; path is null for one that was removed."""
-    return {"kind": ref.kind, "id": ref.id, "path": snapshot.path_of(ref)}
+    return {"kind": ref.kind, "id": ref.id, "path": snapshot.records.path_of(ref)}
 
 
-def sources(snapshot: Snapshot, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
+def sources(snapshot: Topics, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
     """The tree backward: `[{link, ref, sources}]`; a circle ends where it closes."""
     trail = (*above, ref)
     return [
@@ -76,7 +76,7 @@ def sources(snapshot: Snapshot, ref: Ref, above: Trail = ()) -> list[dict[str, A
     ]
 
 
-def targets(snapshot: Snapshot, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
+def targets(snapshot: Topics, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
     """The tree forward: `[{link, ref, targets}]`; a circle ends where it closes."""
     trail = (*above, ref)
     return [
@@ -89,27 +89,27 @@ def targets(snapshot: Snapshot, ref: Ref, above: Trail = ()) -> list[dict[str, A
     ]
 
 
-def _behind(snapshot: Snapshot, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
+def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "evaluation":
         evaluation = snapshot.evaluations.get(ref.id)
         if evaluation is not None:
             yield None, Ref("outcome", evaluation.outcome)
-    for link in snapshot.links_to([ref]):
+    for link in snapshot.links.by_target([ref]):
         yield link.id, link.source
 
 
-def _ahead(snapshot: Snapshot, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
+def _ahead(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "outcome" and ref.id in snapshot.evaluations:
         yield None, Ref("evaluation", ref.id)
-    for link in snapshot.links_from([ref]):
+    for link in snapshot.links.by_source([ref]):
         yield link.id, link.target
 
 
-def _from_path(snapshot: Snapshot, root: Path, text: str) -> Ref | None:
+def _from_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
     """The record at a path, relative to the current folder or to the vault's root."""
     inside = os.path.relpath(Path(text).resolve(), root.resolve())
     for path in (Path(inside).as_posix(), text.strip("/")):
         for candidate in (path, f"{path}/SKILL.md"):
-            if candidate in snapshot.contents and (ref := layout.ref_of(candidate)):
+            if candidate in snapshot.files and (ref := layout.ref_of(candidate)):
                 return ref
     return None

@@ -252,7 +252,7 @@ def learned(root: Path, concurrency: int) -> tuple[dict[str, str], list[str]]:
     appoint(vault, concurrency=concurrency)
     given(vault, *(f"ground {n}" for n in range(12)))
     vault.run(["evaluate", "promote", "generate"], now=NOW)
-    files = {path: blob for path, blob in vault.store.head().blobs().items() if "/" in path}
+    files = {path: blob for path, blob in vault.store.head().files.items() if "/" in path}
     return files, [commit.subject for commit in vault.log()]
 
 

@@ -233,7 +233,7 @@ def apply(root: Path, number: int) -> str:
     head = store.head()
     change = record.record_change("coding", [outcome(raw(number))], [])
     policy, base = head.policy, head.commit
-    (commit,) = store.apply([store.lay(change)], base, now=NOW, policy=policy)
+    (commit,) = store.apply([store.stage(change)], base, now=NOW, policy=policy)
     return commit
 
 

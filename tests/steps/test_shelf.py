@@ -273,7 +273,7 @@ def test_the_same_recommendation_twice_is_one_record(vault: Vault) -> None:
     for _ in range(2):
         vault.recommend("coding", TASK, decision=DECISION, now=NOW)
         vault.run(["record"], now=NOW)
-    assert vault.store.head().counted().get("recommendations") == 1
+    assert vault.store.head().records.count_by_folder().get("recommendations") == 1
 
 
 @pytest.mark.parametrize("first", ["recommendation", "outcome"])

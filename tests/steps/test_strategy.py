@@ -109,7 +109,7 @@ def test_any_order_of_arrival_gives_the_same_vault(tmp_path: Path) -> None:
     for seed in (1, 2):
         vault, _ = Vault.init(tmp_path / f"v{seed}", ["coding"], now=NOW)
         learn(vault, *random.Random(seed).sample(given, len(given)))
-        texts.append(vault.store.head().contents)
+        texts.append(vault.store.head().files)
     assert texts[0] == texts[1]
 
 
@@ -212,12 +212,12 @@ def test_a_reverted_rewriting_is_not_repeated(vault: Vault, person: Person) -> N
 
 def test_a_link_that_a_person_removed_is_not_remade(vault: Vault, person: Person) -> None:
     learn(vault, *tasks(0, 12))
-    link = next(iter(vault.store.head().below(f"links/{NAME}")))
+    link = next(iter(vault.store.head().files.below(f"links/{NAME}")))
     person.git("rm", "-q", link)
     person.git("commit", "-qm", "Not of this one")
     learn(vault, *tasks(12, 12), hour=1)
     assert not (vault.root / link).exists()
-    assert len(vault.store.head().below(f"links/{NAME}")) == 23
+    assert len(vault.store.head().files.below(f"links/{NAME}")) == 23
 
 
 def test_a_skill_of_a_persons_own_with_its_name_is_left(vault: Vault, person: Person) -> None:

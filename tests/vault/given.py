@@ -15,8 +15,8 @@ from skillvault.records import Record
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode
-from skillvault.vault.index.database import Projection
-from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.snapshot import Snapshot, Staged
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HAND_MADE = "---\nname: {name}\ndescription: What it does, and when.\n---\n\nDo it.\n"
@@ -166,25 +166,25 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
     """A change that is laid on HEAD as it is now; what commits it."""
     base = vault.store.head().commit
     try:
-        laid = vault.store.lay(change)
+        laid = vault.store.stage(change)
     except EditedError:
-        vault.store.take_back()
+        vault.store.roll_back()
         raise
     return lambda: vault.store.apply([laid], base, now=NOW, policy=Policy())
 
 
-def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Snapshot:
+def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staged:
     """A vault with these records and files, which no git has."""
-    view = Snapshot(Projection(None, lambda: None), lambda _: {})
-    view.lay({**{layout.path_of(one): encode(one) for one in records}, **(files or {})})
+    view = Staged(IndexDatabase(None, lambda: None), lambda _: {})
+    view.stage({**{layout.path_of(one): encode(one) for one in records}, **(files or {})})
     return view
 
 
 def anew(root: Path) -> Vault:
-    """A vault whose projection is built from nothing, beside the one there is."""
+    """A vault whose index is built from nothing, beside the one there is."""
     vault = Vault(root)
     store = Store(root)
-    store.__dict__["_projection"] = Projection(None, lambda: None)
+    store.__dict__["index"] = IndexDatabase(None, lambda: None)
     vault.store = store
     return vault
 
@@ -218,8 +218,8 @@ _TABLES = (
 
 
 def shown(vault: Vault) -> set[tuple[Any, ...]]:
-    """All that a vault's projection holds, but for what is due: (what it is of, its values)."""
-    ask = vault.shelf.ready().ask
+    """All that a vault's index holds, but for what is due: (what it is of, its values)."""
+    ask = vault.shelf.ready().rows
     return {(table, *row) for table in _TABLES for row in ask(f"select {table}")}
 
 

@@ -22,10 +22,10 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index.database import Projection
-from skillvault.vault.index.follow_head import follow, refs_of, rule
-from skillvault.vault.index.schema import Made
-from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.follow_head import follow, keep_policy, refs_of
+from skillvault.vault.index.schema import IndexedCommit
+from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
     from skillvault.vault.commit.publish import StagedChange
@@ -43,9 +43,9 @@ class Text(NamedTuple):
 
 
 class Store:
-    """A vault on disk: its root, its git, and the projection of its HEAD.
+    """A vault on disk: its root, its git, and the index of its HEAD.
 
-    `apart`: what is laid is never seen by another process, and never published.
+    `apart`: what is staged is never seen by another process, and never published.
     """
 
     def __init__(self, root: Path, index: str | None = None, *, apart: bool = False) -> None:
@@ -55,13 +55,14 @@ class Store:
         self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
 
     @cached_property
-    def _projection(self) -> Projection:
+    def index(self) -> IndexDatabase:
+        """What the files and the history of HEAD say, in SQLite."""
         place = self.git.dirs()[0] / "skillvault" / "index.db"
-        projection = Projection(place, self._healed)
+        index = IndexDatabase(place, self._rebuild)
         if self._apart:
-            follow(projection, self.git, self.git.head())
-            projection.part()
-        return projection
+            follow(index, self.git, self.git.head())
+            index.detach()
+        return index
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -71,8 +72,9 @@ class Store:
         return Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
 
     @cached_property
-    def _snapshot(self) -> Snapshot:
-        return Snapshot(self._projection, self.git.blobs)
+    def staged(self) -> Staged:
+        """The vault with what is staged on it, as the index shows it now; see `follow`."""
+        return Staged(self.index, self.git.blobs)
 
     @cached_property
     def _modes(self) -> bool:
@@ -88,34 +90,31 @@ class Store:
             known = self._encoded[id(record)] = record, codec.encode(record)
         return known[1]
 
-    def _healed(self) -> None:
-        """Build the projection anew, with what was laid on it."""
-        laid = self._snapshot.laid
-        follow(self._projection, self.git, self.git.head())
-        if laid:
-            self._projection.begin()
-            self._snapshot.lay(laid)
+    def _rebuild(self) -> None:
+        """Build the index anew, with what was staged on it."""
+        files = self.staged.files_staged
+        follow(self.index, self.git, self.git.head())
+        if files:
+            self.index.begin()
+            self.staged.stage(files)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def head(self) -> Snapshot:
-        """The committed vault: what learning and serving read."""
-        shown = self._projection.commit
-        if shown is not None and shown == self.git.plain_head():
-            return self._snapshot  # a commit that was there when the projection followed it
-        return self._at(self.git.head())
+        """The committed vault as it is now; it stays so, whatever is committed later."""
+        self.follow()
+        return Snapshot(self.index.pin(), self.git.blobs)
 
-    @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
-        """The committed vault as it is now, whatever other processes do meanwhile."""
-        head = self.head()
-        with self._projection.reading():
-            yield head
+    def follow(self) -> None:
+        """Let the index show HEAD, unless something is staged on what it shows."""
+        shown = self.index.commit
+        if shown is None or shown != self.git.plain_head():
+            self._follow_to(self.git.head())
 
-    def staged(self) -> View:
-        """The index, as the next commit would have it."""
+    def git_index(self) -> View:
+        """What git's index holds, as the next commit would have it."""
         contents = {path: entry.id for path, entry in self.git.index_file.entries().items()}
-        return View(contents, self.git.blobs, self.head().known)
+        return View(contents, self.git.blobs, self.head().records.at_blobs)
 
     def work_tree(self) -> View:
         """The files a person sees, committed or not."""
@@ -128,7 +127,9 @@ class Store:
                 continue  # a writer's draft, gone since it was listed
             contents[path] = blob_id(content)
             data[contents[path]] = content
-        return View(contents, lambda keys: {key: data[key] for key in keys}, self.head().known)
+        return View(
+            contents, lambda keys: {key: data[key] for key in keys}, self.head().records.at_blobs
+        )
 
     def skill_texts(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Text]:
         """(commit, name) -> a skill's text there, in whatever folder it stood."""
@@ -160,11 +161,10 @@ class Store:
             left = [place for place in left if place not in found]
         return found
 
-    def _at(self, commit: str | None) -> Snapshot:
-        """The vault of a commit; what differs from the one shown before is all that is read."""
-        if not self._projection.pending:
-            follow(self._projection, self.git, commit)
-        return self._snapshot
+    def _follow_to(self, commit: str | None) -> None:
+        """Let the index show HEAD's commit; only what differs is read."""
+        if not self.index.pending:
+            follow(self.index, self.git, commit)
 
     def _files(self) -> Iterator[str]:
         if (self.root / layout.MARK).is_file():
@@ -178,7 +178,7 @@ class Store:
 
     # ── what a change does to files ──────────────────────────────────────────────────
 
-    def files_of(self, change: Change, base: Snapshot) -> dict[str, bytes | None]:
+    def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
         """path -> new bytes, or None for a file that goes away.
 
         EditedError where an edited file is gone or a moved one would replace another.
@@ -193,53 +193,52 @@ class Store:
                 raise EditedError(f"{change.subject}: {error}; rename its folder") from None
             files[path] = self.encoded(record)
         for edit in change.edits:
-            before = files.get(edit.path) or base.bytes_of([edit.path]).get(edit.path)
+            before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
             files[edit.path] = codec.with_key(before, edit.key, edit.value)
         for rewrite in change.rewrites:
-            before = files.get(rewrite.path) or base.bytes_of([rewrite.path]).get(rewrite.path)
+            before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
             if before is None:
                 raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
             files[rewrite.path] = codec.with_body(before, rewrite.body)
         origins = _origins(change, base)
-        moved = base.bytes_of(origins.values())
+        moved = base.files.read(origins.values())
         for target, path in origins.items():
-            if target in base.contents:
+            if target in base.files:
                 raise EditedError(f"{target}: exists already; rename one of the two")
             files[target] = files.get(path) or moved[path]
             files[path] = None
         return files
 
-    def lay(self, change: Change) -> StagedChange:
-        """What a change does to files; the vault shows them from now on, committed or not."""
+    def stage(self, change: Change) -> StagedChange:
+        """What a change does to files; `staged` shows them from now on."""
         from skillvault.vault.commit.publish import StagedChange
 
-        self._projection.begin()
-        view = self._snapshot
-        files = self.files_of(change, view)
-        created = files.keys() - view.existing(files)
-        laid = StagedChange(change, files, _origins(change, view), frozenset(created))
-        view.lay(files)
-        return laid
+        self.index.begin()
+        files = self.files_of(change, self.staged)
+        created = files.keys() - self.staged.files.existing(files)
+        origins = _origins(change, self.staged)
+        self.staged.stage(files)
+        return StagedChange(change, files, origins, frozenset(created))
 
-    def take_back(self) -> None:
-        """Show the vault without what was laid and is not committed."""
-        self._projection.rollback()
-        self._snapshot.forget_laid()
+    def roll_back(self) -> None:
+        """Show the vault without what was staged and is not committed."""
+        self.index.rollback()
+        self.staged.forget()
         self._encoded = {}
 
-    def keep(self) -> None:
-        """Keep what was settled."""
-        self._projection.keep()
+    def save_index(self) -> None:
+        """Keep what was derived of records; what is staged is kept by its commit."""
+        self.index.save()
 
     def in_hand(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
         """path -> why it is a person's now; empty when every path is ours to write."""
         return self._held(files, {})
 
-    def check_free(self, laid: StagedChange) -> None:
+    def check_free(self, staged: StagedChange) -> None:
         """EditedError if a path that a change touches is edited locally."""
-        if held := self._held(laid.files, laid.origins):
+        if held := self._held(staged.files, staged.origins):
             path, why = min(held.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
 
@@ -249,7 +248,7 @@ class Store:
         from skillvault.vault.commit.local_edits import ground_of, local_edits
 
         modes = self._modes
-        commit = self._snapshot.commit
+        commit = self.staged.commit
         ground = ground_of(self.git, commit, files, origins, modes=modes)
         return local_edits(self.root, ground, files, origins)
 
@@ -261,29 +260,29 @@ class Store:
 
     def apply(
         self,
-        laid: Sequence[StagedChange],
+        changes: Sequence[StagedChange],
         base: str | None,
         *,
         now: datetime,
         policy: Policy,
         first: bool = False,
     ) -> list[str]:
-        """Commit what was laid, one commit each and all at once; nothing else may be laid.
+        """Commit what was staged, one commit each and all at once; nothing else may be staged.
 
         `base` is the commit that the changes were thought of on; where the branch has moved
-        since, they are laid on the new tip if none of their paths changed. Raises EditedError
+        since, they are staged on the new tip if none of their paths changed. Raises EditedError
         where a path is in a person's hand, PausedError in a repository in the middle of
-        something, VaultBusyError where another writer holds it; then nothing is laid any more.
+        something, VaultBusyError where another writer holds it; then nothing is staged any more.
         """
         try:
             with self._writing():
-                return self._applied(laid, base, now=now, policy=policy, first=first)
+                return self._applied(changes, base, now=now, policy=policy, first=first)
         finally:
-            self.take_back()
+            self.roll_back()
 
     def _applied(
         self,
-        laid: Sequence[StagedChange],
+        changes: Sequence[StagedChange],
         base: str | None,
         *,
         now: datetime,
@@ -300,41 +299,43 @@ class Store:
         writer = Writer(self.root, self.git, branch=policy.branch, durable=durable)
         for _ in range(_TRIES):
             parent = self.git.tip(policy.branch)
-            if parent != self._snapshot.commit:
-                self.take_back()
-                self._at(parent)
-                laid = [self.lay(one.change) for one in laid]
-            group = StagedChanges(laid)
+            if parent != self.staged.commit:
+                self.roll_back()
+                self._follow_to(parent)
+                changes = [self.stage(staged.change) for staged in changes]
+            group = StagedChanges(changes)
             self._refuse_stale(group.files, base, parent)
             commits = writer.publish(group, parent, now)
             if commits:
-                self._follow(laid, commits, now)
+                self._enter(changes, commits, now)
                 return commits
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
-    def _follow(self, laid: Sequence[StagedChange], commits: Sequence[str], now: datetime) -> None:
-        """Let the projection show our own commits, whose files it shows already."""
-        depth = self._projection.depth
+    def _enter(
+        self, changes: Sequence[StagedChange], commits: Sequence[str], now: datetime
+    ) -> None:
+        """Let the index show our own commits, whose files it shows already."""
+        depth = self.index.depth
         date = utc(stamp(now))
-        self._projection.enter(
-            Made(
+        self.index.enter(
+            IndexedCommit(
                 Commit(
                     sha,
-                    one.change.step,
-                    one.change.headline,
+                    staged.change.step,
+                    staged.change.headline,
                     date,
-                    tuple(map(str, one.change.sources)),
-                    tuple(map(str, one.change.targets)),
+                    tuple(map(str, staged.change.sources)),
+                    tuple(map(str, staged.change.targets)),
                 ),
                 number,
-                refs_of(one.files),
+                refs_of(staged.files),
             )
-            for number, (one, sha) in enumerate(zip(laid, commits, strict=True), depth + 1)
+            for number, (staged, sha) in enumerate(zip(changes, commits, strict=True), depth + 1)
         )
-        if any(layout.MARK in one.files for one in laid):
-            rule(self._projection, self.git)
-        self._projection.show(commits[-1])
-        self._projection.keep()
+        if any(layout.MARK in staged.files for staged in changes):
+            keep_policy(self.index, self.git)
+        self.index.show(commits[-1])
+        self.index.save()
 
     def _refuse_stale(self, files: Iterable[str], base: str | None, tip: str | None) -> None:
         """A change thought of on an older tip may not undo what a newer commit did to its paths."""
@@ -386,6 +387,8 @@ def _moved(move: Move, path: str) -> str:
     return move.target + path.removeprefix(move.source)
 
 
-def _origins(change: Change, base: Snapshot) -> dict[str, str]:
+def _origins(change: Change, base: Topics) -> dict[str, str]:
     """Where each file that a change moves stood before."""
-    return {_moved(move, path): path for move in change.moves for path in base.below(move.source)}
+    return {
+        _moved(move, path): path for move in change.moves for path in base.files.below(move.source)
+    }

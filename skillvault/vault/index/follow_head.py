@@ -1,4 +1,4 @@
-"""How the projection follows HEAD: by the differences between two commits, or from nothing."""
+"""How the index follows HEAD: by the differences between two commits, or from nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -10,63 +10,63 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed, policy_of
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
-from skillvault.vault.index.database import Projection
+from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.rows import File
-from skillvault.vault.index.schema import Made
+from skillvault.vault.index.schema import IndexedCommit
 
 _BATCH = 500  # files read at once
 
 
-def follow(projection: Projection, git: Git, commit: str | None) -> None:
-    """Let the projection show HEAD, unless it shows this commit, which is HEAD's."""
-    if projection.commit != commit:
-        projection.whole(lambda: _follow(projection, git))
+def follow(database: IndexDatabase, git: Git, commit: str | None) -> None:
+    """Let the index show HEAD, unless it shows this commit, which is HEAD's."""
+    if database.commit != commit:
+        database.whole(lambda: _follow(database, git))
 
 
-def _follow(projection: Projection, git: Git) -> None:
-    projection.begin()
+def _follow(database: IndexDatabase, git: Git) -> None:
+    database.begin()
     # Asked once more: another process may have gone ahead while this one waited, and to go back
     # would take from the steps what it marked as due.
-    commit, shown = git.head(), projection.commit
+    commit, shown = git.head(), database.commit
     if shown == commit:
-        projection.rollback()
+        database.rollback()
         return
     if shown and commit and git.history.has(shown):
-        _differences(projection, git, shown, commit)
+        _differences(database, git, shown, commit)
     else:
-        projection.clear()
-        _everything(projection, git, commit)
-    rule(projection, git)
-    projection.show(commit)
-    projection.keep()
+        database.clear()
+        _everything(database, git, commit)
+    keep_policy(database, git)
+    database.show(commit)
+    database.save()
 
 
-def rule(projection: Projection, git: Git) -> None:
-    """Let the projection keep the policy; who asks for one that is broken is told so then."""
-    blob = projection.value("select blob from file where path = ?", [layout.MARK])
-    if blob is None or projection.policy(blob):
+def keep_policy(database: IndexDatabase, git: Git) -> None:
+    """Let the index keep the policy; who asks for one that is broken is told so then."""
+    blob = database.value("select blob from file where path = ?", [layout.MARK])
+    if blob is None or database.policy(blob):
         return
     with suppress(BadInputError):
-        projection.rule(blob, policy_of(git.blobs([blob])[blob]))
+        database.keep_policy(blob, policy_of(git.blobs([blob])[blob]))
 
 
-def _differences(projection: Projection, git: Git, old: str, new: str) -> None:
+def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
     for batch in _batches(git.history.changed(old, new)):
-        projection.put(_files(git, batch))
+        database.put(_files(git, batch))
     left = git.history.between(new, old)
-    projection.leave(left)
-    projection.enter(_history(projection, git, f"{old}..{new}"))
+    database.leave(left)
+    database.enter(_history(database, git, f"{old}..{new}"))
     if left:  # what was taken away then may not have been
-        projection.finish()
+        database.finish()
 
 
-def _everything(projection: Projection, git: Git, commit: str | None) -> None:
+def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     if commit is None:
         return
     for batch in _batches(git.history.tree(commit)):
-        projection.fill({path: file for path, file in _files(git, batch).items() if file})
-    projection.enter(_history(projection, git, commit))
-    projection.finish()
+        database.fill({path: file for path, file in _files(git, batch).items() if file})
+    database.enter(_history(database, git, commit))
+    database.finish()
 
 
 def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | None]]:
@@ -87,19 +87,19 @@ def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | N
     return entry.id, parsed(path, data[entry.id]) if layout.ref_of(path) else None
 
 
-def _history(projection: Projection, git: Git, span: str) -> Iterator[Made]:
+def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:
     """The commits of a span, parents first."""
     depths: dict[str, int] = {}
     touched = git.history.paths_by_commit(span)
 
     def depth(sha: str) -> int:
         if sha not in depths:
-            depths[sha] = projection.value("select depth from commits where sha = ?", [sha]) or 0
+            depths[sha] = database.value("select depth from commits where sha = ?", [sha]) or 0
         return depths[sha]
 
     for commit, parents in git.history.commits(span):
         depths[commit.sha] = 1 + max(map(depth, parents), default=0)
-        yield Made(commit, depths[commit.sha], refs_of(touched.get(commit.sha, ())))
+        yield IndexedCommit(commit, depths[commit.sha], refs_of(touched.get(commit.sha, ())))
 
 
 def refs_of(paths: Iterable[str]) -> list[Ref]:

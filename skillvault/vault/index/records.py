@@ -1,96 +1,66 @@
-"""The records of the vault's folders as mappings, read when they are asked for."""
+"""The records of the vault by their addresses, whatever kind they are of."""
 
-from collections.abc import Iterable, Iterator, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from collections.abc import Iterable
+from typing import cast
 
-from skillvault.records import Evaluation, Fact, Link, Outcome, Skill
-
-if TYPE_CHECKING:
-    from skillvault.vault.index.snapshot import Snapshot
-
-_R = TypeVar("_R", Outcome, Evaluation, Fact, Skill, Link)
-
-_PAGE = 1000  # records read at once where all of them are looked at
+from skillvault.records import RecordKind, Ref
+from skillvault.vault.files.work_tree import Key
+from skillvault.vault.index.reader import FILE, Reader
+from skillvault.vault.index.rows import Parsed
 
 
-class Records(Mapping[str, _R], Generic[_R]):
-    """id -> record of one folder of the vault, in the order of the ids; read when asked for."""
+class Records:
+    """Every record, readable or not; `in` takes a Ref or its `<kind>:<id>`."""
 
-    def __init__(self, snapshot: "Snapshot", top: str, kind: type[_R]) -> None:
-        self._snapshot = snapshot
-        self._top = top
-        self._kind: type[_R] = kind
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
-    def __getitem__(self, name: str) -> _R:
-        found = self.of([name])
-        return found[name]
+    def __contains__(self, address: object) -> bool:
+        return self.path_of(ref_from(str(address))) is not None
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and bool(self.of([name]))
+    def path_of(self, ref: Ref) -> str | None:
+        """The path of a record; None if there is no such record."""
+        query = "select path from file where ref_kind = ? and ref_id = ? order by path limit 1"
+        path: str | None = self._reader.value(query, [ref.kind, ref.id])
+        return path
 
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self._pages())
+    def existing(self, refs: Iterable[Ref]) -> set[Ref]:
+        """Those of these records that are there."""
+        query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
+        return {Ref(*row) for row in self._reader.rows_of(query, refs)}
 
-    def __len__(self) -> int:
+    def with_prefix(self, kind: RecordKind, prefix: str) -> list[Ref]:
+        """The records of a kind whose id begins with a text."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         query = (
-            "select count(distinct ref_id) from file "
-            "where top = ? and ref_id is not null and type = ?"
+            "select distinct ref_id from file "
+            "where ref_kind = ? and ref_id >= ? and ref_id < ? order by ref_id"
         )
-        return int(self._snapshot.ask(query, [self._top, self._kind.__name__])[0][0])
+        return [Ref(kind, name) for (name,) in self._reader.rows(query, [kind, prefix, end])]
 
-    def values(self) -> ValuesView[_R]:
-        """The records, a page at a time."""
-        return _Values(self)
+    def count_by_folder(self) -> dict[str, int]:
+        """How many records each of the vault's folders has."""
+        query = "select top, count(*) from file where ref_id is not null group by top"
+        return dict(self._reader.rows(query))
 
-    def of(self, names: Iterable[str]) -> dict[str, _R]:
-        """Those of these ids that are there."""
-        query = (
-            "select ref_id, path, blob, type, value from file "
-            "where top = ? and ref_id in {} order by ref_id, path"
-        )
-        return dict(self._read(self._snapshot.ask_in(query, names, before=[self._top])))
+    def at(self, paths: Iterable[str]) -> dict[str, Parsed]:
+        """path -> its record, or the problem that keeps it from being read."""
+        query = f"{FILE} where ref_id is not null and path in {{}}"
+        return {row[0]: self._reader.record(row) for row in self._reader.rows_in(query, paths)}
 
-    def _pages(self) -> Iterator[tuple[str, _R]]:
-        query = (
-            "select ref_id, path, blob, type, value from file where top = ? and ref_id > ? "
-            f"order by ref_id, path limit {_PAGE}"
-        )
-        last = ""
-        while rows := self._snapshot.ask(query, [self._top, last]):
-            last = rows[-1][0]
-            yield from self._read(rows)
-
-    def _read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, _R]]:
-        """The records of rows that are sorted; of two of one id the first."""
-        before = None
-        for record_id, *row in rows:
-            record = self._snapshot.record_of(*row) if record_id != before else None
-            before = record_id
-            if isinstance(record, self._kind):
-                yield record_id, record
+    def at_blobs(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
+        """(path, blob) -> its record, of those (path, blob) that the vault has."""
+        blobs = dict(keys)
+        query = f"{FILE} where ref_id is not null and path in {{}}"
+        rows = self._reader.rows_in(query, blobs)
+        return {
+            (path, blob): self._reader.record((path, blob, *values))
+            for path, blob, *values in rows
+            if blobs[path] == blob
+        }
 
 
-class _Values(ValuesView[_R]):
-    _mapping: Records[_R]
-
-    def __iter__(self) -> Iterator[_R]:
-        return (record for _, record in self._mapping._pages())  # noqa: SLF001 (its own view)
-
-
-class Contents(Mapping[str, str]):
-    """path -> blob id of every file of HEAD."""
-
-    def __init__(self, snapshot: "Snapshot") -> None:
-        self._snapshot = snapshot
-
-    def __getitem__(self, path: str) -> str:
-        found = self._snapshot.ask("select blob from file where path = ?", [path])
-        if not found:
-            raise KeyError(path)
-        return cast("str", found[0][0])
-
-    def __iter__(self) -> Iterator[str]:
-        return (path for (path,) in self._snapshot.ask("select path from file order by path"))
-
-    def __len__(self) -> int:
-        return int(self._snapshot.ask("select count(*) from file")[0][0])
+def ref_from(key: str) -> Ref:
+    """The address that `<kind>:<id>` is."""
+    kind, _, record_id = key.partition(":")
+    return Ref(cast("RecordKind", kind), record_id)

@@ -1,4 +1,4 @@
-"""Records as rows of the projection: their bytes, and what is asked of them in columns."""
+"""Records as rows of the index: their bytes, and what is asked of them in columns."""
 
 import re
 from collections.abc import Iterator

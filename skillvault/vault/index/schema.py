@@ -1,4 +1,4 @@
-"""The tables of the projection: what stands in them, and how a change is entered."""
+"""The tables of the index: what stands in them, and how a change is entered."""
 
 import hashlib
 import sqlite3
@@ -99,7 +99,7 @@ _ALL = (
 )
 
 
-class Made(Struct, frozen=True):
+class IndexedCommit(Struct, frozen=True):
     """A commit of the history: the program's own, or (step "") a person's.
 
     `depth` is the length of the longest way to it from the first commit; `touched` are the
@@ -244,24 +244,24 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
     return numbers
 
 
-def enter(database: sqlite3.Connection, history: Iterable[Made]) -> None:
+def enter(database: sqlite3.Connection, history: Iterable[IndexedCommit]) -> None:
     """Take in commits, their parents before them."""
     first = _next(database, "c", "commits")
-    for number, made in enumerate(history, first):
-        one = made.commit
-        row = (number, one.sha, made.depth, one.date, one.step, one.subject)
+    for number, indexed in enumerate(history, first):
+        commit = indexed.commit
+        row = (number, commit.sha, indexed.depth, commit.date, commit.step, commit.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?)", row)
-        roles = (("source", one.sources), ("target", one.targets))
+        roles = (("source", commit.sources), ("target", commit.targets))
         rows = [
             (number, role, i, *map(bound, _address(ref)))
             for role, refs in roles
             for i, ref in enumerate(refs)
         ]
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
-        touched = [(ref.kind, bound(ref.id), number) for ref in made.touched]
+        touched = [(ref.kind, bound(ref.id), number) for ref in indexed.touched]
         database.executemany("insert or ignore into touch values (?, ?, ?)", touched)
-        if one.step not in LEARNING:
-            skills = [(bound(ref.id),) for ref in made.touched if ref.kind == "skill"]
+        if commit.step not in LEARNING:
+            skills = [(bound(ref.id),) for ref in indexed.touched if ref.kind == "skill"]
             database.executemany("insert or ignore into due values ('version', ?)", skills)
     # What came and went between two states stands in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])

@@ -1,15 +1,19 @@
-"""Which decisions used which skills, as the projection keeps it, and what was added up of it.
+"""Which decisions used which skills, as the index keeps it, and what was added up of it.
 
-Rows in, rows out: what they mean is `skillvault.uses`' to say. Only trusted outcomes are asked.
+Rows in, rows out: what they mean is `learning.effect`'s to say. Only trusted outcomes are asked.
 Times are microseconds since 1970.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from skillvault.vault.index.database import Projection
+from skillvault.records import Status
+from skillvault.vault.index import schema
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.rows import bound
 
 _Kept = TypeVar("_Kept")
 
@@ -25,7 +29,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 class Used(NamedTuple):
     """One outcome's use of a skill, or its being shown or held out without one.
 
-    `match` and `confidence` are those of `learning.track`; `offer` is shown, held or "".
+    `match` and `confidence` are those of `learning.effect.detect`; `offer` is shown, held or "".
     """
 
     outcome: str
@@ -37,27 +41,47 @@ class Used(NamedTuple):
     offer: str
 
 
-class Uses:
-    """The uses of one vault."""
+class ExposureRow(NamedTuple):
+    """A closed decision's use of a skill, with the group of what it was about."""
 
-    def __init__(self, projection: Projection) -> None:
-        self._projection = projection
+    outcome: str
+    skill: str
+    group: str
+    status: Status
+    made: int
+    match: str
+    confidence: float
+    offer: str
+
+
+class UseRow(NamedTuple):
+    """A closed decision's use of a skill, with its time and end."""
+
+    skill: str
+    outcome: str
+    at: int
+    status: Status
+    made: int
+    match: str
+    offer: str
+
+
+class Uses:
+    """The uses of one vault, to be read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     # ── uses ─────────────────────────────────────────────────────────────────────────
 
-    def keep(self, outcomes: Sequence[str], rows: Iterable[Used]) -> None:
-        """Keep what these outcomes used, in place of what was kept of them."""
-        self._projection.use(outcomes, rows)
-        self._projection.settle("use", outcomes)
-
-    def exposures(self, domain: str) -> list[tuple[Any, ...]]:
-        """(outcome, skill, group, status, made, match, confidence, offer) of a domain, by time."""
+    def exposures(self, domain: str) -> list[ExposureRow]:
+        """The closed uses of a domain, by time."""
         query = (
             f"select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence, "
             "u.offer from used u join outcome o on o.id = u.outcome "
             f"where o.domain = ? and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"
         )
-        return self._projection.rows(query, [domain])
+        return list(map(ExposureRow._make, self._reader.rows(query, [domain])))
 
     def totals(self, domain: str) -> dict[str, tuple[int, int]]:
         """Group -> (closed decisions, those that succeeded) of a domain."""
@@ -66,45 +90,25 @@ class Uses:
             f"where o.domain = ? and o.status != 'neutral' and {_CLOSED} "
             "group by o.action, o.target"
         )
-        return {
-            group: (count, hits) for group, count, hits in self._projection.rows(query, [domain])
-        }
+        rows = self._reader.rows(query, [domain])
+        return {group: (count, successes) for group, count, successes in rows}
 
-    def of(self, skills: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        """(skill, outcome, at, status, made, match, offer) of all closed uses of these skills."""
+    def by_skill(self, skills: Iterable[str]) -> Iterator[UseRow]:
+        """All closed uses of these skills."""
         query = (
             "select u.skill, u.outcome, o.at, o.status, u.made, u.match, u.offer from used u "
             f"join outcome o on o.id = u.outcome where u.skill in {{}} and {_CLOSED}"
         )
-        return self._projection.rows_in(query, skills)
+        return map(UseRow._make, self._reader.rows_in(query, skills))
 
     # ── versions ─────────────────────────────────────────────────────────────────────
 
-    def keep_begun(self, begun: Mapping[str, Sequence[int]]) -> None:
-        """Keep from when on skills have another text."""
-        known = self.begun()
-        self._projection.begin()
-        for skill, times in begun.items():
-            if list(times) != known.get(skill, []):
-                self._begin_anew(skill, times)
-        self._projection.settle("version", begun)
-
-    def _begin_anew(self, skill: str, times: Sequence[int]) -> None:
-        ask = self._projection.rows
-        ask("delete from begun where skill = ?", [skill])
-        for at in times:
-            ask("insert or ignore into begun values (?, ?)", [skill, at])
-        mark = "insert or ignore into due select distinct"
-        ask(f"{mark} 'count', skill from used where skill = ?", [skill])
-        users = "from used u join outcome o on o.id = u.outcome where u.skill = ?"
-        ask(f"{mark} 'lift', o.domain {users}", [skill])
-
-    def begun(self) -> dict[str, list[int]]:
+    def version_starts(self) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""
-        found: dict[str, list[int]] = {}
-        for skill, at in self._projection.rows("select skill, at from begun order by skill, at"):
-            found.setdefault(skill, []).append(at)
-        return found
+        starts: dict[str, list[int]] = {}
+        for skill, at in self._reader.rows("select skill, at from begun order by skill, at"):
+            starts.setdefault(skill, []).append(at)
+        return starts
 
     def merged(self) -> dict[str, str]:
         """Skill in archive/ -> the one that stands for it since they were merged."""
@@ -113,27 +117,13 @@ class Uses:
             "and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive') "
             "order by id"
         )
-        return dict(self._projection.rows(query))
+        return dict(self._reader.rows(query))
 
     # ── what was added up ────────────────────────────────────────────────────────────
-
-    def keep_sums(self, domain: str, value: object | None) -> None:
-        """Keep a domain's sums; None: nothing was decided in it."""
-        self._put("sums", domain, value)
-        self._projection.settle("lift", [domain])
 
     def sums(self, kind: type[_Kept]) -> dict[str, _Kept]:
         """Domain -> its sums."""
         return self._all("sums", kind)
-
-    def keep_evidence(self, found: Iterable[tuple[str, object | None]]) -> None:
-        """Keep what is known of skills; None: nothing."""
-        some = list(found)
-        if not some:
-            return
-        for skill, value in some:
-            self._put("evidence", skill, value)
-        self._projection.rows("insert or replace into state values ('uses', hex(randomblob(8)))")
 
     def evidence(self, kind: type[_Kept]) -> dict[str, _Kept]:
         """Skill -> what is known of it."""
@@ -142,18 +132,67 @@ class Uses:
     @property
     def state(self) -> str | None:
         """What differs whenever the evidence does."""
-        found: str | None = self._projection.value("select value from state where name = 'uses'")
-        return found
-
-    def _put(self, table: str, key: str, value: object | None) -> None:
-        self._projection.begin()
-        if value is None:
-            self._projection.rows(f"delete from {table} where key = ?", [key])
-        else:
-            query = f"insert or replace into {table} values (?, ?)"
-            self._projection.rows(query, [key, _ENCODER.encode(value)])
+        state: str | None = self._reader.value("select value from state where name = 'uses'")
+        return state
 
     def _all(self, table: str, kind: type[_Kept]) -> dict[str, _Kept]:
-        decoder: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
-        rows = self._projection.rows(f"select key, value from {table} order by key")
-        return {key: decoder(value) for key, value in rows}
+        decode: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
+        rows = self._reader.rows(f"select key, value from {table} order by key")
+        return {key: decode(value) for key, value in rows}
+
+
+class WritableUses(Uses):
+    """The uses of one vault, to be read and written."""
+
+    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
+        super().__init__(reader)
+        self._database = database
+
+    def keep(self, outcomes: Sequence[str], rows: Iterable[Used]) -> None:
+        """Keep what these outcomes used, in place of what was kept of them."""
+        self._database.begin()
+        names = [(name,) for name in outcomes]
+        used = [tuple(map(bound, row)) for row in rows]
+        self._database.run(lambda database: schema.use(database, names, used))
+        self._database.mark_done("use", outcomes)
+
+    def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
+        """Keep from when on skills have another text."""
+        known = self.version_starts()
+        self._database.begin()
+        for skill, times in starts.items():
+            if list(times) != known.get(skill, []):
+                self._replace_starts(skill, times)
+        self._database.mark_done("version", starts)
+
+    def _replace_starts(self, skill: str, times: Sequence[int]) -> None:
+        ask = self._database.rows
+        ask("delete from begun where skill = ?", [skill])
+        for at in times:
+            ask("insert or ignore into begun values (?, ?)", [skill, at])
+        mark = "insert or ignore into due select distinct"
+        ask(f"{mark} 'count', skill from used where skill = ?", [skill])
+        users = "from used u join outcome o on o.id = u.outcome where u.skill = ?"
+        ask(f"{mark} 'lift', o.domain {users}", [skill])
+
+    def keep_sums(self, domain: str, value: object | None) -> None:
+        """Keep a domain's sums; None: nothing was decided in it."""
+        self._put("sums", domain, value)
+        self._database.mark_done("lift", [domain])
+
+    def keep_evidence(self, evidence: Iterable[tuple[str, object | None]]) -> None:
+        """Keep what is known of skills; None: nothing."""
+        pairs = list(evidence)
+        if not pairs:
+            return
+        for skill, value in pairs:
+            self._put("evidence", skill, value)
+        self._database.rows("insert or replace into state values ('uses', hex(randomblob(8)))")
+
+    def _put(self, table: str, key: str, value: object | None) -> None:
+        self._database.begin()
+        if value is None:
+            self._database.rows(f"delete from {table} where key = ?", [key])
+        else:
+            query = f"insert or replace into {table} values (?, ?)"
+            self._database.rows(query, [key, _ENCODER.encode(value)])

@@ -562,7 +562,7 @@ def test_writers_beside_each_other_and_a_person_lose_nothing(vault: Vault, perso
     vault.run(["record"], now=NOW.replace(month=12, day=30))
     head = vault.store.head()
     assert len(head.outcomes) == 3 * EACH
-    assert {f"mine-{n}.md" for n in range(6)} <= set(head.contents)
+    assert {f"mine-{n}.md" for n in range(6)} <= set(head.files)
     assert (person.status(), vault.inbox.names(), vault.check().problems) == ("", [], [])
 
 
@@ -576,7 +576,7 @@ def test_head_is_the_truth_and_the_work_tree_and_the_index_are_asked_for(
     person.write(PATH, "no skill at all\n")
     store = Store(vault.root)
     assert store.head().skills["a-skill"].body == "Do it."
-    indexed = store.staged().records_at([PATH])[PATH]
+    indexed = store.git_index().records_at([PATH])[PATH]
     assert isinstance(indexed, Skill)
     assert indexed.body == "Do it.\nMine."
     broken = store.work_tree().records_at([PATH])[PATH]

@@ -339,9 +339,9 @@ def test_blobs_are_stored_as_they_are_whatever_the_attributes_say(
     person.git("commit", "-qam", "mine")
     person.git("config", "core.autocrlf", "input")
     after = applied(vault, files(notes_a="a\r\n$Id$\r\n"))
-    assert after.bytes_of(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
+    assert after.files.read(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
     fresh = Store(vault.root).head()
-    assert fresh.bytes_of(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
+    assert fresh.files.read(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skillvault.api import Vault
 from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Record, Ref, Skill, link_of
 from skillvault.vault.files import codec
-from skillvault.vault.index.database import Projection
+from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.follow_head import follow
 from skillvault.vault.index.rows import decoded
 from tests.conftest import Person
@@ -37,9 +37,9 @@ def test_what_is_read_back_is_what_was_kept(
     records: list[Outcome | Evaluation | Fact | Skill | Link | Problem],
 ) -> None:
     kept = {f"skills/s{n}/SKILL.md": (f"{n}", record) for n, record in enumerate(records)}
-    projection = Projection(None, lambda: None)
-    projection.put(kept)
-    found = {path: (kind, value) for path, kind, value in projection.rows(STORED)}
+    database = IndexDatabase(None, lambda: None)
+    database.put(kept)
+    found = {path: (kind, value) for path, kind, value in database.rows(STORED)}
     for path, (_, record) in kept.items():
         kind, value = found[path]
         # An outcome may bring along what no database takes, such as a number beyond 64 bits.
@@ -47,7 +47,7 @@ def test_what_is_read_back_is_what_was_kept(
 
 
 def place(vault: Vault) -> Path:
-    """Where a vault's projection stands."""
+    """Where a vault's index is."""
     return vault.root / ".git/skillvault/index.db"
 
 
@@ -181,5 +181,5 @@ def test_who_asked_for_head_before_another_went_ahead_leads_nobody_back(
     learned(vault)
     vault.store.head()
     older = person.git("rev-parse", "HEAD~1")
-    follow(vault.store._projection, vault.store.git, older)
-    assert vault.store._projection.commit == person.git("rev-parse", "HEAD")
+    follow(vault.store.index, vault.store.git, older)
+    assert vault.store.index.commit == person.git("rev-parse", "HEAD")

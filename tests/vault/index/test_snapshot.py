@@ -1,5 +1,9 @@
 """snapshot: what the house asks of the committed vault."""
 
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,8 +13,10 @@ from skillvault.learning.effect import detect
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.steps.run import Run
 from skillvault.vault.files import codec, layout
+from skillvault.vault.index.snapshot import Snapshot
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
 from tests.vault.given import showing
+from tests.vault.index.test_database import cut_off, damaged, of_another_version
 
 SKILL = "---\nname: a\ndescription: Says so.\n---\n\nDo it.\n"
 
@@ -31,39 +37,39 @@ def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
         linked("a", "e", "skill"),
         linked("b", "e", "skill"),
     )
-    assert view.outcomes_behind(["e", "a"]) == {"e": (first, second), "a": (first,)}
+    assert view.skills.outcomes_behind(["e", "a"]) == {"e": (first, second), "a": (first,)}
     behind = {"e": {first.subject, second.subject}, "a": {first.subject}}
-    assert view.subjects_behind(["e", "a"]) == behind
-    assert view.from_memory("b")
-    assert not view.from_memory("a")
+    assert view.skills.subjects_behind(["e", "a"]) == behind
+    assert view.skills.from_memory("b")
+    assert not view.skills.from_memory("a")
 
 
 def test_a_subject_is_one_trusts_outcomes_of_one_action_and_target() -> None:
     one, other = outcome(raw(2)), outcome(raw(1))
     view = showing(one, other, outcome(raw(0), "untrusted"), outcome(raw(3, decision__target=None)))
-    assert [placed.id for placed in view.subject(one.id)] == [other.id, one.id]
-    assert view.subject("20260101t000000z-0000000000") == []
+    assert [placed.id for placed in view.outcomes.on_subject_of(one.id)] == [other.id, one.id]
+    assert view.outcomes.on_subject_of("20260101t000000z-0000000000") == []
 
 
 def test_trusted_outcomes_are_ranked_among_trusted_ones() -> None:
     mine, theirs = outcome(raw(1)), outcome(raw(0), "untrusted")
     view = showing(mine, theirs, outcome(raw(2)))
-    assert (view.since(mine), view.count(mine)) == (2, 2)
-    assert (view.since(theirs), view.count(theirs)) == (3, 3)
-    assert view.domains_of("local") == {"coding"}
+    assert (view.outcomes.count_peers_from(mine), view.outcomes.count_peers(mine)) == (2, 2)
+    assert (view.outcomes.count_peers_from(theirs), view.outcomes.count_peers(theirs)) == (3, 3)
+    assert view.outcomes.domains("local") == {"coding"}
 
 
 def test_a_name_stays_taken_by_what_is_linked_to_it() -> None:
     view = showing(linked("a", "gone", "skill"))
-    assert view.taken("gone")
-    assert not view.taken("a")
+    assert view.skills.is_name_taken("gone")
+    assert not view.skills.is_name_taken("a")
 
 
 def test_a_file_whose_name_is_no_text_is_kept_under_it() -> None:
     odd = b"skills/a/caf\xe9.txt".decode(errors="surrogateescape")
     view = showing(files={odd: b"x", "skills/a/SKILL.md": SKILL.encode()})
-    assert view.below("skills/a") == ["skills/a/SKILL.md", odd]
-    assert view.bytes_of([odd]) == {odd: b"x"}
+    assert view.files.below("skills/a") == ["skills/a/SKILL.md", odd]
+    assert view.files.read([odd]) == {odd: b"x"}
 
 
 def test_of_two_records_of_one_id_the_first_by_path_is_read() -> None:
@@ -79,20 +85,77 @@ def test_what_changed_is_due_and_nothing_else(vault: Vault) -> None:
     vault.run(now=NOW)
     vault.run(now=NOW)
     head = vault.store.head()
-    assert head.unevaluated() == head.due("generate") == head.due("merge") == []
+    assert head.due.keys("evaluate") == head.due.keys("generate") == head.due.keys("merge") == []
     vault.record([("c.json", as_file(raw(1)))], now=NOW)
-    assert head.due("generate") == head.unevaluated() == [outcome(raw(1)).id]
+    head = vault.store.head()
+    assert head.due.keys("generate") == head.due.keys("evaluate") == [outcome(raw(1)).id]
+
+
+def facts_of(head: Snapshot) -> tuple[object, ...]:
+    """Something of each topic."""
+    return (
+        head.commit,
+        dict(head.files.items()),
+        head.policy,
+        dict(head.outcomes),
+        dict(head.evaluations),
+        dict(head.facts),
+        dict(head.links),
+        dict(head.skills),
+        head.history.log(),
+        head.due.keys("promote"),
+        head.uses.state,
+        head.layers.skills(),
+        head.search("reproduce", 5),
+        head.files.read(head.files),
+    )
+
+
+@pytest.mark.parametrize("place", ["on disk", "in memory"])
+def test_a_snapshot_shows_what_it_showed_whatever_is_committed(vault: Vault, place: str) -> None:
+    if place == "in memory":
+        vault.store.index.detach()
+    before, shown = vault.store.head(), facts_of(vault.store.head())
+    vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(trade(0)))], now=NOW)
+    between, recorded = vault.store.head(), facts_of(vault.store.head())
+    vault.run(now=NOW)
+    vault.shelf.ready()
+    assert facts_of(before) == shown
+    assert facts_of(between) == recorded
+    assert facts_of(vault.store.head()) != recorded
+    assert [len(head.outcomes) for head in (before, between)] == [0, 2]
+
+
+def test_a_snapshot_shows_nothing_that_is_only_staged(vault: Vault) -> None:
+    one = outcome(raw(0))
+    before = vault.store.head()
+    vault.store.stage(record.record_change("coding", [one], []))
+    assert list(vault.store.staged.outcomes) == [one.id]
+    assert list(before.outcomes) == list(vault.store.head().outcomes) == []
+    vault.store.roll_back()
+    assert list(vault.store.staged.outcomes) == []
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, damaged, cut_off, of_another_version])
+def test_a_snapshot_outlives_the_file_that_it_is_read_from(
+    vault: Vault, harm: Callable[[Path], None]
+) -> None:
+    vault.record([("a.json", as_file(raw(0)))], now=NOW)
+    before = vault.store.head()
+    harm(vault.root / ".git/skillvault/index.db")
+    assert list(before.outcomes) == [outcome(raw(0)).id]
+    assert dict(vault.store.head().outcomes) == dict(before.outcomes)
 
 
 def test_an_outcome_waits_for_a_judge_as_long_as_no_evaluation_stands() -> None:
     one, other = outcome(raw(0)), outcome(raw(1))
     said = evaluation(one)
     view = showing(one, other)
-    assert view.unevaluated() == [one.id, other.id]
-    view.lay({layout.path_of(said): codec.encode(said)})
-    assert view.unevaluated() == [other.id]
-    view.lay({layout.path_of(said): None, layout.path_of(other): None})
-    assert view.unevaluated() == [one.id]
+    assert view.due.keys("evaluate") == [one.id, other.id]
+    view.stage({layout.path_of(said): codec.encode(said)})
+    assert view.due.keys("evaluate") == [other.id]
+    view.stage({layout.path_of(said): None, layout.path_of(other): None})
+    assert view.due.keys("evaluate") == [one.id]
 
 
 def test_a_skill_that_comes_or_goes_makes_what_it_rests_on_due() -> None:
@@ -100,22 +163,22 @@ def test_a_skill_that_comes_or_goes_makes_what_it_rests_on_due() -> None:
     link = linked(one.id, "a", "evaluation", "generated")
     view = showing(one, evaluation(one), link, linked("a", "e", "skill"))
     for step in ("promote", "generate", "strategy"):
-        view.settle(step, [one.id])
-    view.lay({"skills/e/SKILL.md": SKILL.encode()})
-    assert view.due("generate") == [one.id]
-    view.settle("generate", [one.id])
-    view.lay({"skills/e/SKILL.md": SKILL.encode() + b"More.\n"})
-    assert view.due("generate") == []
-    view.lay({"skills/e/SKILL.md": None})
-    assert view.due("generate") == [one.id]
-    assert view.due("promote") == []
+        view.due.mark_done(step, [one.id])
+    view.stage({"skills/e/SKILL.md": SKILL.encode()})
+    assert view.due.keys("generate") == [one.id]
+    view.due.mark_done("generate", [one.id])
+    view.stage({"skills/e/SKILL.md": SKILL.encode() + b"More.\n"})
+    assert view.due.keys("generate") == []
+    view.stage({"skills/e/SKILL.md": None})
+    assert view.due.keys("generate") == [one.id]
+    assert view.due.keys("promote") == []
 
 
 def test_a_skill_is_found_in_whatever_folder_it_stands() -> None:
     view = showing(files={"archive/a/SKILL.md": SKILL.encode()})
-    assert isinstance(view.any_skill("a"), Skill)
-    assert view.path_of(Ref("skill", "a")) == "archive/a/SKILL.md"
-    assert (view.skill_names("archive"), view.skill_names("skills")) == (["a"], [])
+    assert isinstance(view.skills.find("a"), Skill)
+    assert view.records.path_of(Ref("skill", "a")) == "archive/a/SKILL.md"
+    assert (view.skills.names("archive"), view.skills.names("skills")) == (["a"], [])
 
 
 def test_what_rests_on_a_change_that_waits_is_not_made(vault: Vault) -> None:
@@ -147,5 +210,5 @@ def test_what_names_a_skill_is_among_what_may_name_it(said: list[tuple[str, ...]
     listed = outcome(raw(1, applied=["warning_late_exit"]))
     view = showing(one, listed)
     found = detect.detect_all(one.decision.reasoning, None, detect.by_first_word(NAMES), {})
-    assert all(one.id in view.naming([name]) for name in found)
-    assert listed.id in view.naming(["warning-late-exit"])
+    assert all(one.id in view.outcomes.mentioning([name]) for name in found)
+    assert listed.id in view.outcomes.mentioning(["warning-late-exit"])

@@ -1,0 +1,111 @@
+"""The commits of the branch: which records they made, changed and took away."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from skillvault.records import Commit, Ref
+from skillvault.vault.index.reader import Reader
+
+_NEWEST = "order by depth desc, date desc, sha desc"
+
+
+class LastChange(NamedTuple):
+    """The latest commit that changed a record, and its step."""
+
+    sha: str
+    step: str
+
+
+class History:
+    """The queries about commits."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def log(self, limit: int | None = None) -> list[Commit]:
+        """The program's commits, newest first."""
+        query = f"select c from commits where step != '' {_NEWEST} limit ?"
+        rows = self._reader.rows(query, [-1 if limit is None else limit])
+        return self._commits(number for (number,) in rows)
+
+    def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
+        """Every commit that touches the files of these records, newest first; a person's too."""
+        query = "select c from touch where ref_kind = ? and ref_id in {}"
+        return self._commits({number for (number,) in self._reader.rows_of(query, refs)})
+
+    def commits_changing(self, ref: Ref) -> list[Commit]:
+        """The program's commits that made or changed a record, newest first."""
+        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'target'"
+        return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
+
+    def commits_of_removed(self) -> list[Commit]:
+        """The commits that made what is not there any more, newest first."""
+        query = (
+            "select distinct t.c from gone g cross join trailer t "
+            "on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"
+        )
+        return self._commits(number for (number,) in self._reader.rows(query))
+
+    def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
+        """Those of these skills that more than one commit touches."""
+        query = (
+            "select ref_id from touch where ref_kind = 'skill' and ref_id in {} "
+            "group by ref_id having count(*) > 1"
+        )
+        return [name for (name,) in self._reader.rows_in(query, skills)]
+
+    def source_ids(self, step: str, ref: Ref) -> set[str]:
+        """The ids of the sources of a step's commits that made or changed a record."""
+        query = (
+            "select distinct s.ref_id from trailer t "
+            "join commits c on c.c = t.c and c.step = ? "
+            "join trailer s on s.c = t.c and s.role = 'source' "
+            "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target'"
+        )
+        return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
+
+    def last_change(self, ref: Ref, steps: Collection[str]) -> LastChange | None:
+        """The latest commit by which one of these steps made or changed a record."""
+        query = (
+            "select c.sha, c.step from trailer t join commits c on c.c = t.c "
+            "where t.ref_kind = ? and t.ref_id = ? "
+            f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
+        )
+        rows = self._reader.rows(query, [ref.kind, ref.id, *steps])
+        return LastChange._make(rows[0]) if rows else None
+
+    def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
+        """Which of these steps made or changed a record last."""
+        last = self.last_change(ref, steps)
+        return last.step if last else None
+
+    def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
+        """(source id, id of a record that is there) a step made of these, newest first."""
+        query = (
+            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and c.step = ?1 "
+            "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ?2 "
+            "and exists "
+            "(select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id) "
+            "where s.role = 'source' and s.ref_kind = ? and s.ref_id in {} "
+            "order by c.depth desc, c.date desc, c.sha desc"
+        )
+        yield from self._reader.rows_of(query, sources, before=[step, kind])
+
+    def _commits(self, numbers: Iterable[int]) -> list[Commit]:
+        pending = list(numbers)
+        refs: dict[tuple[int, str], list[str]] = {}
+        query = (
+            "select c, role, ref_kind, ref_id from trailer where c in {} order by c, role, place"
+        )
+        for number, role, kind, name in self._reader.rows_in(query, pending):
+            refs.setdefault((number, role), []).append(f"{kind}:{name}")
+        query = "select depth, date, sha, c, step, subject from commits where c in {}"
+        return [
+            Commit(
+                sha, step, subject, date,
+                tuple(refs.get((number, "source"), ())), tuple(refs.get((number, "target"), ())),
+            )
+            for _, date, sha, number, step, subject in sorted(
+                self._reader.rows_in(query, pending), reverse=True
+            )
+        ]  # fmt: skip

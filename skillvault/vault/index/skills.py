@@ -1,0 +1,192 @@
+"""The skills of the vault, on whatever shelf, and the outcomes that they rest on."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from skillvault.errors import GitError
+from skillvault.records import Outcome, Ref, Skill, Subject
+from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.index.folder import Folder
+from skillvault.vault.index.outcomes import Outcomes
+from skillvault.vault.index.reader import Reader
+
+_CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob from skill"
+
+
+class SkillRow(NamedTuple):
+    """What a recommendation asks of a skill in skills/; roles and stages are words."""
+
+    name: str
+    kind: str
+    tokens: int
+    domain: str | None
+    status: str
+    roles: str
+    stages: str
+    blob: str
+
+
+class SkillStatusRow(NamedTuple):
+    """On which shelf a skill is, and its status."""
+
+    name: str
+    shelf: str
+    status: str
+
+
+class Skills(Folder[Skill]):
+    """name -> skill in skills/, those that may be served; the queries are about all shelves."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader, "skills", Skill)
+        self.proposed = Folder(reader, "proposed", Skill)  # those that wait for a person
+        self.archived = Folder(reader, "archive", Skill)  # expired, superseded, retired ones
+
+    # ── on the shelves ───────────────────────────────────────────────────────────────
+
+    def find(self, name: str) -> Skill | None:
+        """The skill of this name, in whatever folder it is."""
+        shelves = (self, self.proposed, self.archived)
+        return next((skill for shelf in shelves if (skill := shelf.get(name))), None)
+
+    def live(self, names: Collection[str]) -> dict[str, Skill]:
+        """Those of these skills that are outside the archive."""
+        return {**self.get_many(names), **self.proposed.get_many(names)}
+
+    def names(self, shelf: str, domain: str | None = None) -> list[str]:
+        """The names on a shelf, of a domain ("" for none) or of all."""
+        also = "" if domain is None else " and coalesce(domain, '') = ?"
+        values = [shelf] if domain is None else [shelf, domain]
+        query = f"select id from skill where shelf = ?{also} order by id"
+        return [name for (name,) in self._reader.rows(query, values)]
+
+    def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
+        """Those of these names that are on a shelf."""
+        # By the names, which are fewer than what is on a shelf.
+        query = "select id from skill where +shelf = ? and id in {}"
+        return {name for (name,) in self._reader.rows_in(query, names, before=[shelf])}
+
+    def is_name_taken(self, name: str) -> bool:
+        """Whether a skill of this name is there, was there, or something is linked to it.
+
+        A new one would inherit another skill's links and rejections.
+        """
+        query = (
+            "select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?1) "
+            "or exists (select 1 from link where target_kind = 'skill' and target_id = ?1) "
+            "or exists (select 1 from trailer "
+            "where ref_kind = 'skill' and ref_id = ?1 and role = 'target')"
+        )
+        return bool(self._reader.value(query, [name]))
+
+    def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
+        """The shelf and the status of those of these skills that are there, by name."""
+        query = "select id, shelf, status from skill where id in {} order by id, shelf"
+        return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
+
+    def expiring(self, shelf: str, before: str, created: str) -> list[str]:
+        """The skills on a shelf that end before a time, or state no end and are older than another.
+
+        The times are texts, as they are written in files.
+        """
+        query = (
+            "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
+            "or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"
+        )
+        return [name for (name,) in self._reader.rows(query, [shelf, before, created])]
+
+    def created(self, names: Iterable[str]) -> dict[str, str]:
+        """When each of these skills was made, as it says, of those in skills/ or archive/."""
+        query = (
+            "select id, coalesce(created, '') from skill "
+            "where shelf in ('archive', 'skills') and id in {} order by shelf"
+        )
+        return dict(self._reader.rows_in(query, names))
+
+    def body_at(self, name: str, blob: str) -> str:
+        """The text of a skill at a version, "" if that cannot be read."""
+        try:
+            data = self._reader.blobs([blob])[blob]
+        except GitError:  # never committed here, or gone since
+            return ""
+        skill = parsed(f"skills/{name}/SKILL.md", data)
+        return skill.body if isinstance(skill, Skill) else ""
+
+    # ── to be recommended ────────────────────────────────────────────────────────────
+
+    def candidates(self, domain: str | None = None) -> list[SkillRow]:
+        """The skills in skills/ by name: of a domain and of none if one is given, else all."""
+        also = "" if domain is None else "and (domain is null or domain = ?)"
+        query = f"{_CANDIDATE} where shelf = 'skills' {also} order by id"
+        rows = self._reader.rows(query, [] if domain is None else [domain])
+        return list(map(SkillRow._make, rows))
+
+    def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
+        """Those of the skills in skills/ that have one of these names."""
+        query = f"{_CANDIDATE} where +shelf = 'skills' and id in {{}}"
+        return list(map(SkillRow._make, self._reader.rows_in(query, names)))
+
+    # ── what they rest on ────────────────────────────────────────────────────────────
+
+    def from_memory(self, name: str) -> bool:
+        """Whether facts made a skill."""
+        query = (
+            "select exists (select 1 from link "
+            "where target_kind = 'skill' and target_id = ? and type = 'derived')"
+        )
+        return bool(self._reader.value(query, [name]))
+
+    def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
+        """The outcomes that each of these skills rests on, through whatever links, oldest first."""
+        behind = self._ids_behind(names)
+        ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
+        outcomes = Outcomes(self._reader).get_many(ids)
+        return {
+            name: tuple(
+                sorted((outcomes[id_] for id_ in some if id_ in outcomes), key=lambda o: o.order)
+            )
+            for name, some in behind.items()
+        }
+
+    def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
+        """What the outcomes are about that each of these skills rests on."""
+        behind = self._ids_behind(names)
+        query = "select id, domain, action, target from outcome where id in {}"
+        ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
+        rows = self._reader.rows_in(query, ids)
+        subjects = {id_: (domain, action, target) for id_, domain, action, target in rows}
+        return {
+            name: {subjects[id_] for id_ in some if id_ in subjects}
+            for name, some in behind.items()
+        }
+
+    def _ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """The ids of the outcomes that each of these skills rests on."""
+        roots = [Ref("skill", name) for name in names]
+        sources: dict[Ref, list[Ref]] = {}
+        level = dict.fromkeys(roots)
+        query = (
+            "select target_kind, target_id, source_kind, source_id from link "
+            "where target_kind = ? and target_id in {}"
+        )
+        while level:
+            sources |= {ref: [] for ref in level}
+            for kind, name, *source in self._reader.rows_of(query, level):
+                sources[Ref(kind, name)].append(Ref(*source))
+            below = dict.fromkeys(ref for target in level for ref in sources[target])
+            level = {ref: None for ref in below if ref not in sources}
+        return {
+            root.id: [ref.id for ref in _reachable(root, sources) if ref.kind == "evaluation"]
+            for root in roots
+        }
+
+
+def _reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
+    """What a record comes of, step by step."""
+    reached: set[Ref] = set()
+    pending = [start]
+    while pending:
+        new = set(sources[pending.pop()]) - reached
+        reached |= new
+        pending += new
+    return reached

@@ -167,14 +167,14 @@ def test_a_decision_about_an_edited_skill_is_refused(vault: Vault, person: Perso
     listed = vault.skills()[0]
     person.write(listed.path, (vault.root / listed.path).read_text() + "more\n")
     with pytest.raises(EditedError, match="edited and not committed"):
-        vault.pin(listed.name)
+        vault.curate.pin(listed.name)
 
 
 def test_a_retired_skill_and_its_links_stay_readable(vault: Vault) -> None:
     vault.record(files(trade()), now=NOW)
     vault.run(now=NOW)
     name = vault.skills()[0].name
-    vault.retire(name, now=NOW)
+    vault.curate.retire(name, now=NOW)
     assert vault.skills() == []
     assert vault.why(name)["ref"]["path"] == f"archive/{name}/SKILL.md"
     assert len(vault.why(name)["sources"]) == 1
@@ -352,7 +352,7 @@ def test_a_skill_goes_by_its_folder(vault: Vault, person: Person) -> None:
     person.git("add", "skills")
     person.git("commit", "-qm", "misnamed", "--no-verify")
     assert [s.name for s in vault.skills()] == ["My_Skill", "foo"]
-    vault.pin("foo", now=NOW)
+    vault.curate.pin("foo", now=NOW)
     assert vault.skill("foo")[0].status == "pinned"
 
 
@@ -435,10 +435,10 @@ def test_a_dry_decision_about_an_edited_skill_is_refused_too(vault: Vault, perso
     vault.record(files(trade()), now=NOW)
     vault.run(now=NOW)
     listed = vault.skills()[0]
-    assert vault.pin(listed.name, dry=True).done[0].commit is None
+    assert vault.curate.pin(listed.name, dry=True).done[0].commit is None
     person.write(listed.path, (vault.root / listed.path).read_text() + "more\n")
     with pytest.raises(EditedError, match="edited and not committed"):
-        vault.pin(listed.name, dry=True)
+        vault.curate.pin(listed.name, dry=True)
 
 
 def test_why_not_and_run_agree_on_what_is_due(vault: Vault, person: Person) -> None:

@@ -25,7 +25,7 @@ def quarantine() -> None:
 @json_option
 def list_(vault_path: Path | None, as_data: bool) -> None:
     """List the files in quarantine/ with their reasons."""
-    files = open_vault(vault_path).quarantined()
+    files = open_vault(vault_path).quarantine.files()
     if as_data:
         print_json(files)
         return
@@ -51,11 +51,11 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
     """Put files back into the inbox that they came from."""
     chosen = _wanted("retry", names, everything=everything)
     vault = open_vault(vault_path)
-    back = vault.retry(chosen)
+    back = vault.quarantine.retry(chosen)
     for file in back:
         click.echo(f"{file.name} -> inbox/{file.to}")
     if chosen is None:
-        for held in vault.quarantined():
+        for held in vault.quarantine.files():
             say(f"not retried: {held.name}: `skillvault quarantine retry {held.name}` says why")
     say("next: skillvault run" if back else "nothing to retry")
 
@@ -68,7 +68,7 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
     """Remove files and their reasons for good."""
     chosen = _wanted("drop", names, everything=everything)
-    going = open_vault(vault_path).drop(chosen, dry=not yes)
+    going = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
     for name in going:
         click.echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
     if not going:

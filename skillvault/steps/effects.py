@@ -10,10 +10,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from skillvault.lazy import LazyModule
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref, Shelved
+from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.schema import LEARNING
@@ -21,8 +23,9 @@ from skillvault.vault.index.snapshot import Staged, Topics
 from skillvault.vault.index.uses import ExposureRow, Used, UseRow
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect import detect
-    from skillvault.learning.effect.estimate import Offer
+    from skillvault.learning.effect import detect, estimate
+else:  # only who computes something pays for them
+    detect, estimate = LazyModule("learning.effect.detect"), LazyModule("learning.effect.estimate")
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -54,8 +57,6 @@ class Uses:
 
     def names(self, head: Topics) -> dict[str, tuple[str, ...]]:
         """Every skill that a decision may name, by its first word."""
-        from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
-
         stored = [
             name for place in ("skills", "proposed", "archive") for name in head.skills.names(place)
         ]
@@ -105,7 +106,7 @@ class Uses:
             for sha, _ in found
             for commit in (f"{sha}^", sha)
         ]
-        texts = self._store.skill_texts(places)
+        texts = skill_texts(self._store.git, places)
         begun = {
             name: [at for sha, at in found if _begins(texts, name, sha)]
             for name, found in commits.items()
@@ -142,15 +143,9 @@ class Uses:
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
-        from skillvault.learning.effect.estimate import (  # noqa: PLC0415
-            Prior,
-            Sums,
-            estimate_lifts,
-        )
-
         rules = head.policy.effect
-        prior = Prior(scale=rules.scale, carry=rules.carry)
-        lifted = estimate_lifts(head.uses.sums(Sums).values(), prior)
+        prior = estimate.Prior(scale=rules.scale, carry=rules.carry)
+        lifted = estimate.estimate_lifts(head.uses.sums(estimate.Sums).values(), prior)
         known = self.evidence(head) | _counted(head, touched, begun, merged)
         kept = {
             skill: effect.with_lifts(
@@ -167,8 +162,6 @@ class Uses:
 def _used(
     head: Topics, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
 ) -> Iterator[Used]:
-    from skillvault.learning.effect import detect  # noqa: PLC0415 (only what detects pays for it)
-
     decision = outcome.decision.id
     shown = head.recommendations.by_decision(decision) if decision else []
     for one in detect.detected_uses(outcome, shown, known, read):
@@ -192,10 +185,8 @@ def _sums(
     merged: Mapping[str, str],
     policy: Policy,
 ) -> object:
-    from skillvault.learning.effect.estimate import Observation, add_up  # noqa: PLC0415
-
     found = (
-        Observation(
+        estimate.Observation(
             decision=outcome,
             skill=_whole(skill, merged),
             group=group,
@@ -203,11 +194,11 @@ def _sums(
             made=made,
             applied=match in _APPLIED,
             weight=1.0 if match in _APPLIED else confidence,
-            offer=cast("Offer", offer),
+            offer=cast("estimate.Offer", offer),
         )
         for outcome, skill, group, status, made, match, confidence, offer in rows
     )
-    return add_up(found, totals, begun, policy.effect.min_held_out)
+    return estimate.add_up(found, totals, begun, policy.effect.min_held_out)
 
 
 def _whole(skill: str, merged: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from skillvault.learning.merge import groups as merge
 from skillvault.records import Ref, Skill
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run, Waiting
+from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.index.snapshot import Topics
 
 _Value = TypeVar("_Value")
@@ -154,7 +155,7 @@ def _written_of(
     """path -> (before, after) of each commit of the program on a skill, oldest first."""
     commits = [commit.sha for commit in run.commits_on(Ref("skill", name), WRITERS)]
     places = [(at, path) for sha in commits for at in (f"{sha}^", sha) for path in paths]
-    there = {place: data for place, (_, data) in run.store.skill_files(places).items()}
+    there = {place: data for place, (_, data) in skill_files(run.store.git, places).items()}
     return {
         path: [(there.get((f"{sha}^", path)), there.get((sha, path))) for sha in commits]
         for path in paths

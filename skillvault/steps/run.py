@@ -30,6 +30,7 @@ from skillvault.records import (
     Trust,
 )
 from skillvault.steps.registry import WRITERS
+from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
@@ -155,7 +156,7 @@ class Run:
         """(the descriptions, the bodies) that the program itself wrote of a skill, oldest first."""
         shas = [commit.sha for commit in self.commits_on(Ref("skill", name), WRITERS)]
         places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
-        found = self.store.skill_texts(places)
+        found = skill_texts(self.store.git, places)
         both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]
         texts = [(old[1:] if old else None, new[1:]) for old, new in both if new]
         for old, new in self._written.get(name, []):
@@ -313,6 +314,6 @@ class Run:
     def free(self, records: Iterable[Outcome | Evaluation | Recommendation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
         files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
-        held = self.store.in_hand(files)
+        held = self.store.local_edits(files)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.errors import UsageError
+from skillvault.lazy import LazyModule
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend, shelf
@@ -40,7 +41,11 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.search.ranking import Near, document_of
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect import stats
+    from skillvault.learning.effect import detect, stats
+    from skillvault.vault.search import vectors
+else:  # only who asks for them pays for them
+    detect, stats = LazyModule("learning.effect.detect"), LazyModule("learning.effect.stats")
+    vectors = LazyModule("vault.search.vectors")
 
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task
@@ -125,7 +130,7 @@ class Shelf:
         head = self.ready()
         counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
         asked = strategy == "semantic" and task
-        scores = self._scores(head, task, None, _near()) if asked else None
+        scores = _scores(head, task, None, _near()) if asked else None
         return shelf.top_k(
             self.skills(),
             role=role,
@@ -146,19 +151,9 @@ class Shelf:
         asked = bool(task.strip()) and query.strategy != "tag"
         domains = (query.domain, None)
         near = _near() if asked and query.strategy == "semantic" else None
-        scores = self._scores(head, task, domains, near) if asked else None
+        scores = _scores(head, task, domains, near) if asked else None
         candidates = self._candidates(head, query)
         return recommend.recommend(candidates, query, head.policy, self._text(head), scores=scores)
-
-    def _scores(
-        self,
-        head: Topics,
-        task: str,
-        domains: tuple[str | None, ...] | None,
-        near: Near | None,
-    ) -> dict[str, float]:
-        found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
-        return {ref.partition(":")[2]: score for ref, score in found}
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
         """What is asked of the skills in force of a domain and of none, by name, then the pins.
@@ -252,8 +247,6 @@ class Shelf:
         self, skill: str | None = None, domain: str | None = None
     ) -> "list[stats.SkillStats]":
         """The numbers of one skill, or of all that were used (of a domain), by lift, best first."""
-        from skillvault.learning.effect import stats  # noqa: PLC0415 (the other questions do without)
-
         head = self.ready()
         known = self.uses.evidence(head)
         wanted = [skill.replace("_", "-")] if skill else sorted(known)
@@ -289,8 +282,6 @@ class Shelf:
 
     def stats(self, decision: str) -> dict[str, Any]:
         """What was shown for a decision and what it applied, as `detect.decision` joins them."""
-        from skillvault.learning.effect import detect  # noqa: PLC0415 (only who asks for it pays for it)
-
         head = self._store.head()
         shown = head.recommendations.by_decision(decision)
         outcomes = head.outcomes.by_decision(decision)
@@ -367,9 +358,7 @@ def _near() -> Near | None:
     """How near texts are in meaning; None where the extra `semantic` is not installed."""
     if not has_model():
         return None
-    from skillvault.vault.search import vectors as meaning  # noqa: PLC0415 (loaded by who asks for it)
-
-    return meaning.near
+    return vectors.near
 
 
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
@@ -414,3 +403,13 @@ def _said(record: object) -> str:
         case _:
             text = ""
     return shorten(" ".join(text.split()), _SHOWN)
+
+
+def _scores(
+    head: Topics,
+    task: str,
+    domains: tuple[str | None, ...] | None,
+    near: Near | None,
+) -> dict[str, float]:
+    found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
+    return {ref.partition(":")[2]: score for ref, score in found}

@@ -35,8 +35,8 @@ def main(root: Path) -> None:
     vault.run(now=NOW)
     learned = [skill for skill in vault.skills() if skill.origin == "generated"]
     for skill in learned[:1]:
-        vault.retire(skill.name, now=NOW)
-        vault.restore(skill.name, now=NOW)
+        vault.curate.retire(skill.name, now=NOW)
+        vault.curate.restore(skill.name, now=NOW)
     vault.run(now=LATER)
 
 

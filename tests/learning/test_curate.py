@@ -12,6 +12,7 @@ from skillvault.errors import UsageError
 from skillvault.learning import curate
 from skillvault.policy import Policy
 from skillvault.records import Ref, Skill
+from skillvault.steps.curate import decide
 from tests.conftest import Person
 from tests.given import NOW
 
@@ -121,7 +122,7 @@ def test_a_skill_that_is_put_over_a_persons_file_keeps_their_other_bytes(
     old, _ = vault.skill("w")
     change = curate.put(NEW, old)
     assert change is not None
-    vault._decide(change, NOW, dry=False)
+    decide(vault.store, change, NOW, dry=False)
     text = (vault.root / "skills/w/SKILL.md").read_text()
     assert "name: w   # mine\ndescription: does more\nlicense: 'MIT'\n" in text
     found, _ = vault.skill("w")

@@ -214,7 +214,10 @@ def full_with_a_bad_file(world: World, disk: Disk) -> Iterator[None]:
 def test_a_full_disk_leaves_no_half_of_a_reason(world: World, disk: Disk) -> None:
     with full_with_a_bad_file(world, disk), pytest.raises(PausedError, match=r"^paused: disk"):
         run(world)
-    assert [one.name for one in Vault.open(world.root).quarantined()] == ["bad.yaml", "worse.yaml"]
+    assert [one.name for one in Vault.open(world.root).quarantine.files()] == [
+        "bad.yaml",
+        "worse.yaml",
+    ]
     reasons = sorted(path.name for path in (world.root / "quarantine").glob("*.error.json"))
     assert reasons == ["bad.yaml.error.json", "worse.yaml.error.json"]
     assert all((world.root / "quarantine" / name).stat().st_size for name in reasons)

@@ -313,7 +313,7 @@ def test_a_writer_that_comes_in_the_middle_of_another_one_without_a_lock_loses_n
 def test_who_settles_without_a_lock_leaves_a_writer_its_work(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    interrupted(monkeypatch, point, Store(vault.root).settle)
+    interrupted(monkeypatch, point, Store(vault.root).recover)
     are_in_a_line(person, [apply(vault.root, 0)])
 
 

@@ -163,7 +163,7 @@ class PersonBeside(RuleBasedStateMachine):
 
     def _decide(self, verb: str, name: str) -> None:
         def call(vault: Vault) -> Report:
-            decision: Callable[..., Report] = getattr(vault, verb)
+            decision: Callable[..., Report] = getattr(vault.curate, verb)
             return decision(name, now=self.hand.now)
 
         # What is no skill, or is one no more, is refused in words.

@@ -157,7 +157,7 @@ def test_what_is_not_its_to_judge_stays(vault: Vault, person: Person, status: st
 
 
 def test_a_skill_that_a_person_retired_stays_retired(vault: Vault) -> None:
-    vault.retire("guide", now=NOW)
+    vault.curate.retire("guide", now=NOW)
     assert learned(vault, *HELPS) == []
 
 

@@ -40,7 +40,7 @@ def test_a_reverted_expiry_restarts_the_clock(vault: Vault, person: Person) -> N
 
 def test_a_pinned_skill_stays(vault: Vault) -> None:
     name = learned(vault)
-    vault.pin(name, now=NOW)
+    vault.curate.pin(name, now=NOW)
     assert vault.run(now=LATER).done == []
 
 
@@ -69,7 +69,7 @@ def test_the_failure_that_an_expired_warning_tells_of_brings_it_back(vault: Vaul
 
 def test_a_retired_warning_stays_away_when_its_failure_returns(vault: Vault) -> None:
     name = learned(vault)
-    vault.retire(name, now=NOW)
+    vault.curate.retire(name, now=NOW)
     vault.record([("b.json", as_file(raw(7)))], now=LATER)
     vault.run(now=LATER)
     assert vault.skill(name)[1] == f"archive/{name}/SKILL.md"

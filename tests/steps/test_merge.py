@@ -186,7 +186,7 @@ def test_what_a_person_holds_never_merges(vault: Vault, person: Person, held: st
     learn(vault, loss(0), loss(1))
     mine = warnings(vault)[0]
     if held == "pin":
-        vault.pin(mine, now=NOW)
+        vault.curate.pin(mine, now=NOW)
     else:
         path = vault.root / "skills" / mine / "SKILL.md"
         path.write_text(path.read_text().replace("origin: generated", "origin: manual"))
@@ -285,14 +285,14 @@ def test_a_reverted_revert_lets_it_grow_again(vault: Vault, person: Person) -> N
 def test_a_restored_source_stays_out(vault: Vault) -> None:
     three(vault)
     source = warnings(vault, "archive")[0]
-    vault.restore(source, now=NOW)
+    vault.curate.restore(source, now=NOW)
     assert vault.run(now=NOW).done == []
     assert warnings(vault) == [source]
 
 
 def test_a_retired_evolved_skill_takes_nothing_in(vault: Vault) -> None:
     name = three(vault)
-    vault.retire(name, now=NOW)
+    vault.curate.retire(name, now=NOW)
     assert merges(learn(vault, loss(3))) == []
     assert len(warnings(vault)) == 1
 

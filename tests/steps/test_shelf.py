@@ -468,7 +468,7 @@ def mine(body: str = "# Mine\n\nText.\n", **changes: Any) -> Skill:
 
 
 def test_a_skill_is_put_and_served(vault: Vault, person: Person) -> None:
-    report = vault.put_skill(mine(tags=("zeppelin",)), now=NOW)
+    report = vault.curate.put(mine(tags=("zeppelin",)), now=NOW)
     assert [done.commit for done in report.done] == [vault.store.git.head()]
     assert [one.name for one in vault.shelf.get_by_tags(["zeppelin"])] == ["mine"]
     assert vault.check().problems == []
@@ -476,8 +476,8 @@ def test_a_skill_is_put_and_served(vault: Vault, person: Person) -> None:
 
 
 def test_a_skill_is_put_over_the_one_of_its_name(vault: Vault) -> None:
-    vault.put_skill(mine(), now=NOW)
-    vault.put_skill(mine("# Mine\n\nThe zeppelin.\n"), now=NOW)
+    vault.curate.put(mine(), now=NOW)
+    vault.curate.put(mine("# Mine\n\nThe zeppelin.\n"), now=NOW)
     assert [one.id for one in vault.search("zeppelin")] == ["mine"]
     (one,) = vault.recommend("coding", pins=["mine"], k=1).recommended
     assert "The zeppelin." in one.body
@@ -485,25 +485,25 @@ def test_a_skill_is_put_over_the_one_of_its_name(vault: Vault) -> None:
 
 
 def test_what_stands_there_already_makes_no_commit(vault: Vault) -> None:
-    vault.put_skill(mine(), now=NOW)
+    vault.curate.put(mine(), now=NOW)
     head = vault.store.git.head()
-    assert vault.put_skill(mine(), now=NOW).done == []
+    assert vault.curate.put(mine(), now=NOW).done == []
     assert vault.store.git.head() == head
 
 
 def test_a_dry_put_changes_nothing(vault: Vault, person: Person) -> None:
     head = vault.store.git.head()
-    (done,) = vault.put_skill(mine(), now=NOW, dry=True).done
+    (done,) = vault.curate.put(mine(), now=NOW, dry=True).done
     assert done.commit is None
     assert (vault.store.git.head(), person.status()) == (head, "")
     assert vault.shelf.get("mine") is None
 
 
 def test_a_skill_that_a_person_edits_is_not_put(vault: Vault, person: Person) -> None:
-    vault.put_skill(mine(), now=NOW)
+    vault.curate.put(mine(), now=NOW)
     person.write("skills/mine/SKILL.md", "in hand\n")
     with pytest.raises(EditedError):
-        vault.put_skill(mine("# Mine\n\nOther.\n"), now=NOW)
+        vault.curate.put(mine("# Mine\n\nOther.\n"), now=NOW)
 
 
 # ── the projection ───────────────────────────────────────────────────────────────────
@@ -521,7 +521,7 @@ def _anew(vault: Vault) -> Vault:
 def test_deleting_the_projection_changes_no_answer(vault: Vault, commit: Commit) -> None:
     commit(f"skills/{SEED}/SKILL.md", text(SEED, PHRASES))
     dropped(vault, outcome(applied=["mine"]), outcome(1, trust="untrusted"))
-    vault.put_skill(mine(), now=NOW)
+    vault.curate.put(mine(), now=NOW)
     vault.recommend("coding", TASK, pins=[SEED], decision=DECISION, now=NOW)
     dropped(vault, outcome(2, decision__id=DECISION, decision__reasoning=IMPLICIT))
     commit(f"archive/{SEED}-2/SKILL.md", text(f"{SEED}-2"))

@@ -233,7 +233,7 @@ def test_a_skill_of_a_persons_own_with_its_name_is_left(vault: Vault, person: Pe
 @pytest.mark.parametrize("how", ["pin", "retire"])
 def test_one_that_a_person_pinned_or_retired_stays_as_it_is(vault: Vault, how: str) -> None:
     learn(vault, *tasks(0, 12))
-    getattr(vault, how)(NAME, now=NOW)
+    getattr(vault.curate, how)(NAME, now=NOW)
     before = vault.skill(NAME)
     assert learn(vault, *tasks(12, 12), hour=1) == []
     assert vault.skill(NAME) == before

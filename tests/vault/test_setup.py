@@ -327,7 +327,7 @@ def test_a_python_that_is_gone_is_said_and_how_to_go_on(guarded: Person) -> None
 
 def test_the_program_s_own_commits_do_not_run_the_hook(guarded: Person, vault: Vault) -> None:
     script(vault.root / ".git/hooks/pre-commit", "exit 1")
-    vault.pin("a-skill", now=NOW)
+    vault.curate.pin("a-skill", now=NOW)
     assert guarded.git("log", "-1", "--format=%s") == "pin: a-skill"
 
 

@@ -1,7 +1,6 @@
 """Store: read a vault, and the one function that turns Changes into commits.
 
-How they are made so that a person beside us loses nothing stands in `writer`.
-A reader loads nothing of what only writers need: each method that does imports it there.
+How they are made so that a person beside us loses nothing is `publish`'s to say.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from skillvault.change import Change, Move
-from skillvault.errors import BadInputError, EditedError, PausedError, VaultBusyError
+from skillvault.errors import EditedError, PausedError, VaultBusyError
+from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
 from skillvault.vault.files import layout
@@ -28,18 +28,17 @@ from skillvault.vault.index.schema import IndexedCommit
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
+    from skillvault.vault import spending
+    from skillvault.vault.commit import journal, locks, publish
+    from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.publish import StagedChange
-    from skillvault.vault.spending import Ledger
+    from skillvault.vault.files import codec
+else:  # a reader loads nothing of what only writers need
+    spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
+    journal, locks = LazyModule("vault.commit.journal"), LazyModule("vault.commit.locks")
+    publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
 
 _TRIES = 5
-
-
-class Text(NamedTuple):
-    """What a skill said at a commit, and in which folder it stood."""
-
-    shelf: str
-    description: str
-    body: str
 
 
 class Store:
@@ -65,28 +64,19 @@ class Store:
         return index
 
     @cached_property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> spending.Ledger:
         """What a paid judge did and may still do; of all work trees together."""
-        from skillvault.vault.spending import Ledger
-
-        return Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
+        return spending.Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
 
     @cached_property
     def staged(self) -> Staged:
         """The vault with what is staged on it, as the index shows it now; see `follow`."""
         return Staged(self.index, self.git.blobs)
 
-    @cached_property
-    def _modes(self) -> bool:
-        """Whether the executable bit of a file in the work tree means anything."""
-        return self.git.settings().modes
-
     def encoded(self, record: Record) -> bytes:
         """A new record's bytes; asked for more than once before they are committed."""
         known = self._encoded.get(id(record))
         if known is None:
-            from skillvault.vault.files import codec
-
             known = self._encoded[id(record)] = record, codec.encode(record)
         return known[1]
 
@@ -120,7 +110,7 @@ class Store:
         """The files a person sees, committed or not."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
-        for path in self._files():
+        for path in _vault_files(self.root):
             try:
                 content = (self.root / path).read_bytes()
             except FileNotFoundError:
@@ -131,50 +121,10 @@ class Store:
             contents, lambda keys: {key: data[key] for key in keys}, self.head().records.at_blobs
         )
 
-    def skill_texts(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Text]:
-        """(commit, name) -> a skill's text there, in whatever folder it stood."""
-        from skillvault.vault.files import codec
-
-        wanted = {(commit, layout.skill_path(name)): name for commit, name in places}
-        found: dict[tuple[str, str], Text] = {}
-        for (commit, path), (shelf, data) in self.skill_files(wanted).items():
-            name = wanted[commit, path]
-            try:
-                meta, body = codec.front_matter(codec.text_of(data))
-                found[commit, name] = Text(shelf, str(meta.get("description", "")), body)
-            except BadInputError:
-                # What a person broke then counts as theirs, whatever it said.
-                found[commit, name] = Text(shelf, "", "")
-        return found
-
-    def skill_files(
-        self, places: Iterable[tuple[str, str]]
-    ) -> dict[tuple[str, str], tuple[str, bytes]]:
-        """(commit, path in skills/) -> (shelf, bytes) of a skill's file, wherever it stood then."""
-        left = list(places)
-        found: dict[tuple[str, str], tuple[str, bytes]] = {}
-        for shelf in layout.SHELVES:  # the most stand on the first
-            names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in left]
-            there = self.git.history.files_at(names)
-            at = zip(left, names, strict=True)
-            found |= {place: (shelf, there[name]) for place, name in at if name in there}
-            left = [place for place in left if place not in found]
-        return found
-
     def _follow_to(self, commit: str | None) -> None:
         """Let the index show HEAD's commit; only what differs is read."""
         if not self.index.pending:
             follow(self.index, self.git, commit)
-
-    def _files(self) -> Iterator[str]:
-        if (self.root / layout.MARK).is_file():
-            yield layout.MARK
-        for top in layout.FOLDERS:
-            for folder, _, names in os.walk(self.root / top):
-                for name in names:
-                    path = Path(folder) / name
-                    if path.is_file() and not path.is_symlink():
-                        yield path.relative_to(self.root).as_posix()
 
     # ── what a change does to files ──────────────────────────────────────────────────
 
@@ -183,8 +133,6 @@ class Store:
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
-        from skillvault.vault.files import codec
-
         files: dict[str, bytes | None] = dict(change.files)
         for record in change.writes:
             try:
@@ -213,14 +161,12 @@ class Store:
 
     def stage(self, change: Change) -> StagedChange:
         """What a change does to files; `staged` shows them from now on."""
-        from skillvault.vault.commit.publish import StagedChange
-
         self.index.begin()
         files = self.files_of(change, self.staged)
         created = files.keys() - self.staged.files.existing(files)
         origins = _origins(change, self.staged)
         self.staged.stage(files)
-        return StagedChange(change, files, origins, frozenset(created))
+        return publish.StagedChange(change, files, origins, frozenset(created))
 
     def roll_back(self) -> None:
         """Show the vault without what was staged and is not committed."""
@@ -232,25 +178,23 @@ class Store:
         """Keep what was derived of records; what is staged is kept by its commit."""
         self.index.save()
 
-    def in_hand(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
+    def local_edits(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
         """path -> why it is a person's now; empty when every path is ours to write."""
-        return self._held(files, {})
+        return self._edits(files, {})
 
     def check_free(self, staged: StagedChange) -> None:
         """EditedError if a path that a change touches is edited locally."""
-        if held := self._held(staged.files, staged.origins):
-            path, why = min(held.items())
+        if edited := self._edits(staged.files, staged.origins):
+            path, why = min(edited.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
 
-    def _held(
+    def _edits(
         self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
     ) -> dict[str, str]:
-        from skillvault.vault.commit.local_edits import ground_of, local_edits
-
-        modes = self._modes
+        modes = self.git.settings().modes
         commit = self.staged.commit
-        ground = ground_of(self.git, commit, files, origins, modes=modes)
-        return local_edits(self.root, ground, files, origins)
+        ground = edits.ground_of(self.git, commit, files, origins, modes=modes)
+        return edits.local_edits(self.root, ground, files, origins)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
@@ -289,97 +233,52 @@ class Store:
         policy: Policy,
         first: bool,
     ) -> list[str]:
-        from skillvault.vault.commit.publish import StagedChanges, Writer
-
         reason = self.git.pause_reason(policy.branch, founding=first)
         if reason:
             raise PausedError(f"paused: {reason}")
         self._unlock(policy.branch)
         durable = policy.durability == "full"
-        writer = Writer(self.root, self.git, branch=policy.branch, durable=durable)
+        writer = publish.Writer(self.root, self.git, branch=policy.branch, durable=durable)
         for _ in range(_TRIES):
             parent = self.git.tip(policy.branch)
             if parent != self.staged.commit:
                 self.roll_back()
                 self._follow_to(parent)
                 changes = [self.stage(staged.change) for staged in changes]
-            group = StagedChanges(changes)
-            self._refuse_stale(group.files, base, parent)
+            group = publish.StagedChanges(changes)
+            _refuse_stale(self.git, group.files, base, parent)
             commits = writer.publish(group, parent, now)
             if commits:
-                self._enter(changes, commits, now)
+                _enter(self, changes, commits, now)
                 return commits
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
-    def _enter(
-        self, changes: Sequence[StagedChange], commits: Sequence[str], now: datetime
-    ) -> None:
-        """Let the index show our own commits, whose files it shows already."""
-        depth = self.index.depth
-        date = utc(stamp(now))
-        self.index.enter(
-            IndexedCommit(
-                Commit(
-                    sha,
-                    staged.change.step,
-                    staged.change.headline,
-                    date,
-                    tuple(map(str, staged.change.sources)),
-                    tuple(map(str, staged.change.targets)),
-                ),
-                number,
-                refs_of(staged.files),
-            )
-            for number, (staged, sha) in enumerate(zip(changes, commits, strict=True), depth + 1)
-        )
-        if any(layout.MARK in staged.files for staged in changes):
-            keep_policy(self.index, self.git)
-        self.index.show(commits[-1])
-        self.index.save()
-
-    def _refuse_stale(self, files: Iterable[str], base: str | None, tip: str | None) -> None:
-        """A change thought of on an older tip may not undo what a newer commit did to its paths."""
-        if base == tip or base is None or tip is None:
-            return
-        changed = self.git.history.changed(base, tip)
-        for path in sorted(files):
-            if path in changed:
-                raise EditedError(f"{path}: changed by a commit meanwhile; run again")
-
-    def settle(self) -> None:
+    def recover(self) -> None:
         """Undo what a killed writer left half-made; where the repository is paused, later."""
-        from skillvault.vault.commit.journal import Journal
-
-        journal = Journal(self.root, self.git)
-        if not journal.has_intents():
+        writer_journal = journal.Journal(self.root, self.git)
+        if not writer_journal.has_intents():
             return
         branch = self.head().policy.branch
         with self._writing():
             if self.git.pause_reason(branch, founding=True) is None:
-                journal.recover()
+                writer_journal.recover()
 
     def _unlock(self, branch: str) -> None:
         """Clear away what killed writers left: half-made changes, and locks of git's."""
-        from skillvault.vault.commit.journal import Journal
-
-        journal = Journal(self.root, self.git)
-        journal.recover()
+        writer_journal = journal.Journal(self.root, self.git)
+        writer_journal.recover()
         own, common = self.git.dirs()
         if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
-            journal.unlock()
+            writer_journal.unlock()
 
     def watched(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""
-        from skillvault.vault.commit.locks import daemon_lock
-
-        return daemon_lock(self.git.dirs()[1] / "skillvault")
+        return locks.daemon_lock(self.git.dirs()[1] / "skillvault")
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the writer's lock; VaultBusyError where another one does."""
-        from skillvault.vault.commit.locks import writer_lock
-
-        with writer_lock(self.git.dirs()[1] / "skillvault") as lock, self.git.fenced(lock):
+        with locks.writer_lock(self.git.dirs()[1] / "skillvault") as lock, self.git.fenced(lock):
             yield
 
 
@@ -392,3 +291,52 @@ def _origins(change: Change, base: Topics) -> dict[str, str]:
     return {
         _moved(move, path): path for move in change.moves for path in base.files.below(move.source)
     }
+
+
+def _vault_files(root: Path) -> Iterator[str]:
+    """The paths of the vault's files in the work tree."""
+    if (root / layout.MARK).is_file():
+        yield layout.MARK
+    for top in layout.FOLDERS:
+        for folder, _, names in os.walk(root / top):
+            for name in names:
+                path = Path(folder) / name
+                if path.is_file() and not path.is_symlink():
+                    yield path.relative_to(root).as_posix()
+
+
+def _enter(
+    store: Store, changes: Sequence[StagedChange], commits: Sequence[str], now: datetime
+) -> None:
+    """Let the index show our own commits, whose files it shows already."""
+    depth = store.index.depth
+    date = utc(stamp(now))
+    store.index.enter(
+        IndexedCommit(
+            Commit(
+                sha,
+                staged.change.step,
+                staged.change.headline,
+                date,
+                tuple(map(str, staged.change.sources)),
+                tuple(map(str, staged.change.targets)),
+            ),
+            number,
+            refs_of(staged.files),
+        )
+        for number, (staged, sha) in enumerate(zip(changes, commits, strict=True), depth + 1)
+    )
+    if any(layout.MARK in staged.files for staged in changes):
+        keep_policy(store.index, store.git)
+    store.index.show(commits[-1])
+    store.index.save()
+
+
+def _refuse_stale(git: Git, files: Iterable[str], base: str | None, tip: str | None) -> None:
+    """A change thought of on an older tip may not undo what a newer commit did to its paths."""
+    if base == tip or base is None or tip is None:
+        return
+    changed = git.history.changed(base, tip)
+    for path in sorted(files):
+        if path in changed:
+            raise EditedError(f"{path}: changed by a commit meanwhile; run again")

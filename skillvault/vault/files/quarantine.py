@@ -6,7 +6,7 @@ A person mends, retries or drops them; none is ever deleted unasked.
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -55,6 +55,13 @@ class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
     line: int | None = None
     at: str | None = None
     origin: str | None = None
+
+
+class Returned(Struct, frozen=True):
+    """A file that went from quarantine/ back into the inbox, and its name there."""
+
+    name: str
+    to: str
 
 
 class Quarantine:
@@ -196,6 +203,48 @@ class Quarantine:
             return prefix + free
         raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
 
+    def retry(self, names: Sequence[str] | None = None) -> list[Returned]:
+        """Put files back into the inbox, as trusted as they came; without names all.
+
+        UsageError, before any is moved, for a name that is not there or cannot go back.
+        """
+        ready = self._existing(names)
+        for name in ready if names is not None else ():
+            if obstacle := self.obstacle(name):
+                raise UsageError(f"{name}: {obstacle}")
+        back = ((name, self.put_back(name)) for name in ready if self.obstacle(name) is None)
+        return [Returned(shown(name), shown(to)) for name, to in back if to is not None]
+
+    # ── away ─────────────────────────────────────────────────────────────────────────
+
+    def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
+        """Remove files and their reasons for good; without names all but folders.
+
+        UsageError, before any is removed, for a name that is not there or is a folder's.
+        """
+        existing = self._existing(names)
+        folders = [name for name in existing if _is_folder(self._folder / name)]
+        if folders and names is not None:
+            raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
+        files = [name for name in existing if name not in folders]
+        for name in files if not dry else ():
+            self.remove(name)
+        return [shown(name) for name in files]
+
+    def _existing(self, names: Sequence[str] | None) -> list[str]:
+        """These names, each once, if all of them are in quarantine/ itself."""
+        if self._folder.is_symlink():
+            raise UsageError(
+                "quarantine/ is a symbolic link and is not followed; remove the files by hand"
+            )
+        existing = self.names()
+        for name in names or ():
+            if name not in existing:
+                raise UsageError(
+                    f"{name}: no such file in quarantine/; see `skillvault quarantine list`"
+                )
+        return existing if names is None else list(dict.fromkeys(names))
+
     def remove(self, name: str) -> None:
         """Remove a quarantined file, or link, and its reason for good."""
         path = self._folder / name
@@ -211,6 +260,10 @@ class Quarantine:
         plain = plain_name(Path(origin).name)
         arrived_as = plain if plain and not IGNORED.search(plain) else plain_name(name)
         return "untrusted/" if is_untrusted(origin) else "", arrived_as
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _same(folder: Path, name: str, origin: str, digest: str) -> str | None:

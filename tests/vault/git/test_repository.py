@@ -321,8 +321,8 @@ def test_nothing_that_the_repository_names_is_ever_run(
     vault.check(staged=True)
     vault.why("a-skill")
     vault.log()
-    vault.pin("a-skill", now=NOW)
-    vault.retire("a-skill", now=NOW)
+    vault.curate.pin("a-skill", now=NOW)
+    vault.curate.retire("a-skill", now=NOW)
     vault.store.git.history.deletions()
     Vault.init(vault.root, now=NOW)
     with pytest.raises(GitError, match="cannot be read"):
@@ -411,7 +411,7 @@ def test_a_person_s_odd_subject_does_not_disturb_the_log(
     person.write("skills/a-skill/SKILL.md", HAND_MADE.format(name="a-skill"))
     person.git("add", "-A")
     person.git("commit", "-qm", odd)
-    vault.pin("a-skill", now=NOW)
+    vault.curate.pin("a-skill", now=NOW)
     assert [commit.step for commit in vault.log()] == ["pin", "init"]
     found = vault.why("a-skill")["commits"]
     assert [commit["step"] for commit in found] == ["pin", ""]

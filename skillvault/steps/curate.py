@@ -1,0 +1,91 @@
+"""What a person decides about skills and facts: one commit each, in the person's name.
+
+Floor 3, beside the steps.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from skillvault.lazy import LazyModule
+from skillvault.records import Skill
+from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import guarded
+from skillvault.vault.files import layout
+
+if TYPE_CHECKING:
+    from skillvault.change import Change
+    from skillvault.learning import curate as rules
+    from skillvault.steps import lookup, run
+else:
+    rules = LazyModule("learning.curate")
+    lookup, run = LazyModule("steps.lookup"), LazyModule("steps.run")
+
+
+class Curator:
+    """The decisions about the skills of a vault; `clock` says when one is made by default."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Write a skill into skills/, new or over the one of its name, with one commit.
+
+        Of a file that is there only what differs changes; if nothing does no commit is made.
+        UsageError for what is no skill, EditedError if a person is editing it.
+        """
+        change = rules.put(skill, self._store.head().skills.get(skill.name))
+        if change is None:
+            return run.Report()
+        return decide(self._store, change, now or self._clock(), dry=dry)
+
+    def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Let a proposed skill in."""
+        return self._decide(name, rules.approve, now, dry=dry)
+
+    def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Take a skill out of service, into archive/."""
+        return self._decide(name, rules.retire, now, dry=dry)
+
+    def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Keep a skill whatever its evidence and age."""
+        return self._decide(name, rules.pin, now, dry=dry)
+
+    def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Bring an archived skill back; its time to live starts again."""
+        now = now or self._clock()
+        act = partial(rules.restore, now=now, policy=self._store.head().policy)
+        return self._decide(name, act, now, dry=dry)
+
+    def _decide(
+        self, name: str, act: "Callable[[Skill, str], Change]", now: datetime | None, *, dry: bool
+    ) -> "run.Report":
+        """One decision about a skill; EditedError if a person is editing it."""
+        skill, path = lookup.read_skill(self._store, name)
+        # The folder is the name that all else goes by, whatever the front matter says.
+        named = msgspec.structs.replace(skill, name=Path(path).parent.name)
+        change = act(named, layout.shelf_of(path))
+        return decide(self._store, change, now or self._clock(), dry=dry)
+
+
+def decide(store: Store, change: "Change", now: datetime, *, dry: bool) -> "run.Report":
+    """Make one change that a person asked for."""
+    if dry:
+        store = Store(store.root, apart=True)
+    store.follow()
+    policy, base = store.staged.policy, store.staged.commit
+    try:
+        staged = store.stage(change)
+        if dry:
+            store.check_free(staged)
+            return run.Report(done=[run.Done(change, None)])
+        with guarded():
+            (commit,) = store.apply([staged], base, now=now, policy=policy)
+    finally:
+        store.roll_back()
+    return run.Report(done=[run.Done(change, commit)])

@@ -1,0 +1,52 @@
+"""The files of skills as they were at commits, in whatever folder they were then."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from skillvault.errors import BadInputError
+from skillvault.lazy import LazyModule
+from skillvault.vault.files import layout
+from skillvault.vault.git.repository import Git
+
+if TYPE_CHECKING:
+    from skillvault.vault.files import codec
+else:
+    codec = LazyModule("vault.files.codec")
+
+
+class SkillText(NamedTuple):
+    """What a skill said at a commit, and in which folder it was."""
+
+    shelf: str
+    description: str
+    body: str
+
+
+def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SkillText]:
+    """(commit, name) -> a skill's text there."""
+    names = {(commit, layout.skill_path(name)): name for commit, name in places}
+    texts: dict[tuple[str, str], SkillText] = {}
+    for (commit, path), (shelf, content) in skill_files(git, names).items():
+        name = names[commit, path]
+        try:
+            meta, body = codec.front_matter(codec.text_of(content))
+            texts[commit, name] = SkillText(shelf, str(meta.get("description", "")), body)
+        except BadInputError:
+            # What a person broke then counts as theirs, whatever it said.
+            texts[commit, name] = SkillText(shelf, "", "")
+    return texts
+
+
+def skill_files(
+    git: Git, places: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[str, bytes]]:
+    """(commit, path in skills/) -> (shelf, bytes) of a skill's file."""
+    pending = list(places)
+    files: dict[tuple[str, str], tuple[str, bytes]] = {}
+    for shelf in layout.SHELVES:  # most are on the first
+        names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in pending]
+        contents = git.history.files_at(names)
+        pairs = zip(pending, names, strict=True)
+        files |= {place: (shelf, contents[name]) for place, name in pairs if name in contents}
+        pending = [place for place in pending if place not in files]
+    return files

@@ -10,6 +10,7 @@ from row import Figure, Row, at_most, spent
 
 from skillvault.learning.effect.estimate import Sums
 from skillvault.steps.effects import Uses
+from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.snapshot import Staged
@@ -21,7 +22,7 @@ SECONDS, AGAIN = 60, 5  # what "in seconds" is taken for: all of them, one domai
 def rows(ground: Ground) -> Iterator[Row]:
     """A million uses in twenty domains; a tenth of them where there is little time."""
     count = USES // 10 if ground.quick else USES
-    database = IndexDatabase(None, lambda: None)
+    database = IndexDatabase(None, lambda: None, AGENDA)
     database.begin()
     for name in ("outcome", "used"):
         some = list(_outcomes(count) if name == "outcome" else _used(count))
@@ -29,7 +30,7 @@ def rows(ground: Ground) -> Iterator[Row]:
         for row in some:
             database.rows(f"insert into {name} values ({marks})", row)  # noqa: S608
     head = Staged(database, lambda _: {})
-    uses = Uses(Store(Path()), dict)  # no text is asked for
+    uses = Uses(Store(Path(), AGENDA), dict)  # no text is asked for
     whole = _timed(database, head, uses, [f"d{n}" for n in range(DOMAINS)])
     one = _timed(database, head, uses, ["d0"])
     known = head.uses.sums(Sums)

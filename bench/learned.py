@@ -20,7 +20,8 @@ from skillvault.brief import Draft, Fate, Insight, Period
 from skillvault.change import Change
 from skillvault.intake import outcome_from
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning import evaluate, record
+from skillvault.learning import record
+from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate import strategy
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.strategy import GRADED, UNGRADED

@@ -32,6 +32,7 @@ from skillvault.records import (
     kind_of,
 )
 from skillvault.steps.curate import Curator, decide
+from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
@@ -113,7 +114,7 @@ class Vault:
 
     def __init__(self, root: Path, judge: Judge | None = None) -> None:
         self.root = root
-        self.store = Store(root)
+        self.store = Store(root, AGENDA)
         self.inbox = Inbox(root)
         self.quarantine = self.inbox.quarantine
         self.curate = Curator(self.store, _clock)
@@ -369,7 +370,7 @@ class Vault:
         already must not keep a person from committing something else.
         """
         head = self.store.head()
-        view = Store(self.root, index).git_index() if staged else self.store.work_tree()
+        view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
         remover = lookup.remover(self.store, head, view)
         if not staged:
             problems, notes = checks.findings(view, remover, view.contents.keys())
@@ -491,7 +492,7 @@ def _running(
     """A run on the vault as it is, once what a killed one left half-made is undone."""
     if not dry:
         vault.store.recover()
-    store = Store(vault.root, apart=True) if dry else vault.store
+    store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
     try:
         run = runs.Run(store, judge=vault.judge, dry=dry, now=now or _clock(), **given)
         if not dry:

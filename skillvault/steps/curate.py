@@ -13,6 +13,7 @@ import msgspec
 
 from skillvault.lazy import LazyModule
 from skillvault.records import Skill
+from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
@@ -76,7 +77,7 @@ class Curator:
 def decide(store: Store, change: "Change", now: datetime, *, dry: bool) -> "run.Report":
     """Make one change that a person asked for."""
     if dry:
-        store = Store(store.root, apart=True)
+        store = Store(store.root, AGENDA, apart=True)
     store.follow()
     policy, base = store.staged.policy, store.staged.commit
     try:

@@ -25,6 +25,7 @@ from skillvault.errors import (
     SkillvaultError,
 )
 from skillvault.policy import Policy
+from skillvault.steps.registry import AGENDA
 from skillvault.text import shorten
 from skillvault.vault.commit import locks
 from skillvault.vault.commit.store import Store
@@ -63,7 +64,7 @@ class Visit:
     def __init__(self, root: Path, now: datetime) -> None:
         self.root = root
         self.now = now
-        self.store = Store(root)
+        self.store = Store(root, AGENDA)
         self.git: Git = self.store.git
 
     @property

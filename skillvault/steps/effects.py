@@ -11,14 +11,15 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from skillvault.lazy import LazyModule
+from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref, Shelved
+from skillvault.steps.registry import STEPS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
-from skillvault.vault.index.schema import LEARNING
 from skillvault.vault.index.snapshot import Staged, Topics
 from skillvault.vault.index.uses import ExposureRow, Used, UseRow
 
@@ -77,11 +78,9 @@ class Uses:
         return read
 
     def _follow_uses(self, head: Staged) -> None:
-        renamed = head.due.keys("name")
-        due = sorted(
-            {*head.due.keys("use"), *(head.outcomes.mentioning(renamed) if renamed else ())}
-        )
-        head.due.mark_done("name", renamed)
+        renamed = head.due.keys(NAME)
+        due = sorted({*head.due.keys(USE), *(head.outcomes.mentioning(renamed) if renamed else ())})
+        head.due.mark_done(NAME, renamed)
         known = self.names(head) if due else {}
         read = self.read(head)
         for start in range(0, len(due), _PAGE):
@@ -89,12 +88,13 @@ class Uses:
             outcomes = head.outcomes.get_many(page).values()
             rows = [row for outcome in outcomes for row in _used(head, outcome, known, read)]
             head.uses.keep(page, rows)
+            head.due.mark_done(USE, page)
 
     # ── which text it had ────────────────────────────────────────────────────────────
 
     def _follow_versions(self, head: Staged) -> None:
         """Note when a person rewrote a skill's text, or brought the skill back."""
-        due = head.due.keys("version")
+        due = head.due.keys(VERSION)
         if not due:
             return
         commits = {
@@ -112,18 +112,19 @@ class Uses:
             for name, found in commits.items()
         }
         head.uses.keep_version_starts({name: begun.get(name, []) for name in due})
+        head.due.mark_done(VERSION, due)
 
     @staticmethod
     def _by_persons(head: Topics, name: str) -> list[tuple[str, int]]:
         """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
         found = head.history.commits_touching([Ref("skill", name)])[::-1]
-        theirs = (commit for commit in found[1:] if commit.step not in LEARNING)
+        theirs = (commit for commit in found[1:] if commit.step not in STEPS)
         return [(one.sha, micros(datetime.fromisoformat(one.date))) for one in theirs]
 
     # ── what it changed ──────────────────────────────────────────────────────────────
 
     def _follow_lifts(self, head: Staged) -> None:
-        domains, touched = head.due.keys("lift"), head.due.keys("count")
+        domains, touched = head.due.keys(LIFT), head.due.keys(COUNT)
         if not (domains or touched):
             return
         uses, begun, merged = head.uses, head.uses.version_starts(), head.uses.merged()
@@ -132,8 +133,9 @@ class Uses:
             totals = uses.totals(domain)
             found = _sums(rows, totals, begun, merged, head.policy) if totals else None
             uses.keep_sums(domain, found)
+        head.due.mark_done(LIFT, domains)
         self._keep_evidence(head, set(touched), begun, merged)
-        head.due.mark_done("count", touched)
+        head.due.mark_done(COUNT, touched)
 
     def _keep_evidence(
         self,

@@ -11,7 +11,7 @@ from skillvault.brief import Case
 from skillvault.change import Change
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Judge
-from skillvault.learning import evaluate
+from skillvault.learning.evaluate import evaluate
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome, Ref
 from skillvault.steps.record import by_domain
@@ -48,7 +48,7 @@ def unevaluated(run: Run) -> list[Outcome]:
     """
     found: list[Outcome] = []
     aside = set_aside(run)
-    for outcome in run.view.outcomes.get_many(run.view.due.keys("evaluate")).values():
+    for outcome in run.view.outcomes.get_many(run.view.due.keys(STEP)).values():
         refused = run.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             run.report.rejected.append(refused)

@@ -6,12 +6,12 @@ from itertools import groupby, islice
 
 from skillvault.change import Change
 from skillvault.learning import sections
+from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.records import Evaluation, Fact, Ref
 from skillvault.steps.run import Run
 
-CONSOLIDATE = "consolidate"  # the second arrow's part of what is due: `<domain> <trust>`
 _PAGE = 1000  # evaluations that are looked at together
 
 

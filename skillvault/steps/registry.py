@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.change import Change
-from skillvault.learning import curate
+from skillvault.due import Agenda, Queue
+from skillvault.learning import curate, effect, evaluate, generate, merge, promote
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -19,6 +20,7 @@ class Step(Struct, frozen=True, kw_only=True):
     `run` yields the changes that are due, `waiting` counts what the step has to do.
     `needs_published`: it begins once all that was done before it is published. `writes_skills`:
     it writes the text of skills. `moves`: it puts skills into archive/, or takes them out.
+    `depends_on`: what makes it due.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Step(Struct, frozen=True, kw_only=True):
     needs_published: bool = True
     writes_skills: bool = False
     moves: bool = False
+    depends_on: tuple[Queue, ...] = ()
 
 
 def lazy(place: str) -> Callable[..., Any]:
@@ -46,18 +49,21 @@ _LOOP = (
         run=lazy("evaluate:step"),
         waiting=lazy("evaluate:waiting"),
         needs_published=False,  # a verdict needs its outcome alone
+        depends_on=evaluate.DEPENDS_ON,
     ),
     Step(
         name="promote",
         run=lazy("promote:step"),
         waiting=lazy("promote:waiting"),
         writes_skills=True,
+        depends_on=promote.DEPENDS_ON,
     ),
     Step(
         name="generate",
         run=lazy("generate:step"),
         waiting=lazy("generate:waiting"),
         writes_skills=True,
+        depends_on=generate.DEPENDS_ON,
     ),
     Step(
         name="merge",
@@ -65,8 +71,15 @@ _LOOP = (
         waiting=lazy("merge:waiting"),
         writes_skills=True,
         moves=True,
+        depends_on=merge.DEPENDS_ON,
     ),
-    Step(name="assess", run=lazy("assess:step"), waiting=lazy("assess:waiting"), moves=True),
+    Step(
+        name="assess",
+        run=lazy("assess:step"),
+        waiting=lazy("assess:waiting"),
+        moves=True,
+        depends_on=effect.DEPENDS_ON,
+    ),
     Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
 )
 STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
@@ -74,3 +87,6 @@ STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
 WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
 # What puts a skill into archive/ or takes it out again, a person's decisions included.
 MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVERS
+
+# What the index of a vault marks as due, and whose commits are no person's.
+AGENDA = Agenda(tuple(queue for step in _LOOP for queue in step.depends_on), tuple(STEPS))

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
-from skillvault.learning.evaluate import Peers
+from skillvault.learning.evaluate.evaluate import Peers
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version

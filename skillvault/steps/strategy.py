@@ -5,7 +5,7 @@ from functools import partial
 
 from skillvault.change import Change
 from skillvault.learning.expire import STEP as EXPIRE
-from skillvault.learning.generate import strategy
+from skillvault.learning.generate import STRATEGY, strategy
 from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
@@ -14,13 +14,11 @@ from skillvault.records import Ref
 from skillvault.steps.run import Run
 from skillvault.vault.files import layout
 
-DUE = "strategy"  # this part of what is due: outcomes that no strategy has looked at
-
 
 def due(run: Run) -> Iterator[Change]:
     """One commit a domain whose strategy is due."""
     every = run.policy.generate.strategy_every
-    for domain, ids in run.view.due.evaluated_by_domain(DUE).items():
+    for domain, ids in run.view.due.evaluated_by_domain(STRATEGY).items():
         found = material(run, domain, ids)
         if found.rejection and found.fresh >= every:
             run.report.rejected.append(found.rejection)
@@ -30,7 +28,7 @@ def due(run: Run) -> Iterator[Change]:
 
 def standings(run: Run) -> dict[str, strategy.StrategyState]:
     """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
-    ids = run.view.due.evaluated_by_domain(DUE)
+    ids = run.view.due.evaluated_by_domain(STRATEGY)
     return {
         domain: strategy.strategy_state(
             material(run, domain, ids.get(domain, ())), run.now, run.policy
@@ -42,7 +40,8 @@ def standings(run: Run) -> dict[str, strategy.StrategyState]:
 def waiting(run: Run) -> int:
     """How many domains get a strategy now."""
     found = (
-        material(run, domain, ids) for domain, ids in run.view.due.evaluated_by_domain(DUE).items()
+        material(run, domain, ids)
+        for domain, ids in run.view.due.evaluated_by_domain(STRATEGY).items()
     )
     return sum(strategy.strategy_state(each, run.now, run.policy).state == "due" for each in found)
 
@@ -83,7 +82,7 @@ def _fresh(run: Run, domain: str, ids: Collection[str], written: str | None) -> 
         places = {layout.outcome_path(domain, name, "evaluations"): name for name in unlinked}
         seen = {places[path] for path in run.store.git.entries(written, list(places))}
     fresh = [name for name in ids if name in unlinked - seen]
-    run.settle(DUE, set(ids).difference(fresh))
+    run.settle(STRATEGY, set(ids).difference(fresh))
     return fresh
 
 

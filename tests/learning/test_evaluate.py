@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.brief import Insight, Verdict
-from skillvault.learning import evaluate
+from skillvault.learning.evaluate import evaluate
 from skillvault.policy import EvaluatePolicy, Policy
 from skillvault.records import (
     JudgeInfo,

@@ -16,6 +16,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.learning import record
+from skillvault.steps.registry import AGENDA
 from skillvault.vault import disk
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit import journal, locks
@@ -229,7 +230,7 @@ def lockless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def apply(root: Path, number: int) -> str:
     """One more outcome, by a store of its own."""
-    store = Store(root)
+    store = Store(root, AGENDA)
     head = store.head()
     change = record.record_change("coding", [outcome(raw(number))], [])
     policy, base = head.policy, head.commit
@@ -313,7 +314,7 @@ def test_a_writer_that_comes_in_the_middle_of_another_one_without_a_lock_loses_n
 def test_who_settles_without_a_lock_leaves_a_writer_its_work(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    interrupted(monkeypatch, point, Store(vault.root).recover)
+    interrupted(monkeypatch, point, Store(vault.root, AGENDA).recover)
     are_in_a_line(person, [apply(vault.root, 0)])
 
 

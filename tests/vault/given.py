@@ -12,6 +12,7 @@ from skillvault.change import Change
 from skillvault.errors import EditedError
 from skillvault.policy import Policy
 from skillvault.records import Record
+from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode
@@ -175,7 +176,7 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
 
 def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staged:
     """A vault with these records and files, which no git has."""
-    view = Staged(IndexDatabase(None, lambda: None), lambda _: {})
+    view = Staged(IndexDatabase(None, lambda: None, AGENDA), lambda _: {})
     view.stage({**{layout.path_of(one): encode(one) for one in records}, **(files or {})})
     return view
 
@@ -183,8 +184,8 @@ def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Stage
 def anew(root: Path) -> Vault:
     """A vault whose index is built from nothing, beside the one there is."""
     vault = Vault(root)
-    store = Store(root)
-    store.__dict__["index"] = IndexDatabase(None, lambda: None)
+    store = Store(root, AGENDA)
+    store.__dict__["index"] = IndexDatabase(None, lambda: None, AGENDA)
     vault.store = store
     return vault
 

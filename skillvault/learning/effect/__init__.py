@@ -1,1 +1,45 @@
 """Which skills a decision applied, what that changed, and what follows for the skill."""
+
+from skillvault.due import Queue, Same, Source, Target, Users, Uses, When
+
+USE = "use"  # outcomes whose use of skills is to be detected
+NAME = "name"  # skills that outcomes may name now, or name in vain
+VERSION = "version"  # skills whose texts a person may have rewritten
+COUNT = "count"  # skills whose uses are to be counted
+LIFT = "lift"  # domains whose sums are to be added up
+DEPENDS_ON = (
+    Queue(
+        name=USE,
+        every="outcome",
+        when=(
+            When("outcome"),
+            When("outcome", along=(Same("decision"),)),  # of a decision the last outcome counts
+            When("recommendation", along=(Same("decision"),)),
+        ),
+    ),
+    Queue(name=NAME, every=None, when=(When("skill", "moved"), When("skill", "beside"))),
+    Queue(name=VERSION, every=None, when=(When("skill", "committed"),)),
+    Queue(
+        name=COUNT,
+        every="use",
+        when=(
+            When("skill", "moved", along=(Uses(),)),
+            When("skill", "rewritten", along=(Uses(),)),
+            When("outcome", "used", along=(Uses(),)),
+            When("link", types=("merged",), along=(Source("skill"),)),
+            When("link", types=("merged",), along=(Target("skill"),)),
+        ),
+    ),
+    Queue(
+        name=LIFT,
+        every="outcome",
+        key=("domain",),
+        when=(
+            When("outcome"),
+            When("outcome", "used"),
+            When("skill", "moved", along=(Users(),)),
+            When("skill", "rewritten", along=(Users(),)),
+            When("link", types=("merged",), along=(Source("skill"), Users())),
+        ),
+    ),
+)

@@ -16,7 +16,7 @@ from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.contrast.conditions import unrecorded, varying
 from skillvault.learning.contrast.contrast import contrasts
-from skillvault.learning.evaluate import group_of
+from skillvault.learning.evaluate.evaluate import group_of
 from skillvault.learning.expire import EXPIRES, lifetime
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name

@@ -1,1 +1,28 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
+
+from skillvault.due import LinkedFrom, Queue, Source, Target, When
+
+CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
+DEPENDS_ON = (
+    Queue(
+        name="promote",
+        every="outcome",
+        when=(
+            When("outcome"),
+            When("evaluation"),
+            When("link", along=(Source("evaluation"),)),
+            When("fact", along=(LinkedFrom("evaluation"),)),
+        ),
+    ),
+    Queue(
+        name=CONSOLIDATE,
+        every="fact",
+        key=("domain", "trust"),
+        when=(
+            When("fact"),
+            When("link", along=(Source("fact"),)),
+            When("link", along=(Target("fact"),)),
+            When("skill", along=(LinkedFrom("fact", "derived"),)),
+        ),
+    ),
+)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillvault.change import Change, Move
+from skillvault.due import Agenda
 from skillvault.errors import EditedError, PausedError, VaultBusyError
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
@@ -44,11 +45,15 @@ _TRIES = 5
 class Store:
     """A vault on disk: its root, its git, and the index of its HEAD.
 
-    `apart`: what is staged is never seen by another process, and never published.
+    `agenda` says what makes which step due. `apart`: what is staged is never seen by another
+    process, and never published.
     """
 
-    def __init__(self, root: Path, index: str | None = None, *, apart: bool = False) -> None:
+    def __init__(
+        self, root: Path, agenda: Agenda, index: str | None = None, *, apart: bool = False
+    ) -> None:
         self.root = root
+        self._agenda = agenda
         self.git = Git(root, index)
         self._apart = apart
         self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
@@ -57,7 +62,7 @@ class Store:
     def index(self) -> IndexDatabase:
         """What the files and the history of HEAD say, in SQLite."""
         place = self.git.dirs()[0] / "skillvault" / "index.db"
-        index = IndexDatabase(place, self._rebuild)
+        index = IndexDatabase(place, self._rebuild, self._agenda)
         if self._apart:
             follow(index, self.git, self.git.head())
             index.detach()

@@ -35,11 +35,13 @@ _STATE = "select name, value from state where name in ('commit', 'odd')"
 class Connection(Rows):
     """The connection that reads and writes the index. `path` is None for one in memory.
 
-    `heal` is called when what is on disk cannot be used and an empty one takes its place.
+    `heal` is called when what is on disk cannot be used and an empty one takes its place;
+    what is of another `shape` cannot.
     """
 
-    def __init__(self, path: Path | None, heal: Callable[[], None]) -> None:
+    def __init__(self, path: Path | None, heal: Callable[[], None], shape: int) -> None:
         self._path = path
+        self._shape = shape
         self._heal = heal
         self._database: sqlite3.Connection | None = None
         self._whole = False
@@ -79,7 +81,7 @@ class Connection(Rows):
         database = self._idle.pop() if self._idle else _connected(f"{self._path}")
         try:
             database.execute("begin")
-            if database.execute("pragma user_version").fetchone()[0] != schema.SHAPE:
+            if database.execute("pragma user_version").fetchone()[0] != self._shape:
                 raise sqlite3.DatabaseError("of another version")
             pin = Pin(self, database, _shown(database))
         except sqlite3.Error:
@@ -200,14 +202,14 @@ class Connection(Rows):
 
     def _prepared(self) -> sqlite3.Connection:
         if self._path is None:
-            return _made(_connected(":memory:"))
+            return _made(_connected(":memory:"), self._shape)
         self._path.parent.mkdir(exist_ok=True)
         database = _connected(f"{self._path}")
         try:
-            if database.execute("pragma user_version").fetchone()[0] != schema.SHAPE:
+            if database.execute("pragma user_version").fetchone()[0] != self._shape:
                 if database.execute("select count(*) from sqlite_master").fetchone()[0]:
                     raise sqlite3.DatabaseError("of another version")
-                _made(database)
+                _made(database, self._shape)
         except sqlite3.Error:
             database.close()
             raise
@@ -295,14 +297,14 @@ def _connected(name: str) -> sqlite3.Connection:
     return database
 
 
-def _made(database: sqlite3.Connection) -> sqlite3.Connection:
+def _made(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
     """The tables, empty; another process may be at it too."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
-    if database.execute("pragma user_version").fetchone()[0] == schema.SHAPE:
+    if database.execute("pragma user_version").fetchone()[0] == shape:
         database.rollback()
         return database
     schema.create(database)
-    database.execute(f"pragma user_version = {schema.SHAPE}")
+    database.execute(f"pragma user_version = {shape}")
     database.commit()
     return database

@@ -5,10 +5,13 @@ the next command its time and nothing else. Several processes may use it at once
 staged and not published yet is in an open transaction, which nobody else sees.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
 
 import msgspec
 
+from skillvault.due import Agenda, Event
 from skillvault.policy import Policy
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.connection import Connection
@@ -17,6 +20,15 @@ from skillvault.vault.index.rows import File
 
 class IndexDatabase(Connection):
     """One vault's index, and how what HEAD says is written into it."""
+
+    def __init__(self, path: Path | None, heal: Callable[[], None], agenda: Agenda) -> None:
+        super().__init__(path, heal, schema.shape(agenda))
+        self._agenda = agenda
+
+    @cached_property
+    def marks(self) -> dirty.Marks:
+        """What makes what due, as queries."""
+        return dirty.compiled(self._agenda)
 
     @property
     def depth(self) -> int:
@@ -35,7 +47,7 @@ class IndexDatabase(Connection):
 
     def put(self, files: Mapping[str, File | None]) -> None:
         """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
-        self.run(lambda database: schema.put(database, files))
+        self.run(lambda database: schema.put(database, files, self.marks))
 
     def fill(self, files: Mapping[str, File]) -> None:
         """Add files to an index that has none of them; `finish` marks what is due."""
@@ -43,8 +55,14 @@ class IndexDatabase(Connection):
 
     def finish(self) -> None:
         """Mark everything due, and note anew what is gone."""
-        for query in ("delete from gone", schema.GONE, *dirty.EVERYTHING):
+        for query in ("delete from gone", schema.GONE):
             self.rows(query)
+        self.run(lambda database: dirty.mark_everything(database, self.marks))
+
+    def mark(self, event: Event, ids: Iterable[str]) -> None:
+        """Mark what is due because something happened to the records of these ids."""
+        names = list(ids)
+        self.run(lambda database: dirty.mark(database, self.marks, event, names))
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """Nothing is to be done for these keys until something of theirs changes."""
@@ -56,13 +74,14 @@ class IndexDatabase(Connection):
 
     def enter(self, history: Iterable[schema.IndexedCommit]) -> None:
         """Take in commits, their parents before them."""
-        self.run(lambda database: schema.enter(database, history))
+        self.run(lambda database: schema.enter(database, history, self.marks))
 
     def leave(self, commits: Iterable[str]) -> None:
         """Let go of commits that are no part of the history any more."""
         for sha in commits:
             number = self.value("select c from commits where sha = ?", [sha])
-            self.rows(f"{dirty.VERSION} where c = ? and ref_kind = 'skill'", [number])
+            query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
+            self.mark("committed", [name for (name,) in self.rows(query, [number])])
             for table in ("trailer", "touch", "commits"):
                 self.rows(f"delete from {table} where c = ?", [number])
 

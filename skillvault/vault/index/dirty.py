@@ -1,141 +1,217 @@
-"""What a changed file makes due: the queues of the steps, in SQL.
+"""What a changed file makes due: the declarations of the rules, compiled to SQL and run.
 
-A key stands in a step's queue until the step finds nothing to do for it.
+A key stands in a queue until the step finds nothing to do for it.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
 
-# `changed` is a table of the numbers of the files, `moved` of those that came, went or moved.
-_SUBJECTS = ("promote", "generate", "strategy")
-_MARK = "insert or ignore into due select "
-_CHANGED = "n in (select n from changed)"
-VERSION = f"{_MARK}'version', ref_id from touch"
-
-
-def _ends(step: str, table: str, key: str, also: str = "") -> Iterator[str]:
-    """What is due because a changed link has a record of this table at an end."""
-    for end in ("source", "target"):
-        yield (
-            f"{_MARK}'{step}', {key} from link l join {table} t "
-            f"on t.id = l.{end}_id and l.{end}_kind = '{table}' "
-            f"where l.{_CHANGED}{also}"
-        )
-
-
-_USERS = "from used u join outcome o on o.id = u.outcome"
-_GROUP = "t.domain || ' ' || t.trust"
-_MARKS = (
-    *(
-        f"{_MARK}'{step}', ref_id from file where {_CHANGED} and top in ('outcomes', 'evaluations')"
-        for step in _SUBJECTS
-    ),
-    *(
-        f"{_MARK}'{step}', source_id from link where {_CHANGED} and source_kind = 'evaluation'"
-        for step in _SUBJECTS
-    ),
-    (
-        f"{_MARK}'promote', l.source_id from fact f join link l "
-        f"on l.target_kind = 'fact' and l.target_id = f.id "
-        f"where f.{_CHANGED} and l.source_kind = 'evaluation'"
-    ),
-    f"{_MARK}'use', id from outcome where {_CHANGED}",
-    (  # of one decision the last outcome counts
-        f"{_MARK}'use', o.id from outcome c join outcome o on o.decision = c.decision "
-        f"where c.{_CHANGED}"
-    ),
-    (
-        f"{_MARK}'count', u.skill from used u join skill s on s.id = u.skill "
-        "where s.n in (select n from moved)"
-    ),
-    f"{_MARK}'count', source_id from link where {_CHANGED} and type = 'merged'",
-    f"{_MARK}'count', target_id from link where {_CHANGED} and type = 'merged'",
-    f"{_MARK}'lift', domain from outcome where {_CHANGED}",
-    (
-        f"{_MARK}'lift', o.domain {_USERS} join skill s on s.id = u.skill "
-        "where s.n in (select n from moved)"
-    ),
-    (
-        f"{_MARK}'lift', o.domain from link l join used u on u.skill = l.source_id "
-        f"join outcome o on o.id = u.outcome where l.{_CHANGED} and l.type = 'merged'"
-    ),
-    (
-        f"{_MARK}'use', o.id from recommendation r join outcome o on o.decision = r.decision "
-        f"where r.{_CHANGED}"
-    ),
-    f"{_MARK}'name', id from skill where n in (select n from moved)",
-    f"{_MARK}'consolidate', domain || ' ' || trust from fact where {_CHANGED}",
-    *_ends("consolidate", "fact", _GROUP),
-    (
-        f"{_MARK}'consolidate', {_GROUP} from skill s join link l "
-        "on l.target_kind = 'skill' and l.target_id = s.id and l.type = 'derived' "
-        f"join fact t on l.source_kind = 'fact' and t.id = l.source_id where s.{_CHANGED}"
-    ),
-    f"{_MARK}'merge', coalesce(domain, '') from skill where {_CHANGED}",
-    *_ends("merge", "skill", "coalesce(t.domain, '')", " and l.type in ('merged', 'derived')"),
+from skillvault.due import (
+    Agenda,
+    Event,
+    LinkedFrom,
+    Queue,
+    Relation,
+    Same,
+    Source,
+    Target,
+    Through,
+    Users,
+    Uses,
+    When,
 )
-COUNTS = f"{_MARK}'count', skill from used where outcome = ?"
-# A skill that comes, goes or changes its folder: the outcomes that it and those merged into it
-# were made of; with them their subjects are looked at, and so what repeats them.
-_LINES = """
-with recursive line (skill) as (
-    select id from skill where n in (select n from moved)
-    union select l.source_id from link l
-    where l.n in (select n from changed) and l.type = 'merged'
-    union select l.source_id from line join link l
-    on l.target_kind = 'skill' and l.target_id = line.skill and l.type = 'merged')
-insert or ignore into due select 'generate', l.source_id
-from line join link l
-on l.target_kind = 'skill' and l.target_id = line.skill and l.type = 'generated'
-where l.source_kind = 'evaluation'
-"""
-# What a strategy was made of, when it comes, goes or changes its folder.
-_STRATEGIES = """
-insert or ignore into due select 'strategy', l.source_id from skill s join link l
-on l.target_kind = 'skill' and l.target_id = s.id and l.source_kind = 'evaluation'
-where s.kind = 'strategy' and s.n in (select n from moved)
-"""
-# Of an outcome that goes, the others of its subject.
-_NEIGHBOURS = """
-insert or ignore into due select 'generate', b.id from outcome a join outcome b
-on b.domain = a.domain and b.action = a.action and b.target is a.target and b.trust = a.trust
-and b.n != a.n where a.n in (select n from changed)
-"""
-_UNEVALUATED = """
-insert or ignore into due select 'evaluate', id from outcome o
-where not exists (select 1 from file e where e.ref_kind = 'evaluation' and e.ref_id = o.id)
-"""
-EVERYTHING = (
-    _UNEVALUATED,
-    *(
-        f"insert or ignore into due select '{step}', id from outcome"
-        for step in (*_SUBJECTS, "use")
+from skillvault.records import Ref
+from skillvault.vault.index.rows import bound
+
+_MARK = "insert or ignore into due select"
+_TABLES = {"outcome": "outcome", "fact": "fact", "skill": "skill", "use": "used"}
+_TYPED = {"outcome", "fact", "skill", "link", "recommendation"}  # kinds with a table of their own
+_TYPES = {"link": "type", "skill": "kind"}
+_SAME = {
+    "decision": "{new}.decision = {old}.decision",
+    "subject": " and ".join(
+        f"{{new}}.{field} is {{old}}.{field}" for field in ("domain", "action", "target", "trust")
     ),
-    "insert or ignore into due select distinct 'lift', domain from outcome",
-    "insert or ignore into due select distinct 'count', skill from used",
-    "insert or ignore into due select distinct 'consolidate', domain || ' ' || trust from fact",
-    "insert or ignore into due select distinct 'merge', coalesce(domain, '') from skill",
-)
+}
+# Files whose numbers stand in these tables; of any other event the keys are handed over.
+_FILES: Mapping[Event, str] = {"changed": "changed", "gone": "changed", "moved": "moved"}
 
 
-def mark(
+class _Path(NamedTuple):
+    """What a `When` reaches: tables in the order they are read in, and the last record's id."""
+
+    kind: str
+    id: str
+    row: str | None  # its row of the table of its kind, once that is read
+    tables: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
+    before: str = ""
+
+    @property
+    def body(self) -> str:
+        """The tables and the conditions of the query."""
+        where = f" where {' and '.join(self.conditions)}" if self.conditions else ""
+        return f"from {' cross join '.join(self.tables)}{where}"  # read in this very order
+
+    @property
+    def new(self) -> str:
+        """A name for one table more."""
+        return f"t{len(self.tables)}"
+
+
+class Marks(NamedTuple):
+    """An agenda as queries: by kind and event those that mark, and those that mark everything."""
+
+    queries: Mapping[tuple[str, Event], list[str]]
+    everything: list[str]
+    missing: list[Queue]
+    steps: frozenset[str]
+
+
+@cache
+def compiled(agenda: Agenda) -> Marks:
+    """The queries that the declarations of the rules come to."""
+    queries: dict[tuple[str, Event], list[str]] = {}
+    missing = [queue for queue in agenda.queues if queue.without]
+    for queue in agenda.queues:
+        for when in queue.when if queue not in missing else ():
+            queries.setdefault((when.kind, when.event), []).append(_query(queue, when))
+    everything = [_everything(queue) for queue in agenda.queues if queue.every]
+    return Marks(queries, everything, missing, frozenset(agenda.steps))
+
+
+def mark_files(
     database: sqlite3.Connection,
-    changed: Iterable[int],
-    moved: Iterable[int],
+    marks: Marks,
+    numbers: Mapping[int, str],
+    moved: Collection[int],
     *,
     going: bool = False,
 ) -> None:
-    """Mark what is due because of these files."""
-    for table, numbers in (("changed", changed), ("moved", moved)):
+    """Mark what is due because of these files: number -> the kind of its record.
+
+    `moved` are those that came, went or moved; `going`: they are shown as they were.
+    """
+    for table, rows in (("changed", numbers), ("moved", moved)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
         database.execute(f"delete from {table}")
-        database.executemany(f"insert into {table} values (?)", [(n,) for n in numbers])
-    for query in (*_MARKS, _LINES, _STRATEGIES, *([_NEIGHBOURS] if going else [])):
+        database.executemany(f"insert into {table} values (?)", [(n,) for n in rows])
+    events = [event for event in _FILES if going or event != "gone"]
+    for kind in sorted(set(numbers.values())):
+        for event in events:
+            for query in marks.queries.get((kind, event), ()):
+                database.execute(query)
+
+
+def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable[str]) -> None:
+    """Mark what is due because of an event that is no file's, of the records of these ids."""
+    rows = [(bound(record_id),) for record_id in ids]
+    for (_, of), queries in marks.queries.items():
+        for query in queries if of == event else ():
+            database.executemany(query, rows)
+
+
+def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Ref]) -> None:
+    """Let those of these records be due that have no record of another kind, and no others."""
+    for queue in marks.missing:
+        kinds = {when.kind for when in queue.when}
+        keys = [(bound(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
+        database.executemany(f"delete from due where step = '{queue.name}' and key = ?", keys)
+        database.executemany(f"{_everything(queue)} and t0.id = ?", keys)
+
+
+def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
+    """Mark all that there is, for every queue."""
+    for query in marks.everything:
         database.execute(query)
 
 
-def mark_unevaluated(database: sqlite3.Connection, outcomes: Iterable[str]) -> None:
-    """Let those of these outcomes wait for a judge that have no evaluation, and no others."""
-    keys = [(name,) for name in outcomes]
-    database.executemany("delete from due where step = 'evaluate' and key = ?", keys)
-    database.executemany(f"{_UNEVALUATED} and id = ?", keys)
+def _everything(queue: Queue) -> str:
+    kind = str(queue.every)
+    path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
+    found = f"{_MARK} distinct '{queue.name}', {_key(queue, path)} {path.body}"
+    if queue.without is None:
+        return found
+    there = f"select 1 from file e where e.ref_id = t0.id and e.ref_kind = '{queue.without}'"
+    return f"{found} where not exists ({there})"
+
+
+def _query(queue: Queue, when: When) -> str:
+    path = _begun(when)
+    for relation in when.along:
+        path = _followed(path, relation)
+    if queue.key != ("id",) and path.row is None:
+        path = _with_row(path)
+    return f"{path.before}{_MARK} '{queue.name}', {_key(queue, path)} {path.body}"
+
+
+def _key(queue: Queue, path: _Path) -> str:
+    fields = (path.id if name == "id" else f"coalesce({path.row}.{name}, '')" for name in queue.key)
+    return " || ' ' || ".join(fields)
+
+
+def _begun(when: When) -> _Path:
+    kind, table = when.kind, _FILES.get(when.event)
+    if table is None:
+        return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
+    conditions = [f"t0.n in (select n from {table})"]
+    if when.types:
+        types = ", ".join(f"'{name}'" for name in when.types)
+        conditions.append(f"t0.{_TYPES[kind]} in ({types})")
+    if kind in _TYPED:
+        return _Path(kind, "t0.id", "t0", (f"{kind} t0",), tuple(conditions))
+    conditions.append(f"t0.ref_kind = '{kind}'")
+    return _Path(kind, "t0.ref_id", None, ("file t0",), tuple(conditions))
+
+
+def _with_row(path: _Path) -> _Path:
+    return _joined(path, path.kind, f"{path.kind} {path.new}", f"{path.new}.id = {path.id}")
+
+
+def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
+    row = path.new
+    record_id = f"{row}.skill" if kind == "use" else f"{row}.id"
+    added = (*path.tables, table), (*path.conditions, *conditions)
+    return _Path(kind, record_id, row, *added, path.before)
+
+
+def _followed(path: _Path, relation: Relation) -> _Path:
+    row = path.new
+    match relation:
+        case Source(kind) | Target(kind):
+            end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
+            conditions = (*path.conditions, f"{end}_kind = '{kind}'")
+            return path._replace(kind=kind, id=f"{end}_id", row=None, conditions=conditions)
+        case LinkedFrom(kind, of):
+            conditions = (*_pointing(row, path.kind, path.id), f"{row}.source_kind = '{kind}'")
+            conditions += (f"{row}.type = '{of}'",) if of else ()
+            links = _joined(path, kind, f"link {row}", *conditions)
+            return links._replace(id=f"{row}.source_id", row=None)
+        case Through(of):
+            return _closed(path, of)
+        case Same(of):
+            alike = _SAME[of].format(new=row, old=path.row)
+            return _joined(path, "outcome", f"outcome {row}", alike)
+        case Uses():
+            return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
+        case Users():
+            uses = _joined(path, "use", f"used {row}", f"{row}.skill = {path.id}")
+            return _joined(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
+
+
+def _closed(path: _Path, of: str) -> _Path:
+    """What a path reaches, and all with a link of a type to it, and so on."""
+    links = " and ".join(_pointing("l", path.kind, "line.id"))
+    before = (
+        f"with recursive line (id) as (select {path.id} {path.body} union select l.source_id "
+        f"from line cross join link l where {links} and l.source_kind = '{path.kind}' "
+        f"and l.type = '{of}') "
+    )
+    return _Path(path.kind, "t0.id", None, ("line t0",), before=before)
+
+
+def _pointing(row: str, kind: str, record_id: str) -> tuple[str, str]:
+    """That the link of a row points to a record."""
+    return f"{row}.target_id = {record_id}", f"{row}.target_kind = '{kind}'"

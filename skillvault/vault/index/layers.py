@@ -54,9 +54,8 @@ class WritableLayers(Layers):
         own = {f"skill:{name}" for (name,) in rows}
         database.run(lambda connection: ranking.remove_documents(connection, set(ids) - own))
         database.run(lambda connection: ranking.add_documents(connection, documents))
-        for key in {document.id for document in documents}.symmetric_difference(ids):
-            name = key.partition(":")[2]
-            database.rows("insert or ignore into due values ('name', ?)", [name])
+        others = {document.id for document in documents}.symmetric_difference(ids)
+        database.mark("beside", (key.partition(":")[2] for key in others))
         state = "\n".join([digest, *(document.id for document in documents)])
         database.rows("insert or replace into state values ('beside', ?)", [state])
         readable = {key: skill for key, skill in skills.items() if encoded(skill)}

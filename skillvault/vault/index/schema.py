@@ -3,14 +3,16 @@
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from skillvault import policy, records
+from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.index import dirty as due
+from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
     File,
@@ -25,9 +27,6 @@ from skillvault.vault.index.rows import (
     words,
 )
 from skillvault.vault.search import ranking
-
-# The steps by which the program changes a skill; by any other commit a person does.
-LEARNING = frozenset({"promote", "generate", "merge", "assess", "expire"})
 
 # `file` is every file of HEAD; `value` its record, None where it must be parsed from the blob.
 # The tables named after kinds hold what is asked of many records at once. `due` is what a step
@@ -111,10 +110,11 @@ class IndexedCommit(Struct, frozen=True):
     touched: Sequence[Ref]
 
 
-def _shape() -> int:
-    """A number that changes with the tables and the fields of the records."""
+@cache
+def shape(agenda: Agenda) -> int:
+    """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
-    said = [SCHEMA, ranking.VERSION, *map(_told, filter(_is_struct, kinds))]
+    said = [SCHEMA, ranking.VERSION, repr(agenda), *map(_told, filter(_is_struct, kinds))]
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 
@@ -125,9 +125,6 @@ def _is_struct(kind: object) -> bool:
 def _told(kind: Any) -> str:
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
     return f"{kind.__name__}{names}{defaults}{kind.__annotations__}"
-
-
-SHAPE = _shape()
 
 
 def create(database: sqlite3.Connection) -> None:
@@ -149,29 +146,31 @@ def _next(database: sqlite3.Connection, column: str, table: str) -> int:
     return int(found[0])
 
 
-def put(database: sqlite3.Connection, files: Mapping[str, File | None]) -> None:
+def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks) -> None:
     """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
     old = _numbers(database, files)
     # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
     same = {path for path in files if files[path] and path in old and not _archived(path)}
-    due.mark(database, old.values(), [n for path, n in old.items() if path not in same], going=True)
+    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
+    numbers = {n: refs[path].kind for path, n in old.items() if path in refs}
+    moved = [n for path, n in old.items() if path not in same]
+    dirty.mark_files(database, marks, numbers, moved, going=True)
     for table in ("file", *TYPED):
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
-    refs = {path: ref for path in files if (ref := layout.ref_of(path))}
     _unfind(database, {str(ref) for path, ref in refs.items() if is_found(path)})
-    _unuse(database, [(ref.id,) for ref in refs.values() if ref.kind == "outcome"])
+    _unuse(database, [ref.id for ref in refs.values() if ref.kind == "outcome"], marks)
     new = insert(database, {path: found for path, found in files.items() if found})
-    due.mark(database, new.values(), [n for path, n in new.items() if path not in same])
-    judged = {ref.id for ref in refs.values() if ref.kind in ("outcome", "evaluation")}
-    due.mark_unevaluated(database, judged)
+    numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
+    moved = [n for path, n in new.items() if path not in same]
+    dirty.mark_files(database, marks, numbers, moved)
+    dirty.mark_missing(database, marks, refs.values())
     for ref in set(refs.values()):
         values = [bound(ref.kind), bound(ref.id)]
         database.execute("delete from gone where ref_kind = ? and ref_id = ?", values)
         database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values)
     if layout.MARK in files:
-        for query in due.EVERYTHING:
-            database.execute(query)
+        dirty.mark_everything(database, marks)
 
 
 def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
@@ -184,20 +183,19 @@ def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
             database.execute("update state set value = ? where name = 'beside'", [said])
 
 
-def use(database: sqlite3.Connection, outcomes: list[Row], rows: list[Row]) -> None:
+def use(
+    database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], marks: dirty.Marks
+) -> None:
     """Note which skills these outcomes used, in place of what was noted of them."""
-    _unuse(database, outcomes)
+    _unuse(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
-    database.executemany(due.COUNTS, outcomes)
-    database.executemany(
-        "insert or ignore into due select distinct 'lift', domain from outcome where id = ?",
-        outcomes,
-    )
+    dirty.mark(database, marks, "used", outcomes)
 
 
-def _unuse(database: sqlite3.Connection, outcomes: list[Row]) -> None:
-    database.executemany(due.COUNTS, outcomes)
-    database.executemany("delete from used where outcome = ?", outcomes)
+def _unuse(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
+    dirty.mark(database, marks, "used", outcomes)
+    rows = [(bound(name),) for name in outcomes]
+    database.executemany("delete from used where outcome = ?", rows)
 
 
 def _archived(path: str) -> bool:
@@ -244,7 +242,9 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
     return numbers
 
 
-def enter(database: sqlite3.Connection, history: Iterable[IndexedCommit]) -> None:
+def enter(
+    database: sqlite3.Connection, history: Iterable[IndexedCommit], marks: dirty.Marks
+) -> None:
     """Take in commits, their parents before them."""
     first = _next(database, "c", "commits")
     for number, indexed in enumerate(history, first):
@@ -260,9 +260,9 @@ def enter(database: sqlite3.Connection, history: Iterable[IndexedCommit]) -> Non
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
         touched = [(ref.kind, bound(ref.id), number) for ref in indexed.touched]
         database.executemany("insert or ignore into touch values (?, ?, ?)", touched)
-        if commit.step not in LEARNING:
-            skills = [(bound(ref.id),) for ref in indexed.touched if ref.kind == "skill"]
-            database.executemany("insert or ignore into due values ('version', ?)", skills)
+        if commit.step not in marks.steps:
+            skills = [ref.id for ref in indexed.touched if ref.kind == "skill"]
+            dirty.mark(database, marks, "committed", skills)
     # What came and went between two states stands in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
 

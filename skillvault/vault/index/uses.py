@@ -151,10 +151,9 @@ class WritableUses(Uses):
     def keep(self, outcomes: Sequence[str], rows: Iterable[Used]) -> None:
         """Keep what these outcomes used, in place of what was kept of them."""
         self._database.begin()
-        names = [(name,) for name in outcomes]
         used = [tuple(map(bound, row)) for row in rows]
-        self._database.run(lambda database: schema.use(database, names, used))
-        self._database.mark_done("use", outcomes)
+        marks = self._database.marks
+        self._database.run(lambda database: schema.use(database, outcomes, used, marks))
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Keep from when on skills have another text."""
@@ -163,22 +162,17 @@ class WritableUses(Uses):
         for skill, times in starts.items():
             if list(times) != known.get(skill, []):
                 self._replace_starts(skill, times)
-        self._database.mark_done("version", starts)
 
     def _replace_starts(self, skill: str, times: Sequence[int]) -> None:
         ask = self._database.rows
         ask("delete from begun where skill = ?", [skill])
         for at in times:
             ask("insert or ignore into begun values (?, ?)", [skill, at])
-        mark = "insert or ignore into due select distinct"
-        ask(f"{mark} 'count', skill from used where skill = ?", [skill])
-        users = "from used u join outcome o on o.id = u.outcome where u.skill = ?"
-        ask(f"{mark} 'lift', o.domain {users}", [skill])
+        self._database.mark("rewritten", [skill])
 
     def keep_sums(self, domain: str, value: object | None) -> None:
         """Keep a domain's sums; None: nothing was decided in it."""
         self._put("sums", domain, value)
-        self._database.mark_done("lift", [domain])
 
     def keep_evidence(self, evidence: Iterable[tuple[str, object | None]]) -> None:
         """Keep what is known of skills; None: nothing."""

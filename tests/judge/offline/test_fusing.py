@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skillvault.brief import Agreement, Draft, Episode, Fate
 from skillvault.judge.offline.fusing import COUNTED_ANEW, IN_ARCHIVE, ITS_SOURCES_TELL, fused
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning import evaluate
+from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate.warning_pattern import DueSkill, skill_change
 from skillvault.learning.merge.accounting import unfit
 from skillvault.policy import Policy

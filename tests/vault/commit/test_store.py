@@ -14,6 +14,7 @@ from skillvault.api import Vault
 from skillvault.change import Change, Edit, Move
 from skillvault.errors import EditedError, GitError, PausedError, VaultBusyError
 from skillvault.records import Problem, Skill
+from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from tests.conftest import Person
 from tests.given import as_file, raw
@@ -574,7 +575,7 @@ def test_head_is_the_truth_and_the_work_tree_and_the_index_are_asked_for(
 ) -> None:
     staged(person)
     person.write(PATH, "no skill at all\n")
-    store = Store(vault.root)
+    store = Store(vault.root, AGENDA)
     assert store.head().skills["a-skill"].body == "Do it."
     indexed = store.git_index().records_at([PATH])[PATH]
     assert isinstance(indexed, Skill)

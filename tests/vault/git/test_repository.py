@@ -13,6 +13,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.errors import GitError, NotAVaultError, PausedError
 from skillvault.records import Ref
+from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
@@ -340,7 +341,7 @@ def test_blobs_are_stored_as_they_are_whatever_the_attributes_say(
     person.git("config", "core.autocrlf", "input")
     after = applied(vault, files(notes_a="a\r\n$Id$\r\n"))
     assert after.files.read(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
-    fresh = Store(vault.root).head()
+    fresh = Store(vault.root, AGENDA).head()
     assert fresh.files.read(["notes/a.md"]) == {"notes/a.md": b"a\r\n$Id$\r\n"}
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Record, Ref, Skill, link_of
+from skillvault.steps.registry import AGENDA
 from skillvault.vault.files import codec
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.follow_head import follow
@@ -37,7 +38,7 @@ def test_what_is_read_back_is_what_was_kept(
     records: list[Outcome | Evaluation | Fact | Skill | Link | Problem],
 ) -> None:
     kept = {f"skills/s{n}/SKILL.md": (f"{n}", record) for n, record in enumerate(records)}
-    database = IndexDatabase(None, lambda: None)
+    database = IndexDatabase(None, lambda: None, AGENDA)
     database.put(kept)
     found = {path: (kind, value) for path, kind, value in database.rows(STORED)}
     for path, (_, record) in kept.items():

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.learning import evaluate, record
+from skillvault.learning import record
 from skillvault.learning.effect import detect
+from skillvault.learning.evaluate import evaluate
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.steps.run import Run
 from skillvault.vault.files import codec, layout

@@ -1,0 +1,97 @@
+"""The vocabulary in which a rule declares what makes its step due.
+
+A step looks only at what stands in its queues. A `When` names an event of one kind of record, and
+the relations that lead from there to what is due. These are values; the vault's index runs them.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Kind = Literal["outcome", "evaluation", "fact", "skill", "link", "recommendation"]
+Event = Literal[
+    "changed",  # its file came, changed or went
+    "moved",  # it came, went, or stands in another folder
+    "gone",  # it went or changed; what led from it until then counts
+    "used",  # which skills an outcome used was detected anew
+    "rewritten",  # a skill has had another text since a time that was not known
+    "committed",  # a commit that is not the program's touches it
+    "beside",  # it came or went in a layer beside the vault
+]
+
+
+class Source(Struct, frozen=True):
+    """From a link to the record of this kind that it comes from."""
+
+    kind: Kind
+
+
+class Target(Struct, frozen=True):
+    """From a link to the record of this kind that it points to."""
+
+    kind: Kind
+
+
+class LinkedFrom(Struct, frozen=True):
+    """From a record to those of a kind with a link to it, of any type or of this one."""
+
+    kind: Kind
+    type: str | None = None
+
+
+class Through(Struct, frozen=True):
+    """A record and those with a link of this type to it, and so on from each of them."""
+
+    type: str
+
+
+class Same(Struct, frozen=True):
+    """From an outcome or a recommendation to the outcomes of its decision, or of its subject."""
+
+    of: Literal["decision", "subject"]
+
+
+class Uses(Struct, frozen=True):
+    """From a skill to itself if any outcome used it; from an outcome to the skills it used."""
+
+
+class Users(Struct, frozen=True):
+    """From a skill to the outcomes that used it."""
+
+
+Relation = Source | Target | LinkedFrom | Through | Same | Uses | Users
+
+
+class When(Struct, frozen=True):
+    """What happens to a record, and along which relations from it something is due.
+
+    `types`: only links of these types, or skills of these kinds.
+    """
+
+    kind: Kind
+    event: Event = "changed"
+    along: tuple[Relation, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+class Queue(Struct, frozen=True, kw_only=True):
+    """What a step has to look at, as keys.
+
+    A key is made of these fields of the record that is due, a space between them; an evaluation
+    goes by its outcome's id. `every`: the kind of record of which all are due when nothing is
+    known; None for none, `use` for every skill that an outcome used. `without`: what has a
+    record of this kind under the same id is never due.
+    """
+
+    name: str
+    when: tuple[When, ...]
+    every: Literal["outcome", "fact", "skill", "use"] | None
+    key: tuple[Literal["id", "domain", "trust"], ...] = ("id",)
+    without: Kind | None = None
+
+
+class Agenda(Struct, frozen=True):
+    """All queues of a program; a commit of one of these steps is the program's own."""
+
+    queues: tuple[Queue, ...] = ()
+    steps: tuple[str, ...] = ()

@@ -1,0 +1,12 @@
+"""evaluate: an outcome is judged, blind at first, and a lesson is drawn."""
+
+from skillvault.due import Queue, When
+
+DEPENDS_ON = (
+    Queue(
+        name="evaluate",
+        every="outcome",
+        without="evaluation",
+        when=(When("outcome"), When("evaluation")),
+    ),
+)

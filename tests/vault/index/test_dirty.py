@@ -1,0 +1,81 @@
+"""What makes a step due, as it is declared, and as the index marks it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from skillvault.due import Agenda, LinkedFrom, Queue, Same, Source, Through, When
+from skillvault.records import Record, Ref, Skill, link_of
+from skillvault.vault.files import layout
+from skillvault.vault.files.codec import encode
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.schema import shape
+from skillvault.vault.index.snapshot import Staged
+from tests.given import NOW, evaluation, outcome, raw
+
+ONE, OTHER = outcome(raw(1)), outcome(raw(2))
+RECORDS = (
+    ONE,
+    OTHER,
+    evaluation(ONE),
+    Skill("old", "It was.", domain="perps"),
+    Skill("new", "It is.", domain="perps"),
+    link_of("generated", Ref("evaluation", ONE.id), Ref("skill", "old"), NOW),
+    link_of("merged", Ref("skill", "old"), Ref("skill", "new"), NOW),
+)
+ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
+
+
+def marking(*queues: Queue) -> Staged:
+    """A vault with these records and queues, in which nothing is due."""
+    view = Staged(IndexDatabase(None, lambda: None, Agenda(queues)), lambda _: {})
+    view.stage(files(*RECORDS))
+    for queue in queues:
+        view.due.mark_done(queue.name, view.due.keys(queue.name))
+    return view
+
+
+def files(*records: Record) -> Mapping[str, bytes]:
+    """The files of these records."""
+    return {layout.path_of(record): encode(record) for record in records}
+
+
+@pytest.mark.parametrize(
+    ("when", "record", "due"),
+    [
+        (When("outcome"), ONE, [ONE.id]),
+        (When("outcome"), RECORDS[3], []),
+        (When("evaluation"), RECORDS[2], [ONE.id]),
+        (When("outcome", "gone", along=(Same("subject"),)), ONE, sorted([ONE.id, OTHER.id])),
+        (When("skill", along=(LinkedFrom("evaluation"),)), RECORDS[4], []),
+        (When("skill", along=ORIGINS), RECORDS[4], [ONE.id]),
+        (When("skill", "moved", along=ORIGINS), RECORDS[4], []),
+        (When("link", types=("merged",), along=(Source("skill"), *ORIGINS)), RECORDS[6], [ONE.id]),
+        (When("link", types=("derived",), along=(Source("skill"),)), RECORDS[6], []),
+    ],
+)
+def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[str]) -> None:
+    view = marking(Queue(name="toy", every=None, when=(when,)))
+    view.stage(files(record))
+    assert view.due.keys("toy") == due
+
+
+def test_a_key_is_made_of_the_fields_that_its_queue_names() -> None:
+    view = marking(Queue(name="toy", every=None, key=("domain", "trust"), when=(When("outcome"),)))
+    view.stage(files(ONE))
+    assert view.due.keys("toy") == [f"{ONE.domain} {ONE.trust}"]
+
+
+def test_what_has_the_other_record_is_never_due() -> None:
+    both = (When("outcome"), When("evaluation"))
+    view = marking(Queue(name="toy", every="outcome", without="evaluation", when=both))
+    view.stage(files(ONE, OTHER))
+    assert view.due.keys("toy") == [OTHER.id]
+    view.stage({layout.path_of(RECORDS[2]): None})
+    assert view.due.keys("toy") == sorted([ONE.id, OTHER.id])
+
+
+def test_an_index_of_other_declarations_is_of_another_version() -> None:
+    queue = Queue(name="toy", every="outcome", when=(When("outcome"),))
+    agendas = [Agenda(), Agenda((queue,)), Agenda((queue,), ("toy",))]
+    assert len(set(map(shape, agendas))) == len(agendas)

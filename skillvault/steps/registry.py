@@ -17,7 +17,8 @@ from skillvault.learning import curate, effect, evaluate, generate, merge, promo
 class Step(Struct, frozen=True, kw_only=True):
     """A step of the loop; both functions take a `Run`.
 
-    `run` yields the changes that are due, `waiting` counts what the step has to do.
+    `run` yields the changes that are due, `waiting` counts what the step has to do: if there is
+    none, the keys in its queues.
     `needs_published`: it begins once all that was done before it is published. `writes_skills`:
     it writes the text of skills. `moves`: it puts skills into archive/, or takes them out.
     `depends_on`: what makes it due.
@@ -25,7 +26,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     name: str
     run: Callable[..., Iterator[Change]]
-    waiting: Callable[..., int]
+    waiting: Callable[..., int] | None = None
     needs_published: bool = True
     writes_skills: bool = False
     moves: bool = False

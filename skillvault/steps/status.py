@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from skillvault.change import FORMAT
 from skillvault.errors import UnavailableError
 from skillvault.steps import evaluate
-from skillvault.steps.registry import STEPS
+from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Run
 
 
@@ -91,4 +91,11 @@ def _judge(run: Run) -> JudgeStatus:
 
 def waiting(run: Run) -> dict[str, int]:
     """How much each step has to do."""
-    return {name: step.waiting(run) for name, step in STEPS.items()}
+    return {
+        name: step.waiting(run) if step.waiting else _due(run, step) for name, step in STEPS.items()
+    }
+
+
+def _due(run: Run, step: Step) -> int:
+    """How many keys lie in a step's queues."""
+    return sum(len(run.view.due.keys(queue.name)) for queue in step.depends_on)

@@ -44,6 +44,7 @@ from skillvault.vault.files.quarantine import Refused
 if TYPE_CHECKING:
     from skillvault import exchange
     from skillvault.judge import Judge
+    from skillvault.judge.claude.retries import Question
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
     from skillvault.learning.effect.stats import SkillStats
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from skillvault.steps import status as overview
     from skillvault.steps import why_not as reasons
     from skillvault.steps.doctor import Row
-    from skillvault.steps.run import Done, Report, Run, Tracker
+    from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
     from skillvault.steps.shelf import Found, Shelf
     from skillvault.steps.status import Status
     from skillvault.vault import check as checks
@@ -188,12 +189,26 @@ class Vault:
         a batch, and is due again when that has ended. `between` is called where nothing is half
         done; it may raise.
         """
-        given: dict[str, Any] = {"dry": dry, "now": now, "on_done": on_done, "track": track}
-        with guarded(), _running(self, **given) as state:
-            state.consolidates = consolidate
-            state.between = between
-            with judges.batching(state, sends=batch):
-                return _done(self, state, wanted, patience)
+        unasked: dict[str, Question] = {}
+        with guarded(), _recovered(self, dry=dry) as store:
+            judge = judges.unasked_judge(store, unasked) if batch else None
+            intake = _Intake()
+            if "record" in (wanted or registry.STEPS):
+                intake = _intake(self.inbox, store.head().policy, patience, dry=dry)
+            options = runs.RunOptions(
+                dry=dry,
+                names=intake.names,
+                arrived=intake.arrived,
+                consolidates=consolidate,
+                on_done=on_done,
+                between=between,
+                track=track,
+            )
+            state = _new_run(self, store, options, now=now, judge=judge)
+            for reason, names in intake.left.items():
+                state.leave(names, reason)
+            with judges.batching(state, unasked):
+                return _done(state, wanted)
 
     def record(
         self,
@@ -208,12 +223,10 @@ class Vault:
         with guarded():
             if dry:
                 arrived = [Received(name, data) for name, data in files]
-                with _running(self, now=now, dry=True, arrived=arrived) as state:
-                    return loop.run(state, ["record"])
+                return _record(self, runs.RunOptions(dry=True, arrived=arrived), now)
             names = list(self.inbox.drop(files))
             try:
-                with _running(self, now=now, names=names, track=track) as state:
-                    return loop.run(state, ["record"])
+                return _record(self, runs.RunOptions(names=names, track=track), now)
             except PausedError as error:
                 raise PausedError(
                     f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
@@ -331,8 +344,7 @@ class Vault:
     def status(self) -> Status:
         """The vault at a glance."""
         self.shelf.ready()
-        with _asked(self) as run:
-            return overview.status(run)
+        return overview.status(_question(self))
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """The program's commits, newest first."""
@@ -355,13 +367,13 @@ class Vault:
 
         ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
         """
-        with _asked(self) as run:
-            if text in run.view.domains:
-                return ("domain", text), reasons.why_no_strategy(run, text)
-            ref = lookup.resolve(self.store, run.view, text, forward=True)
-            if ref.kind == "evaluation":
-                ref = Ref("outcome", ref.id)
-            return (ref.kind, ref.id), reasons.why_not(run, ref)
+        run = _question(self)
+        if text in run.view.domains:
+            return ("domain", text), reasons.why_no_strategy(run, text)
+        ref = lookup.resolve(self.store, run.view, text, forward=True)
+        if ref.kind == "evaluation":
+            ref = Ref("outcome", ref.id)
+        return (ref.kind, ref.id), reasons.why_not(run, ref)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
         """Everything that must hold, in the work tree or (`staged`) in the index.
@@ -467,17 +479,56 @@ class Vault:
         return lookup.read_skill(self.store, name)
 
 
-def _done(vault: Vault, state: Run, wanted: Sequence[str], patience: float | None) -> Report:
-    if "record" in (wanted or registry.STEPS):
-        if state.dry:
-            state.arrived = vault.inbox.quarantine.changed()
-        else:
-            vault.inbox.sweep_drafts()
-            vault.inbox.quarantine.requeue_changed()
-        settle = state.policy.record.settle_seconds
-        state.names, young = vault.inbox.wait_until_stable(settle, patience)
-        state.leave(young, WRITING)
-        state.leave(vault.inbox.folders(), "a folder; move its files into inbox/ itself")
+class _Intake(Struct, frozen=True):
+    """What a run takes of the inbox, and (reason -> names) what it leaves there."""
+
+    names: Sequence[str] = ()
+    arrived: Sequence[Received] = ()
+    left: Mapping[str, Sequence[str]] = {}
+
+
+def _intake(inbox: Inbox, policy: Policy, patience: float | None, *, dry: bool) -> _Intake:
+    """What is in the inbox, once it is no longer being written or patience is over."""
+    arrived = inbox.quarantine.changed() if dry else ()
+    if not dry:
+        inbox.sweep_drafts()
+        inbox.quarantine.requeue_changed()
+    names, young = inbox.wait_until_stable(policy.record.settle_seconds, patience)
+    left = {WRITING: young, "a folder; move its files into inbox/ itself": inbox.folders()}
+    return _Intake(names, arrived, left)
+
+
+@contextmanager
+def _recovered(vault: Vault, *, dry: bool) -> Iterator[Store]:
+    """The vault as it is, once what a killed run left half-made is undone."""
+    if not dry:
+        vault.store.recover()
+    store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
+    try:
+        yield store
+    finally:
+        store.roll_back()
+
+
+def _new_run(
+    vault: Vault,
+    store: Store,
+    options: RunOptions,
+    *,
+    now: datetime | None,
+    judge: Judge | None = None,
+) -> Run:
+    shelf = None if options.dry else vault.shelf
+    judge = judge or vault.judge
+    return runs.Run(store, judge=judge, now=now or _clock(), options=options, shelf=shelf)
+
+
+def _record(vault: Vault, options: RunOptions, now: datetime) -> Report:
+    with _recovered(vault, dry=options.dry) as store:
+        return loop.run(_new_run(vault, store, options, now=now), ["record"])
+
+
+def _done(state: Run, wanted: Sequence[str]) -> Report:
     report = loop.run(state, wanted)
     if report.waiting:
         state.renew()  # what waits may have met another run
@@ -485,31 +536,12 @@ def _done(vault: Vault, state: Run, wanted: Sequence[str], patience: float | Non
     return report
 
 
-@contextmanager
-def _running(
-    vault: Vault, *, dry: bool = False, now: datetime | None = None, **given: Any
-) -> Iterator[Run]:
-    """A run on the vault as it is, once what a killed one left half-made is undone."""
-    if not dry:
-        vault.store.recover()
-    store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
-    try:
-        run = runs.Run(store, judge=vault.judge, dry=dry, now=now or _clock(), **given)
-        if not dry:
-            run.shelf = vault.shelf
-        yield run
-    finally:
-        store.roll_back()
-
-
-@contextmanager
-def _asked(vault: Vault) -> Iterator[Run]:
+def _question(vault: Vault) -> Run:
     """The vault as a question finds it."""
-    run = runs.Run(vault.store, judge=vault.judge, now=_clock(), dry=True)
-    run.view = vault.store.head()
-    run.shelf = vault.shelf
-    run.asks = True
-    yield run
+    options = runs.RunOptions(dry=True, asks=True)
+    return runs.Run(
+        vault.store, judge=vault.judge, now=_clock(), options=options, shelf=vault.shelf
+    )
 
 
 def _check_recordable(decision: str, context: Mapping[str, Scalar]) -> None:

@@ -54,11 +54,18 @@ def appointed(
     return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller, unfit)
 
 
+def unasked_judge(store: Store, unasked: dict[str, Question]) -> Judge | None:
+    """The judge that leaves its questions for a batch; None if the policy's needs none."""
+    if store.head().policy.judge.provider == "offline":
+        return None
+    return appointed(store, unasked=unasked)
+
+
 @contextmanager
-def batching(run: Run, *, sends: bool) -> Iterator[None]:
+def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
     """Around a run: replies of batches that ended are taken before.
 
-    `sends`: what a model is to be asked is not asked, and sent as a batch afterwards.
+    What its judge left `unasked` is sent as a batch afterwards.
     """
     rules = run.policy.judge
     if rules.provider == "offline":
@@ -68,9 +75,6 @@ def batching(run: Run, *, sends: bool) -> Iterator[None]:
     from skillvault.judge.claude import wire
 
     batches = claude.Batches(wire.Api(), run.store.ledger, rules)
-    unasked: dict[str, Question] = {}
-    if sends:
-        run.judge = appointed(run.store, unasked=unasked)
     try:
         for batch in batches.collect():
             run.wait(f"batch {batch}", "not ended yet")

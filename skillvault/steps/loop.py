@@ -18,7 +18,7 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
     if unknown:
         raise UsageError(f"{unknown[0]}: no such step; there are {', '.join(STEPS)}")
     paused = state.store.paused(state.policy)
-    if paused and not state.dry:
+    if paused and not state.options.dry:
         raise PausedError(f"paused: {paused}")
     for name, step in STEPS.items():
         if not names or name in names:

@@ -18,7 +18,7 @@ _PAGE = 1000  # evaluations that are looked at together
 def step(run: Run) -> Iterator[Change]:
     """One commit a fact, a fact that is repeated, a skill, a skill that grows."""
     yield from _facts(run)
-    if run.consolidates:
+    if run.options.consolidates:
         yield from _skills(run)
 
 
@@ -67,7 +67,7 @@ def _material(
 ) -> promote.PromotionMaterial:
     view, rules = run.view, run.policy.promote
     refused = run.rejections.sources(promote.STEP, "fact")
-    enough = None if run.asks else max(rules.cluster_size, rules.min_sessions)
+    enough = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
     return promote.PromotionMaterial(
         outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
         evaluations=evaluations,

@@ -84,8 +84,8 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
     """What arrived: handed over in memory, else what waits in the inbox."""
-    yield from ((item.name, item) for item in run.arrived)
-    for name in run.names:
+    yield from ((item.name, item) for item in run.options.arrived)
+    for name in run.options.names:
         try:
             item = run.inbox.read_file(name)
         except BadInputError as error:

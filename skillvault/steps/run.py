@@ -78,8 +78,30 @@ class Report(Struct):
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
 
 
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """How a run goes, and what it takes in.
+
+    `dry`: nothing is published. `asks`: it is a question: nothing is noted, and all is counted.
+    `names` are the files of the inbox that it takes, `arrived` others that are handed over.
+    `consolidates`: facts may become skills. `on_done` is called with each change that is made,
+    `between` where nothing is half done; it may raise. `track` shows how far a list of items is.
+    """
+
+    dry: bool = False
+    asks: bool = False
+    names: Sequence[str] = ()
+    arrived: Sequence[Received] = ()
+    consolidates: bool = True
+    on_done: Callable[[Done], None] | None = None
+    between: Callable[[], None] | None = None
+    track: Tracker | None = None
+
+
 class Run:
-    """One pass over the steps: the vault as it stands, and what happened so far."""
+    """One pass over the steps: the vault as it stands, and what happened so far.
+
+    `shelf` serves more than one run; a run without it makes its own when a step asks for it.
+    """
 
     def __init__(
         self,
@@ -87,32 +109,25 @@ class Run:
         *,
         judge: Judge,
         now: datetime,
-        dry: bool = False,
-        names: Sequence[str] = (),
-        arrived: Sequence[Received] = (),
-        on_done: Callable[[Done], None] | None = None,
-        track: Tracker | None = None,
+        options: RunOptions | None = None,
+        shelf: "Shelf | None" = None,
     ) -> None:
         self.store = store
         self.judge = judge
         self.now = now
-        self.dry = dry
-        self.asks = False  # a question: nothing is noted, and all is counted
-        self.names = names
-        self.arrived = arrived
-        self.consolidates = True  # whether facts may become skills in this run
+        self.options = options or RunOptions()
         self.inbox = Inbox(store.root)
         store.follow()
-        self.view: Topics = store.staged  # the vault with all that was done so far
+        # The vault with all that was done so far; a question sees what is committed.
+        self.view: Topics = store.head() if self.options.asks else store.staged
+        self.track: Tracker = self.options.track or (lambda items, _what: items)
+        self._shelf = shelf
         self._base = store.staged.commit
         self._pending: list[tuple[StagedChange, _Texts]] = []
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
         self.policy: Policy = self.view.policy
         self.report = Report()
-        self.track: Tracker = track or (lambda items, _what: items)
-        self._on_done = on_done
-        self.between: Callable[[], None] | None = None  # called where nothing is half done
         self._own: set[str] = set()  # the commits of this run
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
@@ -121,7 +136,7 @@ class Run:
         """The skills with all their layers, and what is known of their use."""
         from skillvault.steps.shelf import Shelf  # noqa: PLC0415 (most of a run does without)
 
-        return Shelf(self.store)
+        return self._shelf or Shelf(self.store)
 
     @cached_property
     def rejections(self) -> Rejections:
@@ -179,7 +194,7 @@ class Run:
 
     def refuse(self, name: str, error: BadInputError) -> None:
         """Quarantine a file that cannot be taken; only say so where nothing may change."""
-        if self.dry:
+        if self.options.dry:
             refused = Refused(name, error.code, error.message, error.line)
         else:
             refused = self.inbox.refuse(name, error, self.now)
@@ -187,7 +202,7 @@ class Run:
 
     def forget(self, name: str) -> None:
         """Drop an inbox file that has nothing new."""
-        if not self.dry:
+        if not self.options.dry:
             self.inbox.mark_done([name])
 
     def renew(self) -> None:
@@ -198,7 +213,7 @@ class Run:
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Let a step look at these no more until something of theirs changes."""
-        if not self.asks:
+        if not self.options.asks:
             self.store.staged.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
@@ -212,7 +227,7 @@ class Run:
         try:
             laid = self.store.stage(change)
             texts = {name: (old, self.view.skills.find(name)) for name, old in before.items()}
-            if self.dry:
+            if self.options.dry:
                 self.store.check_free(laid)
         except EditedError as error:
             self._held(error)
@@ -221,7 +236,7 @@ class Run:
         self._pending.append((laid, texts))
         patience = min(max(_SECONDS, _TIMES * self._took), _LONGEST)
         late = time.monotonic() - self._since >= patience
-        if self.dry or late or len(self._pending) >= _GROUP:
+        if self.options.dry or late or len(self._pending) >= _GROUP:
             self.flush()
 
     def wait(self, path: str, reason: str) -> None:
@@ -246,15 +261,15 @@ class Run:
     def flush(self) -> None:
         """Publish what is pending: all at once, or where a person holds a path one by one."""
         pending, self._pending = self._pending, []
-        if self.dry:
+        if self.options.dry:
             for laid, texts in pending:
                 self._finish(laid.change, texts, None)
         elif pending:
             began = time.monotonic()
             self._publish(pending)
             self._took = time.monotonic() - began
-            if self.between:
-                self.between()
+            if self.options.between:
+                self.options.between()
         else:
             self.store.save_index()
 
@@ -308,8 +323,8 @@ class Run:
                 self._written.setdefault(name, []).append((old, new))
         done = Done(change, commit)
         self.report.done.append(done)
-        if self._on_done:
-            self._on_done(done)
+        if self.options.on_done:
+            self.options.on_done(done)
 
     def free(self, records: Iterable[Outcome | Evaluation | Recommendation]) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""

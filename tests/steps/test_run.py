@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from skillvault.api import Vault
-from skillvault.steps.run import Run
+from skillvault.steps.run import Run, RunOptions
 from tests.conftest import NOW
 from tests.vault.given import files
 
@@ -30,9 +30,12 @@ def test_the_longer_publishing_takes_the_more_is_published_at_once(
     """A group gathers for as long as it should, and longer where the last one took long."""
     clock = Clock()
     monkeypatch.setattr("skillvault.steps.run.time", SimpleNamespace(monotonic=lambda: clock.now))
-    run = Run(vault.store, judge=vault.judge, now=NOW, on_done=lambda _: clock.move(each))
     published: list[int] = []
-    run.between = lambda: published.append(len(run.report.done) - sum(published))
+    options = RunOptions(
+        on_done=lambda _: clock.move(each),
+        between=lambda: published.append(len(run.report.done) - sum(published)),
+    )
+    run = Run(vault.store, judge=vault.judge, now=NOW, options=options)
     for number in range(18):
         run.perform(files(**{f"notes_n{number}": f"{number}\n"}))
         clock.move(STEP)

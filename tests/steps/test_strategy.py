@@ -13,7 +13,7 @@ from skillvault.brief import Brief, Draft, Period
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.records import Skill
 from skillvault.steps import strategy
-from skillvault.steps.run import Run
+from skillvault.steps.run import Run, RunOptions
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw, trade
 
@@ -53,8 +53,7 @@ def tasks(first: int, count: int, **changes: Any) -> list[dict[str, Any]]:
 
 def standing(vault: Vault, domain: str = "coding") -> tuple[str, str]:
     """(state, reason) of a domain's strategy."""
-    run = Run(vault.store, judge=vault.judge, now=NOW)
-    run.asks = True
+    run = Run(vault.store, judge=vault.judge, now=NOW, options=RunOptions(asks=True))
     found = strategy.standings(run)[domain]
     return found.state, found.reason
 

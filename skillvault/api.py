@@ -194,7 +194,10 @@ class Vault:
             judge = judges.unasked_judge(store, unasked) if batch else None
             intake = _Intake()
             if "record" in (wanted or registry.STEPS):
-                intake = _intake(self.inbox, store.head().policy, patience, dry=dry)
+                policy = store.head().policy
+                if not dry:
+                    store.review_taken(policy)
+                intake = _intake(self.inbox, policy, patience, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,

@@ -23,10 +23,8 @@ settings.register_profile(
 settings.load_profile("any-machine")
 
 
-@pytest.fixture(autouse=True)
-def _closed_off(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the machine's git config, writes to its home, or opens a socket."""
-    home = tmp_path_factory.mktemp("home")
+def _close_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home with a git identity, and nothing of the machine's environment that changes git."""
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Ada Person\n\temail = ada@example.org\n"
         "[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
@@ -36,6 +34,22 @@ def _closed_off(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _session_closed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is made once a session has the same home as a test: a machine may have no identity."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _close_off(tmp_path_factory.mktemp("home"), monkeypatch)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _closed_off(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the machine's git config, writes to its home, or opens a socket."""
+    _close_off(tmp_path_factory.mktemp("home"), monkeypatch)
+    # In a test nobody's git is half-way when the program begins, unless the test says so.
+    monkeypatch.setattr("skillvault.vault.git.index_file.QUIET_SECONDS", 0.0)
 
     connect = socket.socket.connect
 

@@ -298,10 +298,10 @@ def test_a_file_written_anew_since_it_was_read_stays(vault: Vault) -> None:
     vault.inbox.read_file("latest.json")
     place.unlink()
     place.write_bytes(as_file(raw(1, result__summary="the next one")))
-    vault.inbox.mark_done(["latest.json"])
+    vault.inbox.mark_done(["latest.json"], vault.store.taken, "1" * 40)
     assert vault.inbox.names() == ["latest.json"]
     vault.inbox.read_file("latest.json")
-    vault.inbox.mark_done(["latest.json"])
+    vault.inbox.mark_done(["latest.json"], vault.store.taken, "1" * 40)
     assert vault.inbox.names() == []
 
 

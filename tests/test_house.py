@@ -17,7 +17,7 @@ ORDER = {
     ],
     "vault": [
         "check", "provenance", "setup", "commit", "index", "git", "files", "search", "spending",
-        "disk", "failpoint",
+        "disk", "drafts", "failpoint",
     ],
     "judge": ["claude", "offline"],
 }  # fmt: skip

@@ -127,12 +127,15 @@ class Watch:
 
     def _due(self) -> bool:
         """Whether anything may have changed since the last completed run; never what."""
+        store = self._vault.store
+        if store.taken.commits():
+            store.review_taken(store.head().policy)  # what returns to the inbox is due
         return bool(
             self._unfinished
             or self._day != _today()
             or self._vault.inbox.names()
             or self._mended()
-            or self._head != self._vault.store.git.head()
+            or self._head != store.git.head()
         )
 
     def _mended(self) -> bool:

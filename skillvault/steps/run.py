@@ -202,8 +202,8 @@ class Run:
 
     def forget(self, name: str) -> None:
         """Drop an inbox file that has nothing new."""
-        if not self.options.dry:
-            self.inbox.mark_done([name])
+        if not self.options.dry and self.view.commit:
+            self.inbox.mark_done([name], self.store.taken, self.view.commit)
 
     def renew(self) -> None:
         """Look at the vault again: another run may have met it."""
@@ -302,7 +302,8 @@ class Run:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own.update(commits)
-        self.inbox.mark_done(name for one in laid for name in one.change.takes)
+        names = [name for one in laid for name in one.change.takes]
+        self.inbox.mark_done(names, self.store.taken, commits[-1])
         for one, of, commit in zip(laid, texts, commits, strict=True):
             self._finish(one.change, of, commit)
 

@@ -1,43 +1,83 @@
-"""The work tree: files put in their place and removed, never over what a person saves.
+"""The files of a publication: drafted in the git dir, then put in their place or taken away.
 
-A file appears whole, under its name, in one step; its draft lies beside it.
+A file appears whole, under its name, in one step, and never over what a person saves. Its draft
+lies where no `git add`, `stash` or `clean` of theirs sees it.
 """
 
+import errno
 import os
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from skillvault.errors import EditedError
+from skillvault.vault.drafts import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.trees import EXECUTABLE
 
 
-def place_file(
-    root: Path, path: str, content: bytes, *, mode: str | None, replace: bool, draft: str
-) -> None:
-    """Put a file in its place; EditedError if another one appeared there.
+@contextmanager
+def drafted(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
+    """path -> the draft of each file that is written, while it is needed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drafts: dict[str, Path] = {}
+    try:
+        for path, content in files.items():
+            if content is not None:
+                drafts[path] = draft_file(folder, content)
+        reach("draft-written")
+        yield drafts
+    finally:
+        for place in drafts.values():
+            place.unlink(missing_ok=True)
 
-    `mode` is git's for a new file; one that is replaced keeps its own. `draft` is the name
-    under which it is written first.
+
+def draft_file(folder: Path, content: bytes) -> Path:
+    """One file, whole, in a folder of drafts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / draft_name()
+    place.write_bytes(content)
+    return place
+
+
+def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
+    """Put a drafted file in its place; EditedError if another one appeared there.
+
+    `mode` is git's for a new file; one that is replaced keeps its own.
     """
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    beside = place.parent / draft
     try:
-        beside.write_bytes(content)
-        reach("draft-written")
-        if replace:
-            shutil.copymode(place, beside)
-            beside.replace(place)
-        else:
-            if mode == EXECUTABLE:
-                beside.chmod(beside.stat().st_mode | 0o111)
-            os.link(beside, place)
+        _into_place(place, source, mode=mode, replace=replace)
     except FileExistsError:
         raise EditedError(f"{path}: a file of yours appeared there; run again") from None
-    finally:
-        beside.unlink(missing_ok=True)
     reach("file-placed")
+
+
+def _into_place(place: Path, source: Path, *, mode: str | None, replace: bool) -> None:
+    if replace:
+        shutil.copymode(place, source)
+    elif mode == EXECUTABLE:
+        source.chmod(source.stat().st_mode | 0o111)
+    try:
+        if replace:
+            source.replace(place)
+        else:
+            os.link(source, place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # The work tree is on another disk than the git dir: the draft is copied beside its place.
+        beside = place.parent / f".skillvault-{draft_name()}.tmp"
+        try:
+            shutil.copy2(source, beside)
+            if replace:
+                beside.replace(place)
+            else:
+                os.link(beside, place)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def remove_file(root: Path, path: str) -> None:

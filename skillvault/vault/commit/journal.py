@@ -1,16 +1,16 @@
 """The journal of intent: what a publication is about to do, so that a half-made one is undone.
 
-It is written before the first file is touched and removed when all is done. Whoever writes to
-the vault next, under the writer's lock, finds it: if the branch has the commits nothing is
-left to do, otherwise every path that stands as the publication left it goes back to what it
-was. Anything else is a person's by now, and stays.
+It is written before the first file is touched and removed when all is done and synced. Whoever
+writes to the vault next, under the writer's lock and index.lock, finds it: if the branch has the
+commits, what is missing of them is put back; otherwise every path that stands as the publication
+left it goes back to what it was. What a person's commit took up is theirs by now, and stays.
 """
 
 import json
 import os
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -22,7 +22,6 @@ from skillvault.errors import PausedError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.local_edits import blob_at
 from skillvault.vault.commit.locks import claim, clear_git_locks
-from skillvault.vault.disk import synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
@@ -38,15 +37,11 @@ class Place(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True, kw_only=True):
-    """A publication: the branch moves from `old` to `new`, these paths change.
-
-    `draft` is the name that files are written under first, beside their place.
-    """
+    """A publication: the branch moves from `old` to `new`, these paths change."""
 
     branch: str
     old: str | None
     new: str
-    draft: str
     places: Mapping[str, Place]
 
 
@@ -65,7 +60,7 @@ class Journal:
     def _folder(self) -> Path:
         return self._git.dirs()[0] / "skillvault"
 
-    def write(self, intent: Intent, *, durable: bool) -> None:
+    def write(self, intent: Intent) -> None:
         """State an intent; it is there whole or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
@@ -75,17 +70,21 @@ class Journal:
             claim(descriptor)
             # ASCII: the name of a file that a skill brought along need not be UTF-8.
             draft.write_text(json.dumps(msgspec.to_builtins(intent)), encoding="ascii")
-            if durable:
-                synced(draft)
             draft.replace(path)
-            if durable:
-                synced(path.parent)
         except BaseException:
             os.close(descriptor)
             draft.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             raise
         self._own = path, descriptor
+
+    def rewrite(self, intent: Intent) -> None:
+        """State it once more, as the ground under it changed."""
+        former = self._own
+        self.write(intent)
+        if former is not None:
+            former[0].unlink(missing_ok=True)
+            os.close(former[1])
 
     def forget(self) -> None:
         """What was intended is done, or undone."""
@@ -102,15 +101,32 @@ class Journal:
     def roll_back(self, intent: Intent) -> None:
         """Undo this writer's own publication, unless the branch has it after all."""
         if not self._published(intent):
-            self.undo(intent, intent.places)
+            self.undo(intent, self.untouched(intent))
         self.forget()
 
-    def has_intents(self) -> bool:
-        """Whether there is an intent of anybody's."""
-        return any(self._folder.glob("intent-*"))
+    def has_abandoned(self) -> bool:
+        """Whether there is an intent of a writer that is no more."""
+        return next(self._abandoned(), None) is not None
 
     def recover(self) -> None:
-        """Under the writer's lock: undo what killed writers left half-made."""
+        """Under the writer's lock and index.lock: finish or undo what killed writers left."""
+        for path in self._abandoned():
+            if path.suffix == ".json":
+                intent = _intent_in(path)
+                if self._published(intent):
+                    self.redo(intent)
+                else:
+                    self.undo(intent, self.untouched(intent))
+                reach("intent-settled")
+            path.unlink(missing_ok=True)  # behind a draft nothing was done
+
+    def unlock_killed(self) -> None:
+        """Remove the locks that the git of killed writers left behind."""
+        for path in self._abandoned():
+            self.unlock(since=path.stat().st_mtime)
+
+    def _abandoned(self) -> Iterator[Path]:
+        """The intents of writers that are no more, each while it is ours."""
         for path in sorted(self._folder.glob("intent-*")):
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -118,19 +134,9 @@ class Journal:
                 continue  # its writer is done
             try:
                 if claim(descriptor):
-                    self._recover(path)
+                    yield path
             finally:
                 os.close(descriptor)
-
-    def _recover(self, path: Path) -> None:
-        """Recover from the intent of a writer that is no more; behind a draft nothing was done."""
-        if path.suffix == ".json":
-            intent = _intent_in(path)
-            self.unlock(since=path.stat().st_mtime)
-            if not self._published(intent):
-                self.undo(intent, intent.places)
-            reach("intent-settled")
-        path.unlink(missing_ok=True)
 
     def unlock(self, *, since: float = inf) -> None:
         """Remove git's locks that were left behind; `since`: also those of a killed writer."""
@@ -144,15 +150,34 @@ class Journal:
             return True
         return intent.new in self._git.history.reflog(intent.branch)
 
+    def untouched(self, intent: Intent) -> list[str]:
+        """The paths of an intent that no commit of a person's took up meanwhile."""
+        committed = self._git.entries(self._git.head(), sorted(intent.places))
+        return [
+            path
+            for path, place in intent.places.items()
+            if committed.get(path) == place.staged or committed.get(path) != place.entry
+        ]
+
+    def redo(self, intent: Intent) -> None:
+        """Put back what HEAD and the index have of a publication and the work tree lost."""
+        paths = sorted(intent.places)
+        committed = self._git.entries(self._git.head(), paths)
+        index = self._git.index_file.entries(paths)
+        for path, place in intent.places.items():
+            entry = place.entry
+            lost = not os.path.lexists(self._root / path)
+            if entry and lost and committed.get(path) == index.get(path) == entry:
+                self._write(path, entry.id, mode=entry.mode)
+
     def undo(self, intent: Intent, paths: Collection[str]) -> None:
-        """Put work tree and index back on these paths, where they stand as they were left."""
+        """Put work tree and index back on these paths, if they stand as they were left."""
         for path in paths:
             place = intent.places[path]
-            with suppress(NotADirectoryError):  # a person put a file in the folder's place
-                (self._root / path).parent.joinpath(intent.draft).unlink(missing_ok=True)
             if blob_at(self._root, path) == place.after != place.before:
-                self._put_back(path, place, intent.draft)
-            files.prune_folders(self._root, path)
+                self._put_back(path, place)
+            with suppress(NotADirectoryError):  # a person put a file in the folder's place
+                files.prune_folders(self._root, path)
             reach("undo-file")
         index = self._git.index_file.entries(sorted(paths))
         back = {
@@ -161,17 +186,22 @@ class Journal:
             if index.get(path) == intent.places[path].entry != intent.places[path].staged
         }
         if back:
-            self._git.index_file.stage(back, self._git.settings().staging)
+            index_file = self._git.index_file
+            index_file.install(index_file.draw(back, self._git.settings().staging))
         reach("undo-index")
 
-    def _put_back(self, path: str, place: Place, draft: str) -> None:
+    def _put_back(self, path: str, place: Place) -> None:
         if place.before is None:
             files.remove_file(self._root, path)
-            return
-        content = self._git.blobs([place.before])[place.before]
-        mode = place.staged.mode if place.staged else None
+        else:
+            self._write(path, place.before, mode=place.staged.mode if place.staged else None)
+
+    def _write(self, path: str, blob: str, *, mode: str | None) -> None:
+        """Put a blob in its place in the work tree."""
+        draft = files.draft_file(self._folder / "drafts", self._git.blobs([blob])[blob])
         replace = os.path.lexists(self._root / path)
-        files.place_file(self._root, path, content, mode=mode, replace=replace, draft=draft)
+        files.place_file(self._root, path, draft, mode=mode, replace=replace)
+        draft.unlink(missing_ok=True)
 
 
 def _intent_in(path: Path) -> Intent:

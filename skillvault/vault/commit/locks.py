@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -139,7 +140,7 @@ def git_locks(root: Path, own: Path, common: Path, now: float) -> list[GitLock]:
     places = {folder / name for folder in (own, common) for name in names}
     places |= {path for folder in {own, common} for path in (folder / "refs").rglob("*.lock")}
     saved_at = dict(_saved(sorted(places)))
-    working = bool(saved_at) and any(_working_in(root, own, common))
+    working = bool(saved_at) and any(git_processes(root, own, common))
     opened = set(_open_files()) if saved_at else set()
     return [
         GitLock(path, max(0.0, now - saved), working or str(path) in opened)
@@ -176,16 +177,28 @@ def _open_files() -> Iterator[str]:
             yield target
 
 
-def _working_in(*folders: Path) -> Iterator[str]:
-    """The git processes at work in these folders.
+class GitProcess(NamedTuple):
+    """A git that is at work: its process id, its command line, and since when (unix time)."""
+
+    pid: int
+    words: tuple[str, ...]
+    since: float
+
+
+def git_processes(*folders: Path) -> Iterator[GitProcess]:
+    """The git processes at work in these folders, as far as this one may see; none without /proc.
 
     While a person writes a commit message git keeps index.lock, and does not hold it open.
     """
     for link in _PROC.glob("[0-9]*/cwd"):
         target = _target(link)
-        inside = target and any(Path(target).is_relative_to(folder) for folder in folders)
-        if inside and Path(_command(int(link.parent.name)).partition(" ")[0]).name == "git":
-            yield link.parent.name
+        if not target or not any(Path(target).is_relative_to(folder) for folder in folders):
+            continue
+        pid = int(link.parent.name)
+        words = tuple(_command(pid).split(" "))
+        if Path(words[0]).name == "git":
+            with suppress(FileNotFoundError):
+                yield GitProcess(pid, words, link.parent.stat().st_mtime)
 
 
 def _target(link: Path) -> str | None:

@@ -1,27 +1,39 @@
 """The commit protocol: a group of changes becomes commits, all published at once.
 
-Objects first (nobody sees them), then the journal of intent, the work tree, exactly our index
-entries, and the branch by compare-and-swap, which is the fence should the lock lie. A person's
-`commit -a` right afterwards finds nothing of ours to add or to remove.
+What takes long comes first, where nobody sees it: the objects, pinned by a ref of ours; the files
+and the new index as drafts in the git dir; the journal of intent; one sync. Then git's own locks,
+of the index, the branch and HEAD; another look at everything under them; the files, the index, the
+branch. A person's git beside it waits a moment, or is refused as by any other git, and finds
+either nothing of ours or all of it.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from skillvault.change import Change
-from skillvault.errors import EditedError, GitError
+from skillvault.errors import EditedError, GitError, VaultBusyError
 from skillvault.vault.commit import files as work_tree
+from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.journal import Intent, Journal, Place
 from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits
-from skillvault.vault.disk import all_synced, synced
+from skillvault.vault.commit.locks import git_processes
+from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.config import Settings
+from skillvault.vault.git.ref_transaction import ABSENT, RefTransaction, RefUpdate
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import REGULAR, Entry
+
+_RESTLESS_SECONDS = 5.0  # a person's git that never rests is not waited for any longer
+_LOCK_SECONDS = 5.0  # that another git may hold the index before outcomes wait in the inbox
+_CLEAN_SECONDS = 1.0  # that a `git clean` which began before us may still remove files
+_PAUSE = 0.01
 
 
 class StagedChange(Struct, frozen=True):
@@ -67,66 +79,197 @@ class _Base(Struct, frozen=True):
     settings: Settings
 
 
-class Writer:
-    """Publishes groups of changes in one work tree, under the writer's lock."""
+class _Prepared(Struct, frozen=True):
+    """A publication of which everything is written and nothing is seen yet.
 
-    def __init__(self, root: Path, git: Git, *, branch: str, durable: bool) -> None:
+    `checksum` is of the index that `index` was drawn from.
+    """
+
+    group: StagedChanges
+    base: _Base
+    entries: Mapping[str, Entry | None]
+    drafts: Mapping[str, Path]
+    intent: Intent
+    index: Path
+    checksum: bytes | None
+
+
+class Writer:
+    """Publishes groups of changes in one work tree, under the writer's lock.
+
+    `check_normal` raises PausedError in a repository that is in the middle of something.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        git: Git,
+        *,
+        branch: str,
+        durable: bool,
+        check_normal: Callable[[], None],
+    ) -> None:
         self._root = root
         self._git = git
         self._branch = branch
         self._durable = durable
+        self._check_normal = check_normal
         self._journal = Journal(root, git)
+
+    @property
+    def _folder(self) -> Path:
+        return self._git.dirs()[0] / "skillvault"
 
     def publish(self, group: StagedChanges, parent: str | None, at: datetime) -> list[str] | None:
         """The commits, oldest first; None if the branch moved meanwhile.
 
-        EditedError if a path is edited locally; then nothing is published.
+        EditedError if a path is edited locally, VaultBusyError while another git is at work;
+        then nothing is published.
         """
         # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
         base = self._base(group, parent, self._git.settings())
         commits, entries = self._commits(group, base, at)
-        reach("objects-written")
-        if base.settings.signs:  # people save while a commit is signed, so once more, late
-            base = self._base(group, parent, base.settings)
-        intent = self._intent(group.files, entries, base, commits[-1])
-        self._journal.write(intent, durable=self._durable)
-        try:
-            published = self._carry_out(group, intent, entries, base.settings)
-            self._journal.forget()
-        except BaseException as error:
-            self._roll_back(intent, error)
-            raise
-        finally:
-            self._journal.release()
+        new = commits[-1]
+        with self._git.pinned(new) as pin:
+            reach("objects-written")
+            with work_tree.drafted(self._folder / "drafts", group.files) as drafts:
+                intent = self._intent(group.files, entries, base, new)
+                checksum = self._git.index_file.checksum()
+                index = self._git.index_file.draw(entries, base.settings.staging)
+                prepared = _Prepared(group, base, entries, drafts, intent, index, checksum)
+                branch = f"refs/heads/{self._branch}"
+                updates = [RefUpdate(branch, new, parent or ABSENT), RefUpdate(pin, ABSENT, new)]
+                published = self._publish(prepared, updates)
         return commits if published else None
 
-    def _carry_out(
-        self,
-        group: StagedChanges,
-        intent: Intent,
-        entries: Mapping[str, Entry | None],
-        settings: Settings,
-    ) -> bool:
-        """Do what is intended; False, and nothing is left of it, if the branch moved."""
-        files = group.files
-        reach("intent-written")
-        self._place_files(files, intent)
+    def _publish(self, prepared: _Prepared, updates: list[RefUpdate]) -> bool:
+        """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
+        self._journal.write(prepared.intent)
+        try:
+            self._sync()  # all that takes long is done before anybody has to wait for us
+            reach("intent-written")
+            note = f"skillvault: {prepared.group.changes[-1].change.headline}"
+            transaction = self._git.ref_transaction(updates, note, durable=self._durable)
+            try:
+                reach("before-lock")
+                with self._lock_at_rest():
+                    published = self._publish_locked(prepared, transaction)
+            finally:
+                transaction.close()
+            reach("index-unlocked")
+            if published:
+                self._restage(prepared)
+            self._sync()
+            self._journal.forget()
+        finally:
+            self._journal.release()
+            prepared.index.unlink(missing_ok=True)
+        return published
+
+    def _publish_locked(self, prepared: _Prepared, transaction: RefTransaction) -> bool:
+        """Under index.lock: look again, lock the branch and HEAD, do it; False if it moved."""
+        self._check_normal()
+        parent, settings = prepared.base.parent, prepared.base.settings
+        base = self._base(prepared.group, parent, settings)
+        index_file = self._git.index_file
+        if prepared.checksum is None or index_file.checksum() != prepared.checksum:
+            index_file.draw(prepared.entries, settings.staging, prepared.index)
+        if not transaction.prepare():
+            transaction.close()
+            if self._git.tip(self._branch) == parent:
+                raise VaultBusyError(
+                    f"another git has locked the branch ({transaction.error[:300]}); "
+                    "try again when it ends"
+                )
+            return False
+        self._check_normal()
+        files, new = prepared.group.files, prepared.intent.new
+        intent = self._intent(files, prepared.entries, base, new)
+        if intent != prepared.intent:
+            self._journal.rewrite(intent)
+        try:
+            return self._carry_out(prepared, intent, transaction)
+        except BaseException as error:
+            transaction.close()
+            self._roll_back(intent, error)
+            raise
+
+    def _carry_out(self, prepared: _Prepared, intent: Intent, transaction: RefTransaction) -> bool:
+        """Files, index, branch; False, and nothing is left of it, if git refuses the branch."""
+        # The files first: were we killed here and the lock removed by hand, a person's commit of
+        # the index would hold what the work tree lacks, and their next `commit -a` delete it.
+        self._place_files(prepared, intent)
         reach("before-index")
-        self._git.index_file.stage(entries, settings.staging)
-        staged = self._git.index_file.checksum()
+        self._git.index_file.install(prepared.index)
         reach("index-written")
+        reach("before-swap")
+        if not transaction.commit():
+            self._journal.undo(intent, self._journal.untouched(intent))
+            return False
+        reach("branch-moved")
+        self._put_back_cleaned(prepared.group.files, intent)
+        return True
+
+    def _restage(self, prepared: _Prepared) -> None:
+        """Put back the index entries that a person's git wrote over with what it read before.
+
+        Git reads the index before it locks it; the person's next commit would remove our files.
+        """
+        index_file = self._git.index_file
+        if index_file.is_own():
+            return
+        with self._lock_at_rest():
+            before, index = prepared.base.ground.index, index_file.entries(sorted(prepared.entries))
+            lost = {
+                path: entry
+                for path, entry in prepared.entries.items()
+                if index.get(path) == before.get(path) != entry
+            }
+            if lost:
+                index_file.install(index_file.draw(lost, prepared.base.settings.staging))
+
+    def _put_back_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
+        """Put back what a `git clean` takes that read the index before us; it takes no lock."""
+        self._put_back_missing(files, intent)
+        if not self._is_cleaning():
+            return
+        deadline = time.monotonic() + _CLEAN_SECONDS
+        while self._is_cleaning() and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+        self._put_back_missing(files, intent)
+
+    def _is_cleaning(self) -> bool:
+        processes = git_processes(self._root, *self._git.dirs())
+        return any("clean" in process.words for process in processes)
+
+    def _put_back_missing(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
+        """Put files of ours that are gone in their place once more."""
+        for path, place in intent.places.items():
+            content = files[path]
+            if content is not None and not os.path.lexists(self._root / path):
+                draft = work_tree.draft_file(self._folder / "drafts", content)
+                mode = place.entry.mode if place.entry else None
+                work_tree.place_file(self._root, path, draft, mode=mode, replace=False)
+                draft.unlink(missing_ok=True)
+
+    @contextmanager
+    def _lock_at_rest(self) -> Iterator[None]:
+        """Hold index.lock while no git is half-way; one that never rests is not waited for."""
+        deadline = time.monotonic() + _RESTLESS_SECONDS
+        while True:
+            unrest = self._git.index_file.unrest()
+            if unrest and time.monotonic() < deadline:
+                time.sleep(unrest)
+                continue
+            with index_lock(self._git.dirs()[0], _LOCK_SECONDS):
+                if self._git.index_file.unrest() and time.monotonic() < deadline:
+                    continue
+                yield
+                return
+
+    def _sync(self) -> None:
         if self._durable:
             all_synced(self._root, self._git.dirs()[1])
-        reach("before-swap")
-        if self._swap(intent.new, intent.old, group.changes[-1].change.headline):
-            reach("branch-moved")
-            if staged is None or self._git.index_file.checksum() != staged:
-                self._restage(intent, settings)
-            return True
-        # What a person's commit took up with theirs stays in their hands.
-        theirs = self._git.entries(self._git.head(), sorted(files))
-        self._journal.undo(intent, [p for p in files if theirs.get(p) != entries.get(p)])
-        return False
 
     def _base(self, group: StagedChanges, parent: str | None, settings: Settings) -> _Base:
         """What to publish a group on; EditedError if a path of it is edited locally."""
@@ -180,50 +323,24 @@ class Writer:
             places[path] = Place(
                 before, entry.id if entry else None, base.ground.index.get(path), entry
             )
-        draft = f".skillvault-{os.getpid()}.tmp"
-        return Intent(branch=self._branch, old=base.parent, new=new, draft=draft, places=places)
+        return Intent(branch=self._branch, old=base.parent, new=new, places=places)
 
-    def _place_files(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
+    def _place_files(self, prepared: _Prepared, intent: Intent) -> None:
         """Put the files into the work tree; what a person saves meanwhile is not replaced."""
         for path, place in intent.places.items():
-            content = files[path]
             if place.after == place.before:
                 continue
             if blob_at(self._root, path) != place.before:
                 raise EditedError(f"{path}: a file of yours appeared there; run again")
-            if content is None:
+            if path not in prepared.drafts:
                 work_tree.remove_file(self._root, path)
             else:
                 mode = place.entry.mode if place.entry else None
-                replace = place.before is not None
-                work_tree.place_file(
-                    self._root, path, content, mode=mode, replace=replace, draft=intent.draft
-                )
-
-    def _restage(self, intent: Intent, settings: Settings) -> None:
-        """Put back the index entries that a person's git wrote over with what it read before.
-
-        Git reads the index before it locks it; the person's next commit would remove our files.
-        """
-        index = self._git.index_file.entries(sorted(intent.places))
-        lost = {
-            path: place.entry
-            for path, place in intent.places.items()
-            if index.get(path) == place.staged != place.entry
-        }
-        if lost:
-            self._git.index_file.stage(lost, settings.staging)
-
-    def _swap(self, new: str, old: str | None, headline: str) -> bool:
-        """Whether the branch moved from `old` to `new`."""
-        done = self._git.swap(self._branch, new, old, headline, durable=self._durable)
-        if done and self._durable:
-            folder = self._git.dirs()[1] / "refs/heads" / self._branch
-            synced(folder.parent)
-        return done
+                draft, replace = prepared.drafts[path], place.before is not None
+                work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
 
     def _roll_back(self, intent: Intent, cause: BaseException) -> None:
-        """Undo what was done; where even that fails the journal stays, for the next writer."""
+        """Undo what was done; if even that fails the journal stays, for the next writer."""
         try:
             self._journal.roll_back(intent)
         except (OSError, GitError) as error:

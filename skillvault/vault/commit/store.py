@@ -19,7 +19,9 @@ from skillvault.errors import EditedError, PausedError, VaultBusyError
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
+from skillvault.vault.drafts import is_abandoned
 from skillvault.vault.files import layout
+from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
 from skillvault.vault.git.repository import Git
@@ -30,13 +32,14 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
     from skillvault.vault import spending
-    from skillvault.vault.commit import journal, locks, publish
+    from skillvault.vault.commit import fence, journal, locks, publish
     from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.publish import StagedChange
     from skillvault.vault.files import codec
 else:  # a reader loads nothing of what only writers need
     spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
-    journal, locks = LazyModule("vault.commit.journal"), LazyModule("vault.commit.locks")
+    fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
+    locks = LazyModule("vault.commit.locks")
     publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
 
 _TRIES = 5
@@ -57,6 +60,11 @@ class Store:
         self.git = Git(root, index)
         self._apart = apart
         self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
+
+    @cached_property
+    def taken(self) -> Taken:
+        """The inbox files of commits that are not seen in the branch yet."""
+        return Taken(self.root, self.git.dirs()[0] / "skillvault" / "taken")
 
     @cached_property
     def index(self) -> IndexDatabase:
@@ -238,41 +246,70 @@ class Store:
         policy: Policy,
         first: bool,
     ) -> list[str]:
-        reason = self.git.pause_reason(policy.branch, founding=first)
-        if reason:
-            raise PausedError(f"paused: {reason}")
+        def check_normal() -> None:
+            if reason := self.git.pause_reason(policy.branch, founding=first):
+                raise PausedError(f"paused: {reason}")
+
+        check_normal()
         self._unlock(policy.branch)
         durable = policy.durability == "full"
-        writer = publish.Writer(self.root, self.git, branch=policy.branch, durable=durable)
-        for _ in range(_TRIES):
-            parent = self.git.tip(policy.branch)
-            if parent != self.staged.commit:
-                self.roll_back()
-                self._follow_to(parent)
-                changes = [self.stage(staged.change) for staged in changes]
-            group = publish.StagedChanges(changes)
-            _refuse_stale(self.git, group.files, base, parent)
-            commits = writer.publish(group, parent, now)
-            if commits:
-                _enter(self, changes, commits, now)
-                return commits
+        writer = publish.Writer(
+            self.root, self.git, branch=policy.branch, durable=durable, check_normal=check_normal
+        )
+        with fence.gc_lock(self.git.dirs()[1]):
+            for _ in range(_TRIES):
+                parent = self.git.tip(policy.branch)
+                if parent is None and not first:
+                    check_normal()
+                    raise PausedError("paused: the branch moved away meanwhile; run again")
+                if parent != self.staged.commit:
+                    self.roll_back()
+                    self._follow_to(parent)
+                    changes = [self.stage(staged.change) for staged in changes]
+                group = publish.StagedChanges(changes)
+                _refuse_stale(self.git, group.files, base, parent)
+                commits = writer.publish(group, parent, now)
+                if commits:
+                    _enter(self, changes, commits, now)
+                    return commits
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
+    def review_taken(self, policy: Policy) -> None:
+        """Let go of the inbox files whose commit is in the branch; the others return."""
+        commits = self.taken.commits()
+        if not commits or self.git.pause_reason(policy.branch):
+            return
+        tip = self.git.tip(policy.branch)
+        for commit in commits:
+            if tip and (commit == tip or self.git.history.is_ancestor(commit, tip)):
+                self.taken.forget(commit)
+            else:
+                self.taken.put_back(commit)
+
     def recover(self) -> None:
-        """Undo what a killed writer left half-made; where the repository is paused, later."""
-        writer_journal = journal.Journal(self.root, self.git)
-        if not writer_journal.has_intents():
+        """Undo or finish what a killed writer left half-made; if paused without its lock, later."""
+        locked = fence.is_left_behind(self.git.dirs()[0])
+        if not locked and not journal.Journal(self.root, self.git).has_abandoned():
             return
         branch = self.head().policy.branch
         with self._writing():
-            if self.git.pause_reason(branch, founding=True) is None:
-                writer_journal.recover()
+            # While its lock stands no git came after it: the state is what it left.
+            if locked or self.git.pause_reason(branch, founding=True) is None:
+                self._unlock(branch)
 
     def _unlock(self, branch: str) -> None:
-        """Clear away what killed writers left: half-made changes, and locks of git's."""
+        """Clear away what killed writers left: half-made changes, drafts, pins, git's locks."""
         writer_journal = journal.Journal(self.root, self.git)
-        writer_journal.recover()
         own, common = self.git.dirs()
+        for pattern in ("index-*", "lock-*", "drafts/*"):
+            for path in (own / "skillvault").glob(pattern):
+                if is_abandoned(path.name):
+                    path.unlink(missing_ok=True)
+        self.git.unpin()
+        if writer_journal.has_abandoned() or fence.is_left_behind(own):
+            writer_journal.unlock_killed()
+            with fence.index_lock(own, 0.0):
+                writer_journal.recover()
         if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
             writer_journal.unlock()
 

@@ -28,6 +28,7 @@ from skillvault.vault.files.arrival import (
     plain_name,
 )
 from skillvault.vault.files.quarantine import Quarantine, Refused
+from skillvault.vault.files.taken import Taken
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
@@ -168,13 +169,12 @@ class Inbox:
             if draft and age > _ABANDONED and not _alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
-    def mark_done(self, names: Iterable[str]) -> None:
-        """Remove files whose content is committed; one written anew since it was read stays."""
+    def mark_done(self, names: Iterable[str], taken: Taken, commit: str) -> None:
+        """Take away files that are in a commit; one written anew since it was read stays."""
         for name in names:
             path = self.root / layout.INBOX / name
             if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
-                reach("inbox-done")
-                path.unlink(missing_ok=True)
+                taken.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, now: datetime) -> Refused:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""

@@ -1,17 +1,20 @@
 """Git's index: its entries at one moment, read once and asked many times, and how they are set."""
 
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from skillvault.errors import GitError, VaultBusyError
+from skillvault.vault.drafts import draft_name
 from skillvault.vault.git.process import Runner
+from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.trees import Entry
 
-ABSENT = "0" * 40
-_INDEX_WAIT = 5.0  # seconds that a person's own git may hold the index
+QUIET_SECONDS = 0.2  # that index and HEAD must have been still: a git may be half-way
+_OWN = "own-index"  # the file with the checksum of the index as we left it
 _SUM = 20  # bytes of the checksum at the end of an index
 
 # `<mode> <id> <stage>\t<path>`: all but the path is of one width.
@@ -92,11 +95,12 @@ def _entry(line: bytes) -> tuple[str, Entry]:
 
 
 class IndexFile:
-    """The index of one repository, which git lists once in each state and alone writes."""
+    """The index of one repository, which git lists once in each state."""
 
     def __init__(self, runner: Runner, folder: Path) -> None:
         self._git = runner
         self._place = folder / "index"
+        self._folder = folder / "skillvault"
         self._listed: tuple[bytes, Listing] | None = None  # a checksum of it, its entries
 
     def listing(self) -> Listing:
@@ -123,25 +127,47 @@ class IndexFile:
             return None
         return checksum if any(checksum) else None
 
-    def stage(self, entries: Mapping[str, Entry | None], env: Mapping[str, str]) -> None:
-        """Set exactly these entries of the person's index; VaultBusyError while it is locked."""
-        deadline = time.monotonic() + _INDEX_WAIT
-        lines = _index_info(entries)
+    def draw(
+        self,
+        entries: Mapping[str, Entry | None],
+        env: Mapping[str, str],
+        draft: Path | None = None,
+    ) -> Path:
+        """A copy of the index in the git dir, with exactly these entries set; drawn anew there."""
+        draft = draft or self._folder / f"index-{draft_name()}"
+        draft.parent.mkdir(exist_ok=True)
+        draft.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # a new repository has no index
+            shutil.copy(self._place, draft)
+        settings = {**env, "GIT_INDEX_FILE": str(draft)}
+        args = ("update-index", "-z", "--index-info")
+        self._git.run(*args, stdin=_index_info(entries), env=settings, fenced=True)
+        return draft
+
+    def install(self, draft: Path) -> None:
+        """Let a drawn index be the index; the caller holds index.lock."""
         self._listed = None  # what it takes at 100,000 files is not held between commits
-        while True:
-            try:
-                args = ("update-index", "-z", "--index-info")
-                self._git.run(*args, stdin=lines, env=env, fenced=True)
-            except GitError as error:
-                if "index.lock': File exists" not in str(error):
-                    raise
-                if time.monotonic() >= deadline:
-                    raise VaultBusyError(
-                        f"another git has locked the index ({error}); try again when it ends"
-                    ) from None
-                time.sleep(0.1)
-            else:
-                return
+        draft.replace(self._place)
+        (self._folder / _OWN).write_bytes(self.checksum() or b"")
+
+    def is_own(self) -> bool:
+        """True if the index is as we left it."""
+        with suppress(FileNotFoundError):
+            return (self._folder / _OWN).read_bytes() == self.checksum()
+        return False
+
+    def unrest(self) -> float:
+        """Seconds until index and HEAD have been still long enough; 0.0 if they are.
+
+        Git gives index.lock back some ms before it moves HEAD. Our own writing is no unrest.
+        """
+        if self.is_own():
+            return 0.0
+        now = time.time()
+        places = [place for place in (self._place, self._place.with_name("HEAD")) if place.exists()]
+        ages = [now - place.stat().st_mtime for place in places]
+        youngest = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
+        return max(0.0, QUIET_SECONDS - youngest)
 
 
 def _index_info(entries: Mapping[str, Entry | None]) -> bytes:

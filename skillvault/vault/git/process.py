@@ -77,25 +77,9 @@ def launched(
     After `patience` seconds it is killed and TimeoutError raised. It inherits the descriptor
     `lock`.
     """
-    import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
-
-    ours = {**_ENVIRONMENT, **env}
-    unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
-    prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
-    config = [part for setting in _OFF for part in ("-c", setting)]
     # Where a person sits at a terminal, it is there that a signing program asks for the key.
     alone = patience is not None and not os.isatty(0)
-    process = git.Git(str(root)).execute(
-        [*prefix, "git", *config, *args],
-        as_process=True,
-        istream=subprocess.PIPE,
-        env=ours,
-        start_new_session=alone,
-        **({"pass_fds": (lock,)} if lock is not None else {}),
-    )
-    child = process.proc
-    if child is None:
-        raise GitError(f"git {args[0]}: could not be started")
+    child = start(root, args, env, alone=alone, lock=lock)
     try:
         out, err = child.communicate(stdin, timeout=patience)
     except subprocess.TimeoutExpired:
@@ -108,6 +92,39 @@ def launched(
         child.wait()  # what it does is done before anybody looks at what it did
         raise
     return child.returncode, out, err
+
+
+def start(
+    root: Path,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    alone: bool = False,
+    lock: int | None = None,
+) -> "subprocess.Popen[bytes]":
+    """A git process in `root` that reads its stdin; it inherits the descriptor `lock`.
+
+    `alone`: in a session of its own.
+    """
+    import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
+
+    ours = {**_ENVIRONMENT, **env}
+    unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
+    prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
+    config = [part for setting in _OFF for part in ("-c", setting)]
+    process = git.Git(str(root)).execute(
+        [*prefix, "git", *config, *args],
+        as_process=True,
+        istream=subprocess.PIPE,
+        env=ours,
+        start_new_session=alone,
+        **({"pass_fds": (lock,)} if lock is not None else {}),
+    )
+    child = process.proc
+    if child is None:
+        raise GitError(f"git {args[0]}: could not be started")
+    process.proc = None  # else it is killed with GitPython's object
+    return child
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -242,6 +259,10 @@ class Runner:
         if code not in ok:
             raise GitError(failure_of(args[0], err))
         return out
+
+    def start(self, *args: str, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        """A git process that is talked to; it holds the writer's lock as long as it lives."""
+        return start(self._root, args, env, lock=self._lock)
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
         """Standard output as one stripped text."""

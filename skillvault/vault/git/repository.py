@@ -6,18 +6,21 @@ launches git. What a repository's own config could run is switched off in each c
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
 from skillvault.errors import GitError, NotAVaultError
+from skillvault.vault.drafts import draft_name, is_abandoned
 from skillvault.vault.git import head as files
 from skillvault.vault.git.committer import Committer
 from skillvault.vault.git.config import Believed, Settings, believed, settings_of
 from skillvault.vault.git.history import History
-from skillvault.vault.git.index_file import ABSENT, IndexFile
+from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Config, Runner, as_environment
+from skillvault.vault.git.ref_transaction import RefTransaction, RefUpdate
 from skillvault.vault.git.trees import Entry
 
 _IN_PROGRESS = {
@@ -29,6 +32,7 @@ _IN_PROGRESS = {
     "sequencer": "a cherry-pick or revert of several commits",
     "BISECT_LOG": "a bisect",
 }
+_PINS = "refs/skillvault"
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 
 
@@ -193,17 +197,34 @@ class Git:
         """blob id -> bytes."""
         return self.objects.blobs(ids)
 
-    def swap(
-        self, branch: str, new: str, old: str | None, subject: str, *, durable: bool = False
-    ) -> bool:
-        """Move the branch from `old` to `new`; False if it no longer stands at `old`."""
-        ref = f"refs/heads/{branch}"
+    # ── publishing ───────────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def pinned(self, commit: str) -> Iterator[str]:
+        """A ref of ours to a commit that is not published yet, which `git prune` obeys.
+
+        Its name; the transaction that publishes the commit deletes it.
+        """
+        name = f"{_PINS}/pending-{draft_name()}"
+        self.run("update-ref", "--no-deref", name, commit, fenced=True)
         try:
-            note = f"skillvault: {subject}".replace("\0", " ")
-            args = ("update-ref", "-m", note, ref, new, old or ABSENT)
-            self.run(*args, env=_SYNCED if durable else None, fenced=True)
-        except GitError:
-            if self.text("rev-parse", "--verify", "--quiet", ref, ok=(0, 1)) != (old or ""):
-                return False
-            raise
-        return True
+            yield name
+        finally:
+            # If packed-refs is locked just now it stays until a later writer unpins it.
+            if (self.dirs()[1] / name).exists():
+                self.run("update-ref", "-d", name, ok=(0, 1, 128), fenced=True)
+
+    def unpin(self) -> None:
+        """Remove the pins of killed writers; the caller holds the writer's lock."""
+        folder = self.dirs()[1] / _PINS
+        if folder.is_dir() and any(folder.iterdir()):
+            names = self.text("for-each-ref", "--format=%(refname)", _PINS).split()
+            for name in filter(is_abandoned, names):
+                self.run("update-ref", "-d", name, fenced=True)
+
+    def ref_transaction(
+        self, updates: Sequence[RefUpdate], note: str, *, durable: bool = False
+    ) -> RefTransaction:
+        """Refs that are about to move, in two phases; `note` is for their reflogs."""
+        args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
+        return RefTransaction(self._runner.start(*args, env=_SYNCED if durable else {}), updates)

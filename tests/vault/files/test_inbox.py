@@ -16,6 +16,7 @@ from skillvault.api import Vault
 from skillvault.errors import BadInputError
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.files.taken import Taken
 from tests.given import NOW, as_file, raw
 
 PATIENCE = 30.0  # seconds within which a busy machine has done next to nothing
@@ -130,7 +131,8 @@ def test_another_ending_is_refused_with_the_ones_there_are(inbox: Inbox) -> None
 
 def test_a_file_that_vanished_since_the_scan_is_nothing(inbox: Inbox) -> None:
     assert inbox.read_file("gone.yaml") is None
-    inbox.mark_done(["gone.yaml"])
+    inbox.mark_done(["gone.yaml"], Taken(inbox.root, inbox.root / "taken"), "0" * 40)
+    assert not (inbox.root / "taken").exists()
 
 
 # ── waiting until files are still ────────────────────────────────────────────────────

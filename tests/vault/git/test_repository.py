@@ -15,6 +15,7 @@ from skillvault.errors import GitError, NotAVaultError, PausedError
 from skillvault.records import Ref
 from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
+from skillvault.vault.git.ref_transaction import RefUpdate
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
 from tests.given import as_file, raw, trade
@@ -459,5 +460,7 @@ def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person)
     parent = person.git("rev-parse", "HEAD")
     git = vault.store.git
     made = git.committer.commits([(tree, "a\0b\n"), (tree, "c\0d\n")], parent, NOW, git.settings())
-    assert git.swap("main", made[-1], parent, "a\0b")
+    transaction = git.ref_transaction([RefUpdate("refs/heads/main", made[-1], parent)], "a\0b")
+    assert transaction.prepare()
+    assert transaction.commit()
     assert person.git("log", "-2", "--format=%s").splitlines() == ["c d", "a b"]

@@ -1,0 +1,154 @@
+"""Git's own locks, held by us while a publication is put in its place: index.lock and gc.pid.
+
+Every git command that changes the index or tracked files takes index.lock. Ours appears whole,
+says whose it is, and is flocked as long as its maker lives: one with our mark that nobody holds is
+of a killed writer, and the next writer, who has the writer's lock, takes it over.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from skillvault.errors import VaultBusyError
+from skillvault.vault.commit.locks import claim
+from skillvault.vault.drafts import draft_name, is_alive
+from skillvault.vault.failpoint import reach
+
+_MARK = b"skillvault "
+_PAUSE = 0.01
+_GC_WAIT = 10.0  # seconds that a `git gc` is waited for
+_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; the second as git itself has it
+
+
+@contextmanager
+def index_lock(git_dir: Path, wait: float) -> Iterator[None]:
+    """Hold index.lock; VaultBusyError if another git holds it for `wait` seconds."""
+    path = git_dir / "index.lock"
+    descriptor = _acquire(path, git_dir / "skillvault" / f"lock-{draft_name()}", wait)
+    try:
+        reach("index-locked")
+        yield
+        reach("index-unlocking")
+    finally:
+        if _is_file(path, descriptor):
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def is_left_behind(git_dir: Path) -> bool:
+    """True if index.lock is of a killed writer of ours."""
+    descriptor = _taken_over(git_dir / "index.lock")
+    if descriptor is None:
+        return False
+    os.close(descriptor)  # which gives it back
+    return True
+
+
+def _acquire(path: Path, draft: Path, wait: float) -> int:
+    """The descriptor of index.lock, once it is ours."""
+    deadline = time.monotonic() + wait
+    descriptor = _drafted(draft)
+    try:
+        while True:
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                adopted = _taken_over(path)
+                if adopted is not None:
+                    os.close(descriptor)
+                    return adopted
+                if time.monotonic() >= deadline:
+                    raise VaultBusyError(
+                        "another git holds .git/index.lock; what arrived waits in inbox/ and is "
+                        "taken when that git is done"
+                    ) from None
+                time.sleep(_PAUSE)
+            else:
+                return descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _drafted(draft: Path) -> int:
+    """A file that says whose it is, flocked."""
+    draft.parent.mkdir(exist_ok=True)
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        claim(descriptor)
+        os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
+    except OSError:
+        os.close(descriptor)
+        draft.unlink(missing_ok=True)
+        raise
+    return descriptor
+
+
+def _taken_over(path: Path) -> int | None:
+    """The lock of a killed writer of ours, now flocked by us; None if it is anybody else's."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        ours = os.pread(descriptor, len(_MARK), 0) == _MARK
+        if ours and claim(descriptor) and _is_file(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+    return None
+
+
+def _is_file(path: Path, descriptor: int) -> bool:
+    """True if an open file is the one that stands at a path."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+# ── gc.pid ────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def gc_lock(common: Path) -> Iterator[None]:
+    """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while one is at work."""
+    path = common / "gc.pid"
+    words = f"{os.getpid()} {socket.gethostname()}"
+    deadline = time.monotonic() + _GC_WAIT
+    while not _claim_gc(path, words):
+        if time.monotonic() >= deadline:
+            raise VaultBusyError("`git gc` is at work here; try again when it is done")
+        time.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            if path.read_text() == words:
+                path.unlink()
+
+
+def _claim_gc(path: Path, words: str) -> bool:
+    """Write gc.pid, if no living `git gc` has; one that is left behind is removed."""
+    try:
+        with path.open("x") as file:
+            file.write(words)
+    except FileExistsError:
+        if not _gc_lives(path):
+            path.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _gc_lives(path: Path) -> bool:
+    """Whether the `git gc` that wrote a gc.pid is at work, as git itself thinks of it."""
+    try:
+        age, words = time.time() - path.stat().st_mtime, path.read_text().split()
+    except FileNotFoundError:
+        return False
+    if age > _GC_STALE or len(words) != 2:
+        return age <= _GC_YOUNG
+    return words[1] != socket.gethostname() or (
+        words[0].isdigit() and int(words[0]) != os.getpid() and is_alive(int(words[0]))
+    )

@@ -1,0 +1,75 @@
+"""Inbox files that are taken: kept in the git dir until their commit is seen in the branch.
+
+A person's git may bring the branch back to where it stood some milliseconds before. So a file
+goes for good only at a later look that finds its commit there; else it returns to the inbox.
+"""
+
+import errno
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from skillvault.vault.failpoint import reach
+from skillvault.vault.files import layout
+from skillvault.vault.files.arrival import free_names
+
+LOOK_AFTER = 2.0  # seconds from which on a commit is looked for
+
+
+class Taken:
+    """What was taken from one vault's inbox, in a folder a commit."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+
+    def keep(self, name: str, commit: str) -> None:
+        """Move a file from the inbox to those of a commit."""
+        source = self._root / layout.INBOX / name
+        place = self._folder / commit / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        reach("inbox-done")
+        try:
+            source.replace(place)
+        except FileNotFoundError:
+            return  # another run took it
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            shutil.copy2(source, place)  # the git dir is on another disk
+            source.unlink(missing_ok=True)
+
+    def commits(self, age: float = LOOK_AFTER) -> list[str]:
+        """The commits whose files were taken at least so many seconds ago, sorted."""
+        if not self._folder.is_dir():
+            return []
+        now = time.time()
+        places = [Path(entry.path) for entry in os.scandir(self._folder)]
+        return sorted(place.name for place in places if now - _last_change(place) >= age)
+
+    def forget(self, commit: str) -> None:
+        """Remove the files of a commit for good."""
+        shutil.rmtree(self._folder / commit, ignore_errors=True)
+
+    def put_back(self, commit: str) -> None:
+        """Return the files of a commit to the inbox."""
+        for place in self._files(commit):
+            folder = self._root / layout.INBOX / place.relative_to(self._folder / commit).parent
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in free_names(place.name):
+                if not os.path.lexists(folder / name):
+                    shutil.move(place, folder / name)
+                    break
+        self.forget(commit)
+
+    def _files(self, commit: str) -> Iterator[Path]:
+        return (path for path in sorted((self._folder / commit).rglob("*")) if path.is_file())
+
+
+def _last_change(place: Path) -> float:
+    try:
+        return place.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0  # another run looked at it

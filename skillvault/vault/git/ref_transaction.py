@@ -1,0 +1,67 @@
+"""A move of refs in git's two phases: from `prepare` on git holds their locks, and HEAD's.
+
+One `git update-ref --stdin` a transaction. HEAD is locked with its branch, so that no
+`checkout -b`, `symbolic-ref`, `branch -m` or `reset --soft` comes between `prepare` and `commit`.
+"""
+
+import subprocess
+from collections.abc import Sequence
+from typing import NamedTuple
+
+ABSENT = "0" * 40
+
+
+class RefUpdate(NamedTuple):
+    """A ref that moves from `old` to `new`; ABSENT: it is not there."""
+
+    ref: str
+    new: str
+    old: str
+
+    @property
+    def command(self) -> str:
+        """The line of `update-ref --stdin -z` that asks for it."""
+        if self.new == ABSENT:
+            return f"delete {self.ref}\0{self.old}\0"
+        return f"update {self.ref}\0{self.new}\0{self.old}\0"
+
+
+class RefTransaction:
+    """Refs that move together, or not at all; `close` lets go of what is not committed."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", updates: Sequence[RefUpdate]) -> None:
+        self._process = process
+        self._open = True
+        self._started = self._ask(
+            "".join(["start\0", *(update.command for update in updates)]), b"start: ok\n"
+        )
+        self.error = ""  # git's own words, once it is closed
+
+    def prepare(self) -> bool:
+        """Take the locks; False if a ref does not stand where it should, or is locked."""
+        return self._started and self._ask("prepare\0", b"prepare: ok\n")
+
+    def commit(self) -> bool:
+        """Move the refs; False if git refuses."""
+        moved = self._ask("commit\0", b"commit: ok\n")
+        self.close()
+        return moved
+
+    def close(self) -> None:
+        """Let go of every lock; what is not committed has not happened."""
+        if not self._open:
+            return
+        self._open = False
+        _, errors = self._process.communicate()
+        self.error = errors.decode(errors="replace").strip()
+
+    def _ask(self, text: str, answer: bytes) -> bool:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            return False
+        try:
+            stdin.write(text.encode(errors="surrogateescape"))
+            stdin.flush()
+        except BrokenPipeError:
+            return False
+        return stdout.readline() == answer

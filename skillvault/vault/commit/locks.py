@@ -201,6 +201,21 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
                 yield GitProcess(pid, words, link.parent.stat().st_mtime)
 
 
+def ancestors() -> set[int]:
+    """The processes that this one was started by, as far as the system tells."""
+    pids: set[int] = set()
+    pid = os.getpid()
+    while pid > 1:
+        pids.add(pid)
+        try:
+            # `pid (name) state ppid …`; a name may hold anything, a parenthesis too.
+            stat_line = (_PROC / str(pid) / "stat").read_text(errors="replace")
+        except OSError:
+            return pids
+        pid = int(stat_line.rpartition(")")[2].split()[1])
+    return pids
+
+
 def _target(link: Path) -> str | None:
     try:
         return str(link.readlink())

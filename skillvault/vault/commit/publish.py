@@ -22,7 +22,7 @@ from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.journal import Intent, Journal, Place
 from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits
-from skillvault.vault.commit.locks import git_processes
+from skillvault.vault.commit.locks import ancestors, git_processes
 from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.config import Settings
@@ -32,6 +32,7 @@ from skillvault.vault.git.trees import REGULAR, Entry
 
 _RESTLESS_SECONDS = 5.0  # a person's git that never rests is not waited for any longer
 _LOCK_SECONDS = 5.0  # that another git may hold the index before outcomes wait in the inbox
+_OPEN_COMMIT_SECONDS = 600.0  # from which on an editor counts as forgotten
 _CLEAN_SECONDS = 1.0  # that a `git clean` which began before us may still remove files
 _PAUSE = 0.01
 
@@ -151,6 +152,7 @@ class Writer:
             note = f"skillvault: {prepared.group.changes[-1].change.headline}"
             transaction = self._git.ref_transaction(updates, note, durable=self._durable)
             try:
+                self._wait_for_open_commit()
                 reach("before-lock")
                 with self._lock_at_rest():
                     published = self._publish_locked(prepared, transaction)
@@ -251,6 +253,29 @@ class Writer:
                 mode = place.entry.mode if place.entry else None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=False)
                 draft.unlink(missing_ok=True)
+
+    def _wait_for_open_commit(self) -> None:
+        """Wait while a person's `git commit` is open in an editor; VaultBusyError if it stays so.
+
+        It holds no lock meanwhile, and fails at its end if the branch has moved.
+        """
+        deadline = time.monotonic() + _RESTLESS_SECONDS
+        while (open_commit := self._open_commit()) is not None:
+            if time.monotonic() >= deadline:
+                raise VaultBusyError(
+                    f"a `git commit` is open here (process {open_commit}) and would fail if the "
+                    "branch moved; what arrived waits in inbox/ and is taken when it ends"
+                )
+            time.sleep(_PAUSE)
+
+    def _open_commit(self) -> int | None:
+        """The process of a person's `git commit`, unless it is forgotten in its editor."""
+        started_after = time.time() - _OPEN_COMMIT_SECONDS
+        for process in git_processes(self._root, *self._git.dirs()):
+            recent = process.since > started_after and process.pid not in ancestors()
+            if "commit" in process.words and recent:
+                return process.pid
+        return None
 
     @contextmanager
     def _lock_at_rest(self) -> Iterator[None]:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from skillvault.steps.status import Status
     from skillvault.vault import check as checks
     from skillvault.vault import provenance
+    from skillvault.vault.commit import recovery
 else:
     exchange = LazyModule("exchange")
     promote = LazyModule("learning.promote.facts")
@@ -77,6 +78,7 @@ else:
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
+    recovery = LazyModule("vault.commit.recovery")
 
 
 class Listed(Struct, frozen=True):
@@ -196,7 +198,7 @@ class Vault:
             if "record" in (wanted or registry.STEPS):
                 policy = store.head().policy
                 if not dry:
-                    store.review_taken(policy)
+                    recovery.review_taken(store.git, store.taken, policy.branch)
                 intake = _intake(self.inbox, policy, patience, dry=dry)
             options = runs.RunOptions(
                 dry=dry,

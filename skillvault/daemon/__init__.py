@@ -16,6 +16,7 @@ from skillvault.api import Vault
 from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
 from skillvault.errors import NotAVaultError, SkillvaultError
 from skillvault.steps.run import Done, Report, Tracker
+from skillvault.vault.commit.recovery import review_taken
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import WRITING
 
@@ -129,7 +130,8 @@ class Watch:
         """Whether anything may have changed since the last completed run; never what."""
         store = self._vault.store
         if store.taken.commits():
-            store.review_taken(store.head().policy)  # what returns to the inbox is due
+            # What returns to the inbox is due.
+            review_taken(store.git, store.taken, store.head().policy.branch)
         return bool(
             self._unfinished
             or self._day != _today()

@@ -97,6 +97,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     track: Tracker | None = None
 
 
+def _locally_edited(error: EditedError) -> Waiting:
+    """What waits because a person edits it locally."""
+    path, _, reason = str(error).partition(": ")
+    return Waiting(path, reason)
+
+
 class Run:
     """One pass over the steps: the vault as it stands, and what happened so far.
 
@@ -230,7 +236,7 @@ class Run:
             if self.options.dry:
                 self.store.check_free(laid)
         except EditedError as error:
-            self._held(error)
+            self.report.waiting.append(_locally_edited(error))
             return
         self._since = self._since if self._pending else time.monotonic()
         self._pending.append((laid, texts))
@@ -278,7 +284,7 @@ class Run:
             self._commit([laid for laid, _ in pending], [texts for _, texts in pending])
         except EditedError as error:
             if len(pending) == 1:
-                self._held(error)
+                self.report.waiting.append(_locally_edited(error))
                 return
             for laid, texts in pending:
                 self._singly(laid.change, texts)
@@ -292,7 +298,7 @@ class Run:
             self._commit([self.store.stage(change)], [texts])
         except EditedError as error:
             self.store.roll_back()
-            self._held(error)
+            self.report.waiting.append(_locally_edited(error))
 
     def _rests(self, change: Change) -> bool:
         """Whether all is there that a change is made of and links to."""
@@ -306,10 +312,6 @@ class Run:
         self.inbox.mark_done(names, self.store.taken, commits[-1])
         for one, of, commit in zip(laid, texts, commits, strict=True):
             self._finish(one.change, of, commit)
-
-    def _held(self, error: EditedError) -> None:
-        path, _, reason = str(error).partition(": ")
-        self.report.waiting.append(Waiting(path, reason))
 
     def _texts(self, change: Change) -> dict[str, Skill | None]:
         """The skills that a change is about, as they are now."""

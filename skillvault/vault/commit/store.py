@@ -19,7 +19,6 @@ from skillvault.errors import EditedError, PausedError, VaultBusyError
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import Commit, Record, stamp
-from skillvault.vault.drafts import is_abandoned
 from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
@@ -32,14 +31,14 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
     from skillvault.vault import spending
-    from skillvault.vault.commit import fence, journal, locks, publish
+    from skillvault.vault.commit import fence, journal, locks, publish, recovery
     from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.publish import StagedChange
     from skillvault.vault.files import codec
 else:  # a reader loads nothing of what only writers need
     spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
     fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
-    locks = LazyModule("vault.commit.locks")
+    locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
     publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
 
 _TRIES = 5
@@ -251,7 +250,7 @@ class Store:
                 raise PausedError(f"paused: {reason}")
 
         check_normal()
-        self._unlock(policy.branch)
+        recovery.clear_up(self.root, self.git, policy.branch)
         durable = policy.durability == "full"
         writer = publish.Writer(
             self.root, self.git, branch=policy.branch, durable=durable, check_normal=check_normal
@@ -274,18 +273,6 @@ class Store:
                     return commits
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
-    def review_taken(self, policy: Policy) -> None:
-        """Let go of the inbox files whose commit is in the branch; the others return."""
-        commits = self.taken.commits()
-        if not commits or self.git.pause_reason(policy.branch):
-            return
-        tip = self.git.tip(policy.branch)
-        for commit in commits:
-            if tip and (commit == tip or self.git.history.is_ancestor(commit, tip)):
-                self.taken.forget(commit)
-            else:
-                self.taken.put_back(commit)
-
     def recover(self) -> None:
         """Undo or finish what a killed writer left half-made; if paused without its lock, later."""
         locked = fence.is_left_behind(self.git.dirs()[0])
@@ -295,23 +282,7 @@ class Store:
         with self._writing():
             # While its lock stands no git came after it: the state is what it left.
             if locked or self.git.pause_reason(branch, founding=True) is None:
-                self._unlock(branch)
-
-    def _unlock(self, branch: str) -> None:
-        """Clear away what killed writers left: half-made changes, drafts, pins, git's locks."""
-        writer_journal = journal.Journal(self.root, self.git)
-        own, common = self.git.dirs()
-        for pattern in ("index-*", "lock-*", "drafts/*"):
-            for path in (own / "skillvault").glob(pattern):
-                if is_abandoned(path.name):
-                    path.unlink(missing_ok=True)
-        self.git.unpin()
-        if writer_journal.has_abandoned() or fence.is_left_behind(own):
-            writer_journal.unlock_killed()
-            with fence.index_lock(own, 0.0):
-                writer_journal.recover()
-        if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
-            writer_journal.unlock()
+                recovery.clear_up(self.root, self.git, branch)
 
     def watched(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""

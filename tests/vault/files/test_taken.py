@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.vault.commit.recovery import review_taken
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -50,7 +51,7 @@ def test_nothing_is_decided_while_a_person_is_in_the_middle_of_something(
 ) -> None:
     person.git("checkout", "-q", "--detach")
     let_time_pass(recorded)
-    vault.store.review_taken(vault.store.head().policy)
+    review_taken(vault.store.git, vault.store.taken, "main")
     assert len(list(recorded.iterdir())) == 1
 
 
@@ -60,5 +61,5 @@ def test_a_file_that_returns_replaces_none_that_arrived_since(
     person.git("reset", "-q", "--hard", "HEAD~1")
     (vault.root / "inbox/one.json").write_bytes(as_file(raw(2)))
     let_time_pass(recorded)
-    vault.store.review_taken(vault.store.head().policy)
+    review_taken(vault.store.git, vault.store.taken, "main")
     assert vault.inbox.names() == ["one-2.json", "one.json"]

@@ -52,7 +52,7 @@ class Ground:
         return root
 
     def repository(self, vault: Path, name: str) -> Path:
-        """A copy without the vault's hooks and projection: for git alone."""
+        """A copy without the vault's hooks and index database: for git alone."""
         root = self.copy(vault, name)
         shutil.rmtree(root / ".git" / "hooks")
         shutil.rmtree(root / ".git" / "skillvault", ignore_errors=True)

@@ -14,7 +14,9 @@ from msgspec import Struct
 from skillvault.records import Trust
 
 MAX_OUTCOME = 256 * 1024
-DRAFT = re.compile(r"\.(?P<pid>[0-9]{1,9})\.tmp")  # as drafts in these folders are named
+DRAFT = re.compile(
+    r"\.(?P<pid>[0-9]{1,9})(?:-[0-9]+)?\.tmp"
+)  # as drafts in these folders are named
 IGNORED = re.compile(r"^\.|\.tmp$|\.part$|~$")
 ERROR = ".error.json"  # how the name of a quarantined file's reason ends
 _MAX_NAME = 200  # bytes of a file name, so that what is added to it still fits

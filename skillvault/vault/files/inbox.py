@@ -15,6 +15,7 @@ from pathlib import Path
 
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Trust
+from skillvault.vault.drafts import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (
@@ -140,7 +141,7 @@ class Inbox:
     def _drop(self, plain: str, content: bytes) -> str:
         folder = self.root / layout.INBOX
         plain = plain_name(plain).lstrip(".") or "outcome"
-        draft = folder / f".{os.getpid()}.tmp"
+        draft = folder / f".{draft_name()}.tmp"
         try:
             draft.write_bytes(content)
             reach("inbox-drafted")
@@ -166,7 +167,7 @@ class Inbox:
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             except FileNotFoundError:
                 continue
-            if draft and age > _ABANDONED and not _alive(int(draft["pid"])):
+            if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
     def mark_done(self, names: Iterable[str], taken: Taken, commit: str) -> None:
@@ -180,16 +181,6 @@ class Inbox:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
         looks, digest = self._read.get(name), self._digests.get(name)
         return self.quarantine.take(name, error, now, looks=looks, digest=digest)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _check_size(size: int) -> None:

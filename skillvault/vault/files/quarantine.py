@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import stamp
+from skillvault.vault.drafts import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (
@@ -295,7 +296,7 @@ def _differs(path: Path, reason: dict[str, object]) -> bool:
 
 def _write_whole(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all."""
-    draft = path.with_name(f".{os.getpid()}.tmp")
+    draft = path.with_name(f".{draft_name()}.tmp")
     try:
         # A name that is not UTF-8 becomes a JSON escape.
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")

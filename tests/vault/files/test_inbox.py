@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,19 @@ def test_a_file_that_vanished_since_the_scan_is_nothing(inbox: Inbox) -> None:
     assert inbox.read_file("gone.yaml") is None
     inbox.mark_done(["gone.yaml"], Taken(inbox.root, inbox.root / "taken"), "0" * 40)
     assert not (inbox.root / "taken").exists()
+
+
+def test_threads_that_drop_files_at_once_do_not_mix_them_up(inbox: Inbox) -> None:
+    def drop_many(thread: int) -> dict[str, bytes]:
+        contents = [f"{thread}-{number} ".encode() * 500 for number in range(50)]
+        names = inbox.drop(("one.json", content) for content in contents)
+        return dict(zip(names, contents, strict=True))
+
+    with ThreadPoolExecutor(8) as pool:
+        dropped = [pair for files in pool.map(drop_many, range(8)) for pair in files.items()]
+    assert len(inbox.names()) == len(dropped) == 400
+    for name, content in dropped:
+        assert (inbox.root / "inbox" / name).read_bytes() == content
 
 
 # ── waiting until files are still ────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 """Outcomes are data: they instruct nobody, and no secret of theirs leaves the inbox."""
 
+import os
 import random
 import re
 import subprocess
@@ -114,6 +115,10 @@ def test_of_a_thousand_secrets_no_byte_is_kept_or_sent(
             context={f"note{n}": text for n, text in enumerate(said[15:])},
         )
         claudes.record([(f"{number}.json", as_file(given))], now=LATER)
+    claudes.run(now=LATER)
+    # What arrived is kept as it came until its commit is seen in the branch.
+    for place in (claudes.root / ".git/skillvault/taken").iterdir():
+        os.utime(place, (1, 1))
     claudes.run(now=LATER)
     kept = subprocess.run(
         ["git", "cat-file", "--batch", "--batch-all-objects"],

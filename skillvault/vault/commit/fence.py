@@ -138,6 +138,9 @@ def _claim_gc(path: Path, words: str) -> bool:
         if not _gc_lives(path):
             path.unlink(missing_ok=True)
         return False
+    except OSError:
+        path.unlink(missing_ok=True)  # without room for its words it would be taken for git's
+        raise
     return True
 
 

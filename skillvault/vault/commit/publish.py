@@ -179,10 +179,7 @@ class Writer:
         if not transaction.prepare():
             transaction.close()
             if self._git.tip(self._branch) == parent:
-                raise VaultBusyError(
-                    f"another git has locked the branch ({transaction.error[:300]}); "
-                    "try again when it ends"
-                )
+                _refuse(transaction.error)
             return False
         self._check_normal()
         files, new = prepared.group.files, prepared.intent.new
@@ -370,3 +367,12 @@ class Writer:
             self._journal.roll_back(intent)
         except (OSError, GitError) as error:
             cause.add_note(f"the next command that writes undoes the unfinished change ({error})")
+
+
+def _refuse(error: str) -> None:
+    """VaultBusyError if another git has locked a ref; otherwise GitError with git's own words."""
+    if "File exists" not in error:
+        raise GitError(f"git update-ref: {error}")
+    raise VaultBusyError(
+        f"another git has locked the branch ({error[:300]}); try again when it ends"
+    )

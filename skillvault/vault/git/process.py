@@ -112,14 +112,17 @@ def start(
     unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
     prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
     config = [part for setting in _OFF for part in ("-c", setting)]
-    process = git.Git(str(root)).execute(
-        [*prefix, "git", *config, *args],
-        as_process=True,
-        istream=subprocess.PIPE,
-        env=ours,
-        start_new_session=alone,
-        **({"pass_fds": (lock,)} if lock is not None else {}),
-    )
+    try:
+        process = git.Git(str(root)).execute(
+            [*prefix, "git", *config, *args],
+            as_process=True,
+            istream=subprocess.PIPE,
+            env=ours,
+            start_new_session=alone,
+            **({"pass_fds": (lock,)} if lock is not None else {}),
+        )
+    except git.exc.GitCommandNotFound:  # the folder to work in may be what is missing
+        raise GitError(f"git cannot be started in {root}; install git, or put it back") from None
     child = process.proc
     if child is None:
         raise GitError(f"git {args[0]}: could not be started")

@@ -14,7 +14,6 @@ import pytest
 from skillvault.api import Vault
 from skillvault.errors import BadInputError, PausedError, SkillvaultError
 from skillvault.vault import failpoint
-from skillvault.vault.commit import publish as writer
 from tests.conftest import NOW
 from tests.crash import scenario
 from tests.crash.scenario import DROPPED, RECORDED
@@ -175,10 +174,10 @@ def test_no_room_for_the_index_is_no_other_git(
     world: World, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reach(name: str) -> None:
-        if name == "before-index":
+        if name == "draft-written":
             disk.fill(0)
 
-    monkeypatch.setattr(writer, "reach", reach)
+    monkeypatch.setattr("skillvault.vault.commit.files.reach", reach)
     with pytest.raises(PausedError, match=r"^paused: disk: no space left"):
         record(world)
 

@@ -1,5 +1,6 @@
 """A person's git in the middle of a publication: nothing is lost, and each byte stays theirs."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from tests.person.publication import AS_ASKED, COMMANDS
 
 POINTS = ("objects-written", "intent-written", "file-placed", "before-index", "index-written",
           "before-swap", "branch-moved", "intent-done", "inbox-done")  # fmt: skip
+# CI tries the three that differ the most; `make person` tries all.
+TRIED = (
+    POINTS if "SKILLVAULT_SEQUENCES" in os.environ else ("file-placed", "before-swap", "inbox-done")
+)
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +28,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", TRIED)
 def test_a_command_in_the_middle_loses_nothing(
     template: Path, tmp_path: Path, point: str, name: str
 ) -> None:

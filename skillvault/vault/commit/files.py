@@ -37,7 +37,11 @@ def draft_file(folder: Path, content: bytes) -> Path:
     """One file, whole, in a folder of drafts."""
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / draft_name()
-    place.write_bytes(content)
+    try:
+        place.write_bytes(content)
+    except OSError:
+        place.unlink(missing_ok=True)
+        raise
     return place
 
 

@@ -116,6 +116,7 @@ class Writer:
         self._durable = durable
         self._check_normal = check_normal
         self._journal = Journal(root, git)
+        self._begun = False  # whether anything of a publication can be seen yet
 
     @property
     def _folder(self) -> Path:
@@ -145,8 +146,9 @@ class Writer:
 
     def _publish(self, prepared: _Prepared, updates: list[RefUpdate]) -> bool:
         """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
-        self._journal.write(prepared.intent)
+        self._begun = False
         try:
+            self._journal.write(prepared.intent)
             self._sync()  # all that takes long is done before anybody has to wait for us
             reach("intent-written")
             note = f"skillvault: {prepared.group.changes[-1].change.headline}"
@@ -163,6 +165,10 @@ class Writer:
                 self._restage(prepared)
             self._sync()
             self._journal.forget()
+        except BaseException:
+            if not self._begun:
+                self._journal.forget()  # nothing is to be undone, and nothing may be
+            raise
         finally:
             self._journal.release()
             prepared.index.unlink(missing_ok=True)
@@ -186,6 +192,7 @@ class Writer:
         intent = self._intent(files, prepared.entries, base, new)
         if intent != prepared.intent:
             self._journal.rewrite(intent)
+        self._begun = True
         try:
             return self._carry_out(prepared, intent, transaction)
         except BaseException as error:
@@ -269,8 +276,8 @@ class Writer:
         """The process of a person's `git commit`, unless it is forgotten in its editor."""
         started_after = time.time() - _OPEN_COMMIT_SECONDS
         for process in git_processes(self._root, *self._git.dirs()):
-            recent = process.since > started_after and process.pid not in ancestors()
-            if "commit" in process.words and recent:
+            recent = "commit" in process.words and process.since > started_after
+            if recent and process.pid not in ancestors():
                 return process.pid
         return None
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
+from skillvault.errors import GitError
 from skillvault.vault.drafts import draft_name
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.ref_transaction import ABSENT
@@ -137,11 +138,15 @@ class IndexFile:
         draft = draft or self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         draft.unlink(missing_ok=True)
-        with suppress(FileNotFoundError):  # a new repository has no index
-            shutil.copy(self._place, draft)
-        settings = {**env, "GIT_INDEX_FILE": str(draft)}
-        args = ("update-index", "-z", "--index-info")
-        self._git.run(*args, stdin=_index_info(entries), env=settings, fenced=True)
+        try:
+            with suppress(FileNotFoundError):  # a new repository has no index
+                shutil.copy(self._place, draft)
+            settings = {**env, "GIT_INDEX_FILE": str(draft)}
+            args = ("update-index", "-z", "--index-info")
+            self._git.run(*args, stdin=_index_info(entries), env=settings, fenced=True)
+        except (OSError, GitError):
+            draft.unlink(missing_ok=True)  # a full disk is not filled with drafts
+            raise
         return draft
 
     def install(self, draft: Path) -> None:

@@ -27,19 +27,8 @@ class Taken:
 
     def keep(self, name: str, commit: str) -> None:
         """Move a file from the inbox to those of a commit."""
-        source = self._root / layout.INBOX / name
-        place = self._folder / commit / name
-        place.parent.mkdir(parents=True, exist_ok=True)
         reach("inbox-done")
-        try:
-            source.replace(place)
-        except FileNotFoundError:
-            return  # another run took it
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            shutil.copy2(source, place)  # the git dir is on another disk
-            source.unlink(missing_ok=True)
+        _move(self._root / layout.INBOX / name, self._folder / commit / name)
 
     def commits(self, age: float = LOOK_AFTER) -> list[str]:
         """The commits whose files were taken at least so many seconds ago, sorted."""
@@ -56,16 +45,36 @@ class Taken:
     def put_back(self, commit: str) -> None:
         """Return the files of a commit to the inbox."""
         for place in self._files(commit):
-            folder = self._root / layout.INBOX / place.relative_to(self._folder / commit).parent
-            folder.mkdir(parents=True, exist_ok=True)
-            for name in free_names(place.name):
-                if not os.path.lexists(folder / name):
-                    shutil.move(place, folder / name)
-                    break
+            name = place.relative_to(self._folder / commit)
+            _move(place, self._root / layout.INBOX / name)
         self.forget(commit)
 
     def _files(self, commit: str) -> Iterator[Path]:
         return (path for path in sorted((self._folder / commit).rglob("*")) if path.is_file())
+
+
+def _move(source: Path, wish: Path) -> None:
+    """Move a file to a free name like this one; it replaces nothing that arrives meanwhile."""
+    wish.parent.mkdir(parents=True, exist_ok=True)
+    for name in free_names(wish.name):
+        try:
+            _link(source, wish.with_name(name))
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            return  # another run took it
+        source.unlink(missing_ok=True)
+        return
+
+
+def _link(source: Path, place: Path) -> None:
+    try:
+        os.link(source, place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with place.open("xb") as file:  # the git dir is on another disk
+            file.write(source.read_bytes())
 
 
 def _last_change(place: Path) -> float:

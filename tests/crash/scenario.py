@@ -34,12 +34,16 @@ def given(number: int) -> dict[str, Any]:
 def main(root: Path) -> None:
     """Record, run, decide, and let time pass; each again where it was cut off."""
     vault = Vault.open(root)
-    vault.record([(f"own-{n}.json", as_file(given(n))) for n in range(RECORDED)], now=NOW)
-    vault.run(now=NOW)
+    # A clock that went back would find the outcomes it took before in the future.
+    turned = root.with_name(f"{root.name}-turned-late")
+    now = LATER if turned.exists() else NOW
+    vault.record([(f"own-{n}.json", as_file(given(n))) for n in range(RECORDED)], now=now)
+    vault.run(now=now)
     learned = [skill for skill in vault.skills() if skill.origin == "generated"]
     for skill in learned[:1]:
-        vault.curate.retire(skill.name, now=NOW)
-        vault.curate.restore(skill.name, now=NOW)
+        vault.curate.retire(skill.name, now=now)
+        vault.curate.restore(skill.name, now=now)
+    turned.touch()
     vault.record([(f"{name}.json", as_file(late)) for name, late in LATE.items()], now=LATER)
     vault.run(now=LATER)
 

@@ -23,6 +23,11 @@ def started(root: Path, failpoint: str = "") -> BaseProcess:
     return process
 
 
+def log_of(root: Path) -> Path:
+    """What the commands in a vault said, one after the other."""
+    return root.with_name(f"{root.name}.log")
+
+
 def done(root: Path, failpoint: str = "") -> int | None:
     """Its exit code, when it has ended."""
     process = started(root, failpoint)
@@ -34,6 +39,6 @@ def _run(root: Path, env: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(env)
     sys.argv = ["skillvault", "--vault", str(root), "run"]
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        sys.stdout = sys.stderr = nowhere
+    with log_of(root).open("a", encoding="utf-8") as log:
+        sys.stdout = sys.stderr = log
         main()

@@ -12,7 +12,7 @@ from collections import Counter
 from skillvault.api import Vault
 from tests.conftest import NOW
 from tests.given import as_file, trade
-from tests.judge.forked import done, started
+from tests.judge.forked import done, log_of, started
 from tests.judge.server import Server, asked_for, told
 
 KILLS = int(os.environ.get("SKILLVAULT_KILLS", "6"))
@@ -46,7 +46,7 @@ def test_no_reply_is_paid_for_twice_wherever_it_is_killed(claudes: Vault, api: S
         recorded(claudes, number)
         point = POINTS[number % len(POINTS)]
         killed += done(claudes.root, f"{point}=kill") == -signal.SIGKILL
-        assert done(claudes.root) == 0
+        assert done(claudes.root) == 0, log_of(claudes.root).read_text()
     assert killed == KILLS
     assert paid_twice(api) == 0
     found = claudes.status()
@@ -66,7 +66,7 @@ def test_a_kill_at_any_time_costs_one_request_at_most(claudes: Vault, api: Serve
         time.sleep(chance.uniform(0.0, 0.4))
         child.kill()
         child.join()
-        assert done(claudes.root) == 0
+        assert done(claudes.root) == 0, log_of(claudes.root).read_text()
     # What is on its way when the program dies is lost, and nothing that has arrived.
     print(f"{paid_twice(api)} of {len(api.requests)} requests were paid for twice")
     assert paid_twice(api) <= KILLS

@@ -149,7 +149,8 @@ class GcLock(NamedTuple):
     def name_process(self, pid: int) -> None:
         """Name another process as the one that is at work."""
         _note_gc(self.owner, pid)
-        self.path.write_text(_gc_words(pid))
+        with _gc_draft(self.path, _gc_words(pid)) as draft:
+            draft.replace(self.path)
 
 
 @contextmanager
@@ -224,17 +225,23 @@ def _gc_words(pid: int) -> str:
 
 def _claim_gc(path: Path, words: str) -> bool:
     """Write gc.pid, if no living `git gc` has; one that is left behind is removed."""
+    with _gc_draft(path, words) as draft:
+        if _linked(draft, path):
+            return True
+    if not _gc_lives(path):
+        path.unlink(missing_ok=True)
+    return False
+
+
+@contextmanager
+def _gc_draft(path: Path, words: str) -> Iterator[Path]:
+    """A file with the words of a gc.pid, to appear whole: a half one is taken for git's."""
+    draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
-        with path.open("x") as file:
-            file.write(words)
-    except FileExistsError:
-        if not _gc_lives(path):
-            path.unlink(missing_ok=True)
-        return False
-    except OSError:
-        path.unlink(missing_ok=True)  # without room for its words it would be taken for git's
-        raise
-    return True
+        draft.write_text(words)
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _gc_lives(path: Path) -> bool:

@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -50,3 +52,22 @@ def test_who_holds_gc_pid_is_waited_for_and_leaves_nothing(vault: Vault) -> None
     with gc_lock(common), pytest.raises(VaultBusyError, match=f"process {os.getpid()} on "):
         gc_lock(common, 0.0).__enter__()
     assert not (common / "gc.pid").exists()
+
+
+def test_a_gc_pid_is_never_seen_without_its_words(vault: Vault) -> None:
+    common, seen, done = vault.store.git.dirs()[1], set[str](), threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            with suppress(FileNotFoundError):
+                seen.add((common / "gc.pid").read_text())
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for pid in range(1, 300):
+        with gc_lock(common) as lock:
+            lock.name_process(pid)
+    done.set()
+    reader.join()
+    assert seen
+    assert "" not in seen

@@ -34,9 +34,10 @@ def rows(ground: Ground) -> Iterator[Row]:
 
 def _paths(root: Path) -> list[str]:
     """Skills and facts, spread over the history."""
-    command = ["git", "ls-files", "archive", "memory"]
+    command = ["git", "ls-files", "skills", "archive", "memory"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    found = [path for path in done.stdout.splitlines() if path.endswith(".md")]
+    paths = done.stdout.splitlines()
+    found = [path for path in paths if path.endswith(".md") and "/references/" not in path]
     return found[:: len(found) // ASKED][:ASKED]
 
 

@@ -1,35 +1,45 @@
 """The history of a vault that learned, without the learning: as fast as its texts are written.
 
-The commits are made by the program's own rules, with their names, links and messages; what the
-judge would say of an outcome among its peers is drawn instead. The proportions are those that the
-loop made of 1,000 outcomes of `stream` in batches of 50: 1,000 evaluations, 1,857 links (1,000 of
-strategies, 426 repeats, 197 merges), 222 skills of which 197 in archive/, 24 facts, 701 commits.
+The commits are made by the program's own rules, with their names, links and messages; which causes
+the outcomes of a subject share, and which subjects say the same, is drawn instead. The proportions
+are those that the loop made of 1,000 outcomes of `stream` in batches of 50: 1,000 evaluations,
+1,934 links (1,236 generated, 633 reinforced, 29 merges), 169 skills of which 18 in archive/, 18
+facts, 831 commits (373 refresh, 186 generate, 169 promote, 62 merge).
 """
 
 import random
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from itertools import islice
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 from stream import START, shifted, stream
 
-from skillvault.brief import Draft, Fate, Insight, Period
+from skillvault.brief import Account, Agreement, Cause, Draft, Extreme, Findings, Period, Statement
 from skillvault.change import Change
 from skillvault.intake import outcome_from
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning import record
+from skillvault.learning import record, refresh
+from skillvault.learning.account.account import KINDS, digest, shown_by
+from skillvault.learning.account.reading import marks_of, read_until
+from skillvault.learning.account.significance import significant
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate import strategy
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.strategy import GRADED, UNGRADED
+from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.length import References
 from skillvault.learning.merge import evolved
-from skillvault.learning.merge import groups as merge
+from skillvault.learning.merge.groups import Group, Voice
+from skillvault.learning.naming import subject_key
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
-from skillvault.markdown import statements
+from skillvault.learning.refresh import Refreshing
+from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind, Subject
 from skillvault.steps.record import by_domain
@@ -38,12 +48,12 @@ from skillvault.vault.files import layout
 
 DOMAINS = ("perps", "coding")
 BATCH = 50  # outcomes that arrive together
-NEW = 0.07  # of the confirmed insights, how many are a fact; the others repeat one
-STANDS_FOR = 24  # sources of which an evolved skill tells in its references
+NEW = 0.05  # of the confirmed insights, how many are a fact; the others repeat one
+ALIKE = 5  # one subject of so many says what others say
 POLICY = Policy()
 JUDGE = OfflineJudge()
 
-Shelf = tuple[str, str, str]  # domain, side and action: skills of one shelf say the same
+Shelf = tuple[str, SkillKind, str]  # domain, kind and action: in these subjects say the same
 
 
 class Dated(NamedTuple):
@@ -51,6 +61,31 @@ class Dated(NamedTuple):
 
     change: Change
     at: datetime
+
+
+class Known:
+    """What is known of a subject: its outcomes, how far they are read, its skills by kind."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+        self.evaluations: dict[str, Evaluation] = {}
+        self.marks: list[tuple[str, ...]] = []
+        self.count = 0  # of the outcomes, how many are read
+        self.skills: dict[SkillKind, Skill] = {}
+        self.linked: dict[SkillKind, set[str]] = defaultdict(set)
+
+    def add(self, outcome: Outcome, evaluation: Evaluation) -> None:
+        """One more outcome, the latest."""
+        self.outcomes.append(outcome)
+        self.evaluations[outcome.id] = evaluation
+        self.marks.append(marks_of(outcome, POLICY))
+
+    @property
+    def account(self) -> Account:
+        """What is read of it."""
+        read = tuple(self.outcomes[: self.count])
+        said = {one.id: self.evaluations[one.id] for one in read}
+        return Account(outcomes=read, evaluations=said, tasks={})
 
 
 def learned(
@@ -75,13 +110,14 @@ class Loop:
         self._names: set[str] = set()
         self._facts: dict[str, list[Fact]] = defaultdict(list)
         self._sessions: dict[str, set[str]] = defaultdict(set)  # of a fact, until it recurs
-        self._before: dict[Subject, list[Outcome]] = {}
-        self._warnings: dict[Subject, str] = {}
-        self._since: dict[str, list[tuple[Outcome, Evaluation]]] = defaultdict(list)
-        self._live: dict[Shelf, list[Skill]] = defaultdict(list)
-        self._evolved: dict[Shelf, str] = {}
-        self._merged: dict[str, str] = {}
-        self._sources: dict[str, list[str]] = defaultdict(list)
+        self._recurred: set[str] = set()  # the facts that are a skill
+        self._known: dict[Subject, Known] = defaultdict(Known)
+        self._every: dict[str, list[tuple[Outcome, Evaluation]]] = defaultdict(list)
+        self._strategies: dict[str, Skill] = {}
+        self._looked_at: dict[str, set[str]] = defaultdict(set)  # by the strategies of a domain
+        self._evolved: dict[Shelf, Skill] = {}
+        self._merged: set[str] = set()  # the skills that an evolved one stands for
+        self._resting: dict[Shelf, set[str]] = defaultdict(set)  # outcomes of evolved skills
 
     def cycle(self, given: Iterable[dict[str, Any]]) -> Iterator[Dated]:
         """Every step on what arrived."""
@@ -101,24 +137,34 @@ class Loop:
             yield evaluate.evaluation_change(
                 domain, [evaluation for _, evaluation in of], JUDGE.info
             )
-        for step in (self._promoted, self._generated, self._planned):
-            for of in pairs.values():
-                yield from step(of, at)
-        yield from self._consolidated(at)
+        for of in pairs.values():
+            yield from self._promoted(of, at)
+        fresh = {domain: self._read(of) for domain, of in pairs.items()}
+        for domain, of in pairs.items():
+            yield from self._generated(fresh[domain])
+            yield from self._planned(of)
+        for subjects in fresh.values():
+            yield from self._refreshed(subjects)
+            yield from self._consolidated(subjects)
 
     def _judged(self, outcome: Outcome) -> Evaluation:
         decision = outcome.decision
         verdict = JUDGE.verdict(outcome.domain, decision, outcome.context, None, None)
-        insight = Insight(key_insight=self._insight(outcome), insight_type="method")
+        insight = JUDGE.insight(evaluate.case_of(outcome), verdict)
         return evaluate.evaluation_of(outcome, JUDGE.info, verdict, insight, policy=POLICY)
 
-    def _insight(self, outcome: Outcome) -> str:
-        some, many = self._chance.randrange(3, 60), self._chance.randrange(60, 200)
-        return (
-            f"When volatility is {outcome.context['volatility']}, {_about(outcome)} ended in "
-            f"{outcome.result.status}: it rested on “{_ground(outcome)}” This holds for {some} of "
-            f"{many} {outcome.decision.action} decisions."
-        )
+    def _read(self, pairs: list[tuple[Outcome, Evaluation]]) -> list[Known]:
+        """The subjects of which more is read by now."""
+        for outcome, evaluation in pairs:
+            self._known[outcome.subject].add(outcome, evaluation)
+        fresh: list[Known] = []
+        for subject in dict.fromkeys(outcome.subject for outcome, _ in pairs):
+            known = self._known[subject]
+            count = read_until(known.marks)
+            if count != known.count:
+                known.count = count
+                fresh.append(known)
+        return fresh
 
     # ── promote ──────────────────────────────────────────────────────────────────────
 
@@ -129,7 +175,7 @@ class Loop:
             if not _confirmed(evaluation):
                 continue
             facts = self._facts[outcome.domain]
-            if not facts or self._chance.random() < NEW:
+            if not facts or (evaluation.judge_was_right and self._chance.random() < NEW):
                 made = _promotion(evaluation, at)
                 facts.append(next(one for one in made.writes if isinstance(one, Fact)))
                 fact = facts[-1]
@@ -146,9 +192,9 @@ class Loop:
 
     def _recurring(self, fact: Fact, at: datetime) -> Iterator[Change]:
         known = len(self._sessions[fact.id])
-        if fact.id in self._merged or known < POLICY.promote.cluster_size:
+        if fact.id in self._recurred or known < POLICY.promote.cluster_size:
             return
-        self._merged[fact.id] = ""  # one skill a fact
+        self._recurred.add(fact.id)  # one skill a fact
         change = recurrence.skill_change(
             recurrence.Pattern(facts=(fact,), fresh=(fact,), independent=True),
             _draft(fact.text, fact.id, ("Consolidated Learning", "Application", "Origin")),
@@ -156,122 +202,223 @@ class Loop:
             now=at,
             policy=POLICY,
         )
-        self._shelve(change, (fact.domain, "memory", ""))
+        self._names.add(_skill_of(change).name)
         yield change
 
-    # ── generate ─────────────────────────────────────────────────────────────────────
+    # ── generate, refresh ────────────────────────────────────────────────────────────
 
-    def _generated(self, pairs: list[tuple[Outcome, Evaluation]], at: datetime) -> Iterator[Change]:
-        repeats: dict[str, list[Evaluation]] = defaultdict(list)
-        for outcome, evaluation in pairs:
-            subject = outcome.subject
-            kind, reason = self._significance(subject, outcome)
-            if kind is not None:
-                yield self._skill(generate.DueSkill(kind, ((outcome, evaluation),), reason), at)
-            elif outcome.ungraded_failure:
-                warning = self._warnings[subject]
-                repeats[self._merged.get(warning, warning)].append(evaluation)
-        for name, of in repeats.items():
-            yield generate.reinforce_change(generate.Reinforcement(name, tuple(of)), at, POLICY)
+    def _generated(self, fresh: Iterable[Known]) -> Iterator[Change]:
+        for known in fresh:
+            for kind in KINDS:
+                found = _findings(known.account, kind)
+                if found.significant and kind not in known.skills:
+                    yield self._first(known, found)
 
-    def _significance(self, subject: Subject, outcome: Outcome) -> tuple[SkillKind | None, str]:
-        """As the program says; of what came before only the first failure and the last count."""
-        history = [*self._before.get(subject, ()), outcome]
-        found = generate.significances(history, POLICY)[outcome.id]
-        failed = next((one for one in history if one.ungraded_failure), None)
-        first = [failed] if failed and failed.id != outcome.id else []
-        self._before[subject] = [*first, outcome]
-        return found.kind, found.reason
-
-    def _skill(self, due: generate.DueSkill, at: datetime) -> Change:
-        outcome, evaluation = pair = due.candidates[0]
-        title = f"{outcome.decision.target} {outcome.decision.action}: {_ground(outcome)}"
-        draft = _draft(evaluation.key_insight or "", title, _SECTIONS[due.kind])
-        taken = self._names.__contains__
-        change = generate.skill_change(due, pair, draft, taken=taken, now=at, policy=POLICY)
-        skill = self._shelve(change, (outcome.domain, due.kind, outcome.decision.action))
-        if outcome.ungraded_failure:
-            self._warnings[outcome.subject] = skill.name
+    def _first(self, known: Known, found: Findings) -> Change:
+        change = generate.skill_change(
+            found, _written(found), taken=self._names.__contains__, policy=POLICY
+        )
+        known.skills[found.kind] = skill = _skill_of(change)
+        known.linked[found.kind] |= {ref.id for ref in change.sources}
+        self._names.add(skill.name)
         return change
 
-    def _shelve(self, change: Change, shelf: Shelf) -> Skill:
-        skill = next(one for one in change.writes if isinstance(one, Skill))
-        self._names.add(skill.name)
-        self._live[shelf].append(skill)
-        return skill
+    def _refreshed(self, fresh: Iterable[Known]) -> Iterator[Change]:
+        for known in fresh:
+            for kind, skill in known.skills.items():
+                found = _findings(known.account, kind)
+                grown = self._shelf(known, kind) in self._evolved
+                if grown or skill.account == digest(found):
+                    continue
+                fresh_links = set(shown_by(found)) - known.linked[kind]
+                due = Refreshing(
+                    what="refresh",
+                    findings=found,
+                    present=Present(skill=skill, shelf="skills"),
+                    fresh=tuple(sorted(fresh_links)),
+                )
+                change = refresh.rewrite_change(
+                    due, _written(found), _unedited(skill), references=References(), policy=POLICY
+                )
+                change = _whole(change, skill)
+                known.skills[kind] = _skill_of(change)
+                known.linked[kind] |= fresh_links
+                yield change
 
-    def _planned(self, pairs: list[tuple[Outcome, Evaluation]], at: datetime) -> Iterator[Change]:
+    def _planned(self, pairs: list[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
         domain = pairs[0][0].domain
-        self._since[domain] += pairs
-        if len(self._since[domain]) < POLICY.generate.strategy_every:
+        every = self._every[domain]
+        every += pairs
+        count = len(every) - strategy.unread(len(every), POLICY.generate)
+        if count <= len(every) - len(pairs):
             return
-        since = self._since.pop(domain)
-        outcomes = tuple(outcome for outcome, _ in since)
-        evaluations = {evaluation.id: evaluation for _, evaluation in since}
-        graded = outcomes[0].result.score is not None
-        period = Period(
-            domain=domain,
-            heading=GRADED if graded else UNGRADED,
-            outcomes=outcomes,
-            evaluations=evaluations,
-            graded=graded,
-        )
+        read = every[max(0, count - POLICY.generate.strategy_max) : count]
+        outcomes = tuple(outcome for outcome, _ in read)
+        skill, looked_at = self._strategies.get(domain), self._looked_at[domain]
+        ids = [outcome.id for outcome in outcomes]
         material = strategy.StrategyMaterial(
-            domain=domain, outcomes=outcomes, evaluations=evaluations, fresh=len(outcomes)
+            domain=domain,
+            read=tuple(ids),
+            unread=len(every) - count,
+            linked=frozenset(looked_at.intersection(ids)),
+            skill=skill,
+            path=f"skills/{skill.name}/SKILL.md" if skill else None,
         )
-        text = " ".join(e.key_insight or "" for e in list(evaluations.values())[:3])
+        period = _period(domain, outcomes, {e.id: e for _, e in read})
+        text = " ".join(evaluation.key_insight or "" for _, evaluation in read[-3:])
         draft = _draft(text, domain, _SECTIONS["strategy"])
-        yield strategy.first_change(material, period, draft, now=at, policy=POLICY)
+        if skill is None:
+            change = strategy.first_change(material, period, draft, policy=POLICY)
+        else:
+            change = strategy.next_change(material, period, draft, _unedited(skill), policy=POLICY)
+            change = _whole(change, skill)
+        self._strategies[domain] = _skill_of(change)
+        looked_at.update(ids)
+        yield change
 
     # ── merge ────────────────────────────────────────────────────────────────────────
 
-    def _consolidated(self, at: datetime) -> Iterator[Change]:
-        for shelf, skills in self._live.items():
-            if len(skills) > POLICY.merge.min_similar or (skills and shelf in self._evolved):
-                yield self._merge(shelf, list(skills), at)
-                skills.clear()
+    def _shelf(self, known: Known, kind: SkillKind) -> Shelf | None:
+        """In which subjects this one says what others say; None if it says something else."""
+        domain, action, target = known.outcomes[0].subject
+        digits = sha256(f"{domain} {action} {target}".encode()).hexdigest()
+        return None if int(digits[:8], 16) % ALIKE else (domain, kind, action)
 
-    def _merge(self, shelf: Shelf, skills: list[Skill], at: datetime) -> Change:
-        domain, side, action = shelf
+    def _consolidated(self, fresh: Iterable[Known]) -> Iterator[Change]:
+        shelves = [self._shelf(known, kind) for known in fresh for kind in known.skills]
+        for shelf in dict.fromkeys(filter(None, shelves)):
+            _, kind, _ = shelf
+            members = [
+                known
+                for known in self._known.values()
+                if kind in known.skills and self._shelf(known, kind) == shelf
+            ]
+            if len(members) > POLICY.merge.min_similar:
+                yield self._merge(shelf, members)
+
+    def _merge(self, shelf: Shelf, members: Sequence[Known]) -> Change:
+        _, kind, _ = shelf
         before = self._evolved.get(shelf)
-        told = [line for skill in skills for line in statements(skill.body)]
-        draft = _draft(" ".join(told[:6]), f"{side} {action}", _SECTIONS["evolved"])
-        earlier = tuple(self._sources[before]) if before else ()
-        references = "".join(f"- {name}\n" for name in earlier[-STANDS_FOR:])
-        draft = msgspec.structs.replace(
-            draft,
-            references=((evolved.FILE, references),) if references else (),
-            fates=tuple(Fate(s.name, line, "kept") for s in skills for line in statements(s.body)),
+        due = self._merging(shelf, members)
+        draft = _written(due.brief)
+        if before is None:
+            change = evolved.merge_change(due, draft, taken=self._names.__contains__, policy=POLICY)
+        else:
+            change = evolved.growth_change(
+                due, draft, _unedited(before), references=References(("sources.md",)), policy=POLICY
+            )
+            change = _whole(change, before)
+        self._evolved[shelf] = skill = _skill_of(change)
+        self._names.add(skill.name)
+        self._resting[shelf].update(due.fresh)
+        self._merged.update(known.skills[kind].name for known in members)
+        return change
+
+    def _merging(self, shelf: Shelf, members: Sequence[Known]) -> evolved.Merging:
+        domain, kind, _ = shelf
+        accounts = [known.account for known in members]
+        outcomes = sorted((o for account in accounts for o in account.outcomes), key=_order)
+        said = {key: e for account in accounts for key, e in account.evaluations.items()}
+        together = Account(outcomes=tuple(outcomes), evaluations=said, tasks={})
+        brief = Agreement(
+            together=_findings(together, kind),
+            apart=tuple(_findings(account, kind) for account in accounts),
         )
-        fresh = tuple(skill.name for skill in skills)
-        change = evolved.merge_change(
-            merge.Merge(domain=domain, fresh=fresh, evolved=before, earlier=earlier),
-            skills,
-            draft,
-            judge=JUDGE.info,
-            taken=lambda _name: False,  # an evolved skill that grows keeps its name
-            now=at,
-            policy=POLICY,
+        key = f"ground-{sha256(repr(shelf).encode()).hexdigest()[:12]}"
+        voices = (
+            Voice(subject=subject_key(a.outcomes[0].subject), first=a.outcomes[0].id, causes=(key,))
+            for a in accounts
         )
-        name = change.targets[0].id
-        self._evolved[shelf] = name
-        self._sources[name] += fresh
-        self._merged.update(dict.fromkeys(fresh, name))
-        return msgspec.structs.replace(change, subject=f"grow {name}") if before else change
+        skill = self._evolved.get(shelf)
+        skills = [known.skills[kind] for known in members]
+        return evolved.Merging(
+            group=Group(domain=domain, kind=kind, key=key, voices=tuple(sorted(voices))),
+            brief=brief,
+            read=sha256("".join(o.id for o in outcomes).encode()).hexdigest()[:12],
+            present=Present(skill=skill, shelf="skills") if skill else Present(),
+            own=tuple(f"skills/{own.name}" for own in skills if own.name not in self._merged),
+            fresh=evolved.fresh_of(brief, frozenset(self._resting[shelf])),
+        )
 
 
 # ── texts ────────────────────────────────────────────────────────────────────────────
 
-_SECTIONS = {
-    "warning": ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist"),
-    "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
-    "strategy": ("Core Approach", "Entry Rules", "Exit Rules", "What to Avoid"),
-    "evolved": ("Synthesized Insight", "When This Applies", "Key Principles", "Evidence"),
-}
+_SECTIONS = {"strategy": ("Core Approach", "Entry Rules", "Exit Rules", "What to Avoid")}
+_VARYING = re.compile(r"\b(?:COIN|service)-\d+|\d+")
 
 
-def _about(outcome: Outcome) -> str:
-    return f"{outcome.decision.action} on {outcome.decision.target}"
+def _findings(account: Account, kind: SkillKind) -> Findings:
+    """What an account says, with causes that are told apart by their first sentences alone."""
+    members = significant(account.outcomes, kind, POLICY)
+    return Findings(
+        kind=kind,
+        account=account,
+        statements=tuple(_statements(members, kind)),
+        significant=tuple(members),
+    )
+
+
+def _statements(members: Sequence[Outcome], kind: SkillKind) -> Iterator[Statement]:
+    scored = [(o.result.score, o.id) for o in members if o.result.score is not None]
+    if scored:
+        score, outcome_id = max(scored, key=lambda pair: (abs(pair[0]), pair[1]))
+        yield Extreme(score=score, outcome=outcome_id, shown_by=tuple(key for _, key in scored))
+    grounds: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in members:
+        grounds[_VARYING.sub("", _ground(outcome))].append(outcome)
+    for of in sorted(grounds.values(), key=len, reverse=True):
+        yield Cause(
+            kind="guess" if kind == "warning" else "ground",
+            quote=_ground(of[-1]),
+            shown_by=tuple(outcome.id for outcome in of),
+            of=len(members),
+        )
+
+
+def _written(brief: Findings | Agreement) -> Draft:
+    """The judge's text."""
+    draft = JUDGE.write(brief)
+    if draft is None:
+        raise ValueError("the judge writes nothing")
+    return draft
+
+
+def _period(
+    domain: str, outcomes: tuple[Outcome, ...], evaluations: dict[str, Evaluation]
+) -> Period:
+    graded = outcomes[0].result.score is not None
+    return Period(
+        domain=domain,
+        heading=GRADED if graded else UNGRADED,
+        outcomes=outcomes,
+        evaluations=evaluations,
+        graded=graded,
+    )
+
+
+def _skill_of(change: Change) -> Skill:
+    return next(one for one in change.writes if isinstance(one, Skill))
+
+
+def _unedited(skill: Skill) -> Written:
+    """That a skill is as the program left it."""
+    return Written([Version(None, skill.body)], [Version(None, skill.description)])
+
+
+def _whole(change: Change, skill: Skill) -> Change:
+    """A change that writes a skill as a whole, where it would edit the file."""
+    keys = {edit.key[-1]: edit.value for edit in change.edits}
+    body = change.rewrites[0].body if change.rewrites else skill.body
+    return replace(
+        change,
+        writes=(replace(skill, body=body, **keys), *change.writes),
+        edits=(),
+        rewrites=(),
+    )
+
+
+def _order(outcome: Outcome) -> tuple[datetime, str]:
+    return outcome.order
 
 
 def _ground(outcome: Outcome) -> str:
@@ -279,16 +426,16 @@ def _ground(outcome: Outcome) -> str:
 
 
 def _confirmed(evaluation: Evaluation) -> bool:
-    """Whether an evaluation meets promote's conditions."""
+    """Whether an evaluation meets promote's conditions: its verdict was sure, right or wrong."""
     sure = promote.strength(evaluation) >= POLICY.promote.quality
-    return sure and evaluation.judge_was_right is True
+    return sure and evaluation.judge_was_right is not None
 
 
 def _promotion(evaluation: Evaluation, at: datetime) -> Change:
     high = promote.strength(evaluation) >= POLICY.promote.high_from
     made = promote.fact_id(evaluation)
-    promotion = promote.Promotion(evaluation, made, "high" if high else "medium")
-    return promote.promotion_change(promotion, at)
+    promotion = promote.Promotion(evaluation, made, "high" if high else "medium", at)
+    return promote.promotion_change(promotion, POLICY)
 
 
 def _draft(said: str, title: str, headings: Iterable[str]) -> Draft:

@@ -6,7 +6,7 @@ A brief is the material of one skill's text; `Judge.write` takes any of them.
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.records import (
@@ -17,7 +17,6 @@ from skillvault.records import (
     InsightType,
     JudgeInfo,
     Outcome,
-    Skill,
     SkillKind,
 )
 
@@ -38,29 +37,98 @@ class Contrast(Struct, frozen=True):
     holds_for: frozenset[str] = frozenset()
 
 
-class Case(Struct, frozen=True, kw_only=True):
-    """What a judge is told after its blind verdict: the outcome among its peers.
+InsightKind = Literal[
+    "lesson",  # what the agent says that it learned
+    "error",  # what the result says went wrong
+    "answer",  # what was answered
+    "stopped",  # the step that was announced last, and not carried out
+    "unchecked",  # what it went on with unchecked
+    "exposed",  # what it went into without a way out
+    "guess",  # what was guessed and never settled
+    "certainty",  # certainty in place of grounds
+    "claim",  # what was reported as done
+    "risk",  # a risk that was named
+    "ground",  # what the decision rested on
+    "found",  # what was found on the way
+    "check",  # how it was checked
+]
 
-    Peers are the domain's outcomes of the same action. `group` says in words which of
-    them this outcome is compared with as alike (`losses beyond 10 %`), `alike` how many
-    of the peers those are. `contrasts` separate the alike from the rest, `opposite` the
-    rest from the alike; `leads` do the same if both are too few for a test, and are not
-    sure. `before` is the outcome right before on the same target, `solved` the first success
-    after it. `varying` are the context keys on which the peers differ, `unrecorded` names
-    antecedents that no peer recorded.
-    """
+
+class Insight(Struct, frozen=True, kw_only=True):
+    """What one outcome shows, about itself alone: of which kind, and the words that it quotes."""
+
+    kind: InsightKind
+    quote: str
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """What a judge is told of an outcome after its blind verdict: nothing of any other."""
 
     outcome: Outcome
+    insights: tuple[Insight, ...] = ()
+
+
+class Cause(Struct, frozen=True, kw_only=True):
+    """Insights of one kind that say the same, or of which the kind alone agrees (not `alike`).
+
+    `quote` is the words of the one most like the others. `shown_by` are the outcomes that the skill
+    is about and that show it, of so many (`of`); `agreeing` is how many of all that ended so say
+    it, `against` which ended otherwise though they say the same. Ids, oldest first.
+    """
+
+    kind: InsightKind
+    quote: str
+    shown_by: tuple[str, ...]
+    of: int
+    agreeing: int = 0
+    against: tuple[str, ...] = ()
+    alike: bool = True
+
+
+class RefusedAnswers(Struct, frozen=True, kw_only=True):
+    """The answers that were refused for one task: (value, runs), the most frequent first.
+
+    `task` is "" if none was recorded; `shown_by` are the outcomes that gave them, oldest first.
+    """
+
+    task: str
+    refused: tuple[tuple[str, int], ...]
+    shown_by: tuple[str, ...]
+
+
+class Remedy(Struct, frozen=True, kw_only=True):
+    """What those show that ended well after a failure."""
+
+    cause: Cause
+
+
+class Extreme(Struct, frozen=True, kw_only=True):
+    """The greatest loss or gain of a subject, and all that are beyond the bound."""
+
+    score: float
+    outcome: str
+    shown_by: tuple[str, ...]
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """A condition that separates a subject's outcomes; `group` says in words which of them."""
+
+    contrast: Contrast
     group: str
-    alike: tuple[int, int]
-    contrasts: tuple[Contrast, ...] = ()
-    opposite: tuple[Contrast, ...] = ()
-    leads: tuple[Contrast, ...] = ()
-    opposite_leads: tuple[Contrast, ...] = ()
-    before: Outcome | None = None
-    solved: Outcome | None = None
-    varying: frozenset[str] = frozenset()
-    unrecorded: tuple[str, ...] = ()
+
+
+Statement = Rule | RefusedAnswers | Extreme | Remedy | Cause
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """What is known of a subject, as of so many outcomes, oldest first.
+
+    `evaluations` are theirs by id. `tasks` says what was asked, of those of which it is known.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    evaluations: Mapping[str, Evaluation]
+    tasks: Mapping[str, str]
 
 
 class Spent(Struct, frozen=True):
@@ -90,8 +158,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
     spent: Spent | None = None
 
 
-class Insight(Struct, frozen=True, kw_only=True):
-    """What the outcome teaches, said after the verdict; an empty `key_insight` teaches nothing."""
+class InsightText(Struct, frozen=True, kw_only=True):
+    """What the outcome teaches, in a judge's words, said after the verdict.
+
+    An empty `key_insight` teaches nothing.
+    """
 
     key_insight: str
     insight_type: InsightType
@@ -110,41 +181,30 @@ class Opinion(Struct, frozen=True, kw_only=True):
     insight: str = ""
 
 
-class Fate(Struct, frozen=True):
-    """What became of one statement of a merged skill.
-
-    `kept` as it stands, `fused` with the statement that `note` quotes, or `dropped` for the
-    reason in `note`.
-    """
-
-    skill: str
-    statement: str
-    fate: Literal["kept", "fused", "dropped"]
-    note: str = ""
-
-
 class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
-    `title` stands without its kind. `sections` are (heading, text). `references` are (file
-    name, text) for what the body has no room for. `fates` account for every statement of the
-    skills that a merge replaces. `note` says if the text is not the appointed judge's own.
+    `title` stands without its kind. `sections` are (heading, text). `note` says if the text is not
+    the appointed judge's own.
     """
 
     title: str
     description: str
     sections: tuple[tuple[str, str], ...]
-    references: tuple[tuple[str, str], ...] = ()
-    fates: tuple[Fate, ...] = ()
     note: str = ""
 
 
-class Episode(Struct, frozen=True, kw_only=True):
-    """One significant outcome, for a warning or a pattern."""
+class Findings(Struct, frozen=True, kw_only=True):
+    """A subject's account, for its warning or its pattern.
+
+    `statements` are what it says, the most useful first; `significant` the outcomes that it is
+    about, oldest first.
+    """
 
     kind: SkillKind
-    case: Case
-    evaluation: Evaluation
+    account: Account
+    statements: tuple[Statement, ...]
+    significant: tuple[Outcome, ...]
 
 
 class Recurrence(Struct, frozen=True, kw_only=True):
@@ -180,7 +240,7 @@ class Period(Struct, frozen=True, kw_only=True):
     `seek` the wins; all of them together share one allowance for false alarms. `heading` is
     the domain's word for its context; `graded` says whether the results have scores; `varying`
     are the context keys on which the outcomes differ, `unrecorded` names antecedents that
-    nobody recorded.
+    nobody recorded. `insights` are what each outcome shows by itself, by its id.
     """
 
     domain: str
@@ -192,21 +252,17 @@ class Period(Struct, frozen=True, kw_only=True):
     seek: tuple[Comparison, ...] = ()
     varying: frozenset[str] = frozenset()
     unrecorded: tuple[str, ...] = ()
+    insights: Mapping[str, tuple[Insight, ...]] = field(default_factory=dict)
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Skills that say the same, for an evolved one.
+    """Subjects whose outcomes say the same, for one evolved skill.
 
-    `evolved` is the one that stands for earlier sources and grows. It is among `skills`, with
-    the text of its references, if it speaks for them itself; `spoken_for` are those for
-    which it does. `outcomes` are those behind each skill by its name, for their counts.
+    `together` is what the outcomes of all of them say, `apart` what those of each do.
     """
 
-    domain: str
-    skills: tuple[Skill, ...]
-    outcomes: Mapping[str, tuple[Outcome, ...]]
-    evolved: Skill | None = None
-    spoken_for: tuple[str, ...] = ()
+    together: Findings
+    apart: tuple[Findings, ...]
 
 
-Brief = Episode | Recurrence | Period | Agreement
+Brief = Findings | Recurrence | Period | Agreement

@@ -132,15 +132,16 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     strategy_every: Annotated[
         int, Meta(ge=2, description="New outcomes in a domain that make a strategy due.")
     ] = 10
-    strategy_min: Annotated[
-        int,
-        Meta(
-            ge=2, description="The fewest outcomes a strategy looks at, if the domain has as many."
-        ),
-    ] = 20
     strategy_max: Annotated[
         int, Meta(ge=1, description="The most outcomes a strategy looks at, the latest ones.")
     ] = 200
+    max_tokens: Annotated[
+        int,
+        Meta(
+            ge=100,
+            description="The longest text of a warning or pattern; the rest goes to references/.",
+        ),
+    ] = 400
     context_headings: Annotated[
         dict[str, str],
         Meta(description="A domain's heading for its context, if not Market Context or Context."),
@@ -163,26 +164,20 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Meta(
             ge=0,
             le=1,
-            description="Two skills sharing more than this part of the shorter say the same.",
+            description="Subjects that share more than this part of the fewer causes say the same.",
         ),
     ] = 0.5
     min_similar: Annotated[
         int,
-        Meta(ge=1, description="How many skills must say the same as a new one to merge with it."),
+        Meta(ge=1, description="How many others must say the same as a subject to get one skill."),
     ] = 2
-    reread: Annotated[
-        int,
-        Meta(
-            ge=2, description="An evolved skill rereads up to so many sources, else its own text."
-        ),
-    ] = 24
     max_tokens: Annotated[
         int,
         Meta(
             ge=100,
             description="The longest text of an evolved skill; the rest goes to references/.",
         ),
-    ] = 600
+    ] = 400
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -474,6 +469,11 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         }.get(kind)
 
 
+# Settings of earlier versions that nothing asks for any more.
+_FORMER: Mapping[str, frozenset[str]] = {
+    "generate": frozenset({"strategy_min"}),
+    "merge": frozenset({"reread"}),
+}
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
 _HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
 
@@ -486,7 +486,7 @@ def policy_from(raw: Any) -> Policy:
         raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
     _check_headings(raw)
     try:
-        policy = stored(raw, Policy)
+        policy = stored(_without_former(raw), Policy)
     except BadInputError as error:
         raise _with_suggestion(error) from None
     _check_models(policy.judge)
@@ -499,6 +499,15 @@ def policy_from(raw: Any) -> Policy:
                 key="domains",
             )
     return policy
+
+
+def _without_former(raw: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What `vault.yaml` says, without settings that there are no more: older ones stay valid."""
+    current = dict(raw)
+    for step, names in _FORMER.items():
+        if isinstance(rules := raw.get(step), Mapping):
+            current[step] = {key: value for key, value in rules.items() if key not in names}
+    return current
 
 
 def _check_headings(raw: Mapping[Any, Any]) -> None:

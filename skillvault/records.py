@@ -181,17 +181,16 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Placed(NamedTuple):
-    """An outcome among those of its subject, unread; `failed` if it is an ungraded failure.
+    """An outcome among those of its subject, unread.
 
-    `at` is when it happened, in microseconds; `supports` says that it supports a skill that another
-    one made.
+    `at` is when it happened, in microseconds; `marks` what of it decides when its subject's account
+    is read, None as long as nobody looked.
     """
 
     at: int
     id: str
-    failed: bool
     evaluated: bool
-    supports: bool = False
+    marks: tuple[str, ...] | None = None
 
 
 class JudgeInfo(Struct, frozen=True, kw_only=True):
@@ -330,6 +329,7 @@ class Skill(Struct, frozen=True):
     expires: str | None = None
     trust: str = "local"
     subject: str | None = None  # what a skill is about; it stays when the skill is renamed
+    account: str | None = None  # which statements of its subject's account it was written from
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
 
 

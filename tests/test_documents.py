@@ -408,13 +408,13 @@ def _run(page: Path) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("taught")
 def test_the_python_of_the_readme_runs() -> None:
-    assert _run(README)["answer"].recommended[0].name.startswith("warning-coding-checkout")
+    assert _run(README)["answer"].recommended[0].name.startswith("warning-coding-fix-flaky-test-")
 
 
 @pytest.mark.usefixtures("taught")
 def test_the_python_for_agents_runs() -> None:
     names = _run(DOCS / "agents.md")
-    assert names["prompt"].startswith('<skills>\n<skill name="warning-coding-checkout-service-')
+    assert names["prompt"].startswith('<skills>\n<skill name="warning-coding-fix-flaky-test-')
     assert len(names["hits"]) == 3
     assert len(names["review"]) == 2
 

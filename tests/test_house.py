@@ -6,14 +6,17 @@ from tests.house import cycles, imported, imports, modules, tree
 
 WORDS = {
     "records", "brief", "intake", "strict_json", "change", "claude_models",
-    "policy", "text", "lazy", "markdown", "errors", "integrity", "due", "english", "sameness",
+    "policy", "text", "english", "reading", "sameness", "lazy", "markdown", "errors", "integrity",
+    "due",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "curate", "assess", "recommend", "merge", "promote", "generate", "evaluate",
-        "record", "advise", "effect", "expire", "contrast", "rejection", "sections", "naming",
+        "why_not", "curate", "assess", "recommend", "merge", "refresh", "promote", "generate",
+        "evaluate",
+        "record", "advise", "effect", "expire", "account", "contrast", "rejection", "sections",
+        "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "commit", "index", "git", "files", "search",

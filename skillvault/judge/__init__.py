@@ -6,7 +6,7 @@ A judge sees the decision before the result: `verdict` is blind by its very sign
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from skillvault.brief import Brief, Case, Draft, Insight, Opinion, Verdict
+from skillvault.brief import Brief, Case, Draft, InsightText, Opinion, Verdict
 from skillvault.records import (
     Decision,
     JudgeInfo,
@@ -44,7 +44,7 @@ class Judge(Protocol):
         """How good the decision was, from what was known when it was made."""
         ...
 
-    def insight(self, case: Case, verdict: Verdict) -> Insight | None:
+    def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """What the outcome teaches; None if it supports no statement."""
         ...
 

@@ -1,9 +1,26 @@
-"""The names of generated skills: derived from what they say, never given twice."""
+"""The names of generated skills: from what they are about, never from the order of arrival."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 
-from skillvault.records import SkillKind
-from skillvault.text import MAX_SLUG, slug
+from msgspec.structs import replace
+
+from skillvault.records import Skill, SkillKind, Subject, Trust
+from skillvault.text import MAX_SLUG, STOP_WORDS, slug
+
+_HEX = (6, 12, 24, 48)
+_SMALL = frozenset(
+    """
+    a an the of to in on at is it be as or and if by do does did for from with
+    no not nor never none neither without cannot dont cant wont isnt
+    """.split()
+)
+
+
+def renamed(folder: str, skill: Skill) -> Skill:
+    """A skill under the name that all else goes by, whatever its front matter says."""
+    return skill if skill.name == folder else replace(skill, name=folder)
 
 
 def strategy_name(domain: str) -> str:
@@ -16,12 +33,47 @@ def is_strategy(name: str) -> bool:
     return name.startswith("strategy-")
 
 
-def free_name(kind: SkillKind, domain: str, about: str, taken: Callable[[str], bool]) -> str:
-    """`<kind>-<domain>-<slug of about>`, with `-2`, `-3`… if that is taken."""
-    full = slug(f"{kind}-{slug(domain, limit=32)}-{about}")
-    name, number = full, 1
-    while taken(name):
-        number += 1
-        tail = f"-{number}"
-        name = slug(full, limit=MAX_SLUG - len(tail)) + tail
-    return name
+def subject_key(subject: Subject) -> str:
+    """A subject as `metadata.subject` of a skill states it: `perps / open_long / SOL-PERP`."""
+    parts = [part for part in subject if part]
+    plain = [" ".join(part.split()).replace("/", "//") for part in parts]
+    changed = any(" ".join(part.split()) != part for part in parts)
+    return " / ".join(plain) + (f" #{_hex(parts)}" if changed else "")
+
+
+def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:
+    """The names that a subject's skill may have, the first that is free: `<kind>-<domain>-…`.
+
+    One ends in hex of the subject if it does not fit, is taken, does not say all as it is, ends in
+    a word that leaves it open, or if its source is not trusted: no order of arrival decides.
+    """
+    parts = [part for part in subject if part]
+    slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
+    full = "-".join(filter(None, [kind, *slugs]))
+    faithful = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
+    if faithful and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in _OPEN:
+        yield full
+    yield from _told_apart(full, [*parts, trust])
+
+
+def free_name(
+    kind: SkillKind, about: str, sources: Iterable[str], taken: Callable[[str], bool]
+) -> str:
+    """`<kind>-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
+    full = slug(f"{kind}-{about}")
+    if full.rpartition("-")[2] not in _OPEN and not taken(full):
+        return full
+    return next(name for name in _told_apart(full, sorted(sources)) if not taken(name))
+
+
+def _told_apart(full: str, of: Iterable[str]) -> Iterator[str]:
+    """A name with more and more hex digits of what it is about."""
+    digits = sha256("\0".join(of).encode(errors="replace")).hexdigest()
+    yield from (f"{slug(full, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
+
+
+def _hex(parts: Iterable[str]) -> str:
+    return sha256("\0".join(parts).encode(errors="replace")).hexdigest()[: _HEX[0]]
+
+
+_OPEN = _SMALL | {re.sub(r"\W", "", word) for word in STOP_WORDS}

@@ -1,22 +1,14 @@
 """Why an outcome or a fact taught nothing (or what it taught), in numbers, for one or for all."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.generate.warning_pattern import (
-    STEP,
-    Significance,
-    SkillMaterial,
-    by_subject,
-    makes_skill,
-    significances,
-    taken_away,
-    warning_taken_away,
-)
+from skillvault.brief import Findings
+from skillvault.learning.account.account import shown_by
+from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
-from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Fact, Outcome, Ref
 from skillvault.text import percent
@@ -30,9 +22,21 @@ class StepAnswer(Struct, frozen=True):
     reason: str
 
 
+class AccountMaterial(Struct, frozen=True, kw_only=True):
+    """What is known of the subjects of some outcomes.
+
+    `evaluations` are the outcomes' own; `standings` says of each outcome where it stands with its
+    subject's skills: each kind that it is significant for, or what it would take.
+    """
+
+    outcomes: Mapping[str, Outcome]
+    evaluations: Mapping[str, Evaluation]
+    standings: Mapping[str, Standing]
+
+
 def answers(
     outcome: Outcome,
-    material: SkillMaterial,
+    material: AccountMaterial,
     memory: promote.PromotionMaterial,
     policy: Policy,
     *,
@@ -47,7 +51,7 @@ def answers(
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
     if evaluation is None:
-        refused = material.rejections.of_target(Ref("evaluation", outcome.id))
+        refused = memory.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
             reason = f"its evaluation was made in {refused.commit[:10]} and taken away since"
             return [*steps, StepAnswer("evaluate", "rejected", reason)]
@@ -68,8 +72,8 @@ def answers(
     )
     fact = promote.insight_state(evaluation, memory, policy)
     steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
-    state, reason = _skill_states(material, policy)[outcome.id]
-    return [*steps, StepAnswer(STEP, state, reason)]
+    standing = material.standings[outcome.id]
+    return [*steps, StepAnswer(STEP, standing.state, standing.reason)]
 
 
 def fact_answers(
@@ -122,12 +126,12 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) 
     }[state]
 
 
-def summary(subjects: Iterable[SkillMaterial], policy: Policy) -> list[str]:
+def summary(subjects: Iterable[AccountMaterial], policy: Policy) -> list[str]:
     """Why there is nothing to generate, grouped, with counts and the nearest numbers."""
     groups: dict[str, list[Outcome]] = {}
     for material in subjects:
-        for outcome_id, (state, _) in _skill_states(material, policy).items():
-            groups.setdefault(state, []).append(material.outcomes[outcome_id])
+        for outcome_id, stands in material.standings.items():
+            groups.setdefault(stands.state, []).append(material.outcomes[outcome_id])
     if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
@@ -138,64 +142,43 @@ def summary(subjects: Iterable[SkillMaterial], policy: Policy) -> list[str]:
     ]
 
 
-def _skill_states(material: SkillMaterial, policy: Policy) -> dict[str, tuple[str, str]]:
-    """Outcome id -> (state, reason) with generate."""
-    links = {
-        link.source: link
-        for link in material.links.values()
-        if makes_skill(link) or (link.type == "reinforced" and link.target.kind == "skill")
-    }
-    before = material.made_skills
-    states: dict[str, tuple[str, str]] = {}
-    for history in by_subject(material.outcomes.values()).values():
-        evaluated = [o for o in history if o.id in material.evaluations]
-        significant = significances(evaluated, policy)
-        removed_warning = next(iter(warning_taken_away(history, material)), None)
-        for outcome in history:
-            link = links.get(Ref("evaluation", outcome.id))
-            if link is not None and link.target.id not in material.names:
-                states[outcome.id] = "rejected", f"{link.type} {link.target.id}, taken away since"
-            elif link is not None and outcome.id in material.evaluations:
-                states[outcome.id] = "done", f"{link.type} {link.target.id}"
-            elif outcome.id in before and outcome.id in material.evaluations:
-                states[outcome.id] = "done", f"generated {before[outcome.id]}; its link was removed"
-            else:
-                states[outcome.id] = _open(
-                    outcome,
-                    significant.get(outcome.id),
-                    material,
-                    removed_warning if outcome.ungraded_failure else None,
-                )
-    return states
-
-
-def _open(
+def outcome_standing(
     outcome: Outcome,
-    significance: Significance | None,
-    material: SkillMaterial,
-    removed_warning: Rejection | None,
-) -> tuple[str, str]:
-    """Where an outcome stands that no skill is linked to.
+    read: Collection[str],
+    told: Sequence[tuple[Findings, Present]],
+    policy: Policy,
+) -> Standing:
+    """Where one outcome stands with its subject's skills.
 
-    `gone` is the warning of its repeated failure that a person took away.
+    `read` are the outcomes as far as its account is read, `told` what that says for each kind of
+    skill, and what there is of that skill.
     """
-    evaluation = material.evaluations.get(outcome.id)
-    ref = Ref("evaluation", outcome.id)
-    if refused := taken_away(outcome.id, material) or (removed_warning if evaluation else None):
-        name = refused.target.partition(":")[2]
-        return "rejected", f"made {name} in {refused.commit[:10]}, which was taken away since"
-    if evaluation is None or significance is None:
-        if material.rejections.of_target(ref):
-            return "rejected", "its evaluation was taken away"
-        return "waiting", "not evaluated yet; `skillvault run`"
-    if significance.kind is None:
-        return ("not new" if outcome.result.score is None else "between"), significance.reason
-    if evaluation.key_insight is None:
-        return (
-            "silent",
-            f"{significance.reason}, but it has no reasoning, context or evidence to learn from",
+    if outcome.id not in read:
+        return Standing("unread", "its subject is read again when a few more outcomes are there")
+    of = [pair for pair in told if outcome.id in {o.id for o in pair[0].significant}]
+    if not of:
+        return _insignificant(outcome, policy)
+    findings, present = of[0]
+    stands = standing(findings, present, policy)
+    name = present.group or (present.skill.name if present.skill else "")
+    if stands.state not in ("done", "merged"):
+        return stands
+    if outcome.id in shown_by(findings):
+        return Standing(stands.state, f"told by {name}")
+    return Standing("counted", f"counted in {name}; what it shows by itself is not told there")
+
+
+def _insignificant(outcome: Outcome, policy: Policy) -> Standing:
+    rules, score = policy.generate, outcome.result.score
+    if score is not None:
+        shown, low, high = (
+            f"{value * 100:+.6g} %" for value in (score, rules.warning_below, rules.pattern_above)
         )
-    return "due", f"{significance.reason}; `skillvault run`"
+        reason = f"score {shown} lies between {low} (warning) and {high} (pattern)"
+        return Standing("between", reason)
+    if outcome.result.status == "neutral":
+        return Standing("not new", "a neutral outcome without a score teaches no skill")
+    return Standing("not new", "a success counts once its subject has failed; it had not")
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
@@ -207,10 +190,15 @@ def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
             f"a pattern more than {percent(policy.generate.pattern_above)}"
         )
     return {
-        "done": "taught a skill already",
+        "counted": "counted in what their subjects' skills say",
+        "done": "told by a skill of their subject",
         "rejected": "what was made of it was taken away by a person",
-        "not new": "no first failure, and no success right after a failure",
-        "silent": "no reasoning, context or evidence to learn from",
+        "merged": "a skill that stands for several subjects tells them",
+        "put away": "the skill of their subject was put away",
+        "over": "too old by the clock of their domain",
+        "not new": "a success counts once its subject has failed; a neutral outcome teaches none",
+        "silent": "nothing that they say would change a decision",
+        "unread": "waiting for the next reading of their subject's account",
         "waiting": "not evaluated",
         "due": "due",
     }[state]

@@ -137,7 +137,7 @@ def _answers(run: Run, what: str, batch: Sequence[Outcome]) -> Iterator[tuple[Ou
     with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:
         for page in _pages(tracked, _PAGE * run.judge.at_once):
             flush_for_judge(run)
-            cases = [run.peers.case(outcome) for outcome in page]
+            cases = [evaluate.case_of(outcome) for outcome in page]
             answers = pool.map(lambda case: _answer(run.judge, case, run.policy), cases)
             yield from zip(page, answers, strict=True)
 

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from skillvault.change import Change
 from skillvault.learning import expire
-from skillvault.learning.merge.groups import renamed
+from skillvault.learning.naming import renamed
 from skillvault.records import SKILL_KINDS, Ref, Skill, stamp
 from skillvault.steps.clock import clock
 from skillvault.steps.run import Run

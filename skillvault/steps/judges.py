@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Adviser, Judge
-from skillvault.learning.merge.accounting import unfit
 from skillvault.vault.commit.store import Store
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def appointed(
     texts = head.files.read(paths)
     own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
     caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller, unfit)
+    return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller)
 
 
 def unasked_judge(store: Store, unasked: dict[str, Question]) -> Judge | None:

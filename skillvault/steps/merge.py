@@ -1,152 +1,202 @@
-"""merge: skills that say the same become one, or are taken up by one there is."""
+"""merge: subjects that say the same get one skill, which is written anew as they go on."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import TypeVar
 
+from skillvault.brief import Agreement, Findings
 from skillvault.change import Change
-from skillvault.errors import BadInputError, EditedError
-from skillvault.learning.merge import accounting as fates
+from skillvault.learning import sections
+from skillvault.learning.account.account import KINDS, calls_for_skill
+from skillvault.learning.account.reading import last_point
+from skillvault.learning.generate.warning_pattern import Present, expiry_after, made_at
+from skillvault.learning.length import References
 from skillvault.learning.merge import evolved
-from skillvault.learning.merge import groups as merge
-from skillvault.records import Ref, Skill
+from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.merge.groups import STEP, Group
+from skillvault.records import LinkType, Outcome, Placed, Ref, Skill, link_id, stamp
+from skillvault.steps.clock import clock
 from skillvault.steps.registry import WRITERS
-from skillvault.steps.run import Run, Waiting
+from skillvault.steps.run import Run
 from skillvault.vault.commit.skill_versions import skill_files
-from skillvault.vault.index.snapshot import Topics
 
 _Value = TypeVar("_Value")
-_KNOWN = ("skills", "archive")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit for each skill that comes of it or grows.
-
-    What is made may be like what was left alone, so it looks again until nothing is due.
-    """
-    tried: set[merge.Merge] = set()
-    while True:
-        found, plan = planned(run)
-        run.report.rejected += plan.rejected
-        fresh = [due for due in plan.due if due not in tried]
-        if not fresh:
-            return
-        tried.update(fresh)
-        for due in fresh:
-            make = partial(_written, run, found, due)
-            yield from run.written(make, due.evolved or due.fresh[-1])
-        run.flush()
+    """One commit a skill that comes of it, grows, or stands for nothing any more."""
+    for domain, keys in _changed(run).items():
+        kept = False
+        for kind in KINDS:
+            groups = run.accounts.groups(domain, kind)
+            changed = (group for group in groups if run.accounts.is_changed(group))
+            merges = [merge for group in changed if (merge := merging(run, group))]
+            for merge in merges:
+                changes = list(run.written(partial(_composed, run, merge), merge.group.subject))
+                kept = kept or bool(changes) or run.report.unavailable is not None
+                yield from changes
+            yield from _left(run, domain, kind, groups)
+            if not run.options.asks:
+                members = {v.subject: group.subject for group in groups for v in group.voices}
+                run.store.staged.subjects.keep_groups(domain, kind, members)
+        if not kept:
+            run.settle(STEP, keys)
 
 
 def waiting(run: Run) -> int:
     """How many skills come of it or grow."""
-    return len(planned(run)[1].due)
-
-
-def planned(run: Run) -> tuple[merge.MergeMaterial, merge.MergePlan]:
-    """What merge has to do in the domains that changed, and of what; settles the others."""
-    domains = run.view.due.keys(merge.STEP)
-    found = material(run, domains)
-    plan = merge.plan_merges(found, run.policy)
-    if not plan.rejected:
-        run.settle(merge.STEP, set(domains) - {due.domain for due in plan.due})
-    return found, plan
-
-
-def material(run: Run, domains: Iterable[str]) -> merge.MergeMaterial:
-    """What the rule of merge reads of the vault for some domains."""
-    view = run.view
-    names = [name for domain in domains for name in view.skills.names("skills", domain)]
-    skills = view.skills.get_many(names)
-    refs = [Ref("skill", name) for name in skills]
-    evolved = [name for name, skill in skills.items() if skill.kind == "evolved"]
-    return merge.MergeMaterial(
-        skills=skills,
-        all_skills=_Known(view),
-        merged=run.made(merge.STEP, "skill", refs) | view.links.merge_targets(refs),
-        sources={name: _sources(run, name) for name in evolved},
-        origins=view.skills,
-        rejections=run.rejections,
+    return sum(
+        merging(run, group) is not None
+        for domain in _changed(run)
+        for kind in KINDS
+        for group in run.accounts.groups(domain, kind)
     )
 
 
-def _sources(run: Run, evolved: str) -> list[str]:
-    """The skills that an evolved one stands for, as its links and its commits say."""
-    ref = Ref("skill", evolved)
-    by_commits = run.view.history.source_ids(merge.STEP, ref)
-    return sorted({*run.view.links.source_ids(ref, "merged"), *by_commits})
+def _changed(run: Run) -> dict[str, set[str]]:
+    """The domains in which something changed, with the keys that say so; settles those of none."""
+    keys = set(run.view.due.keys(STEP))
+    run.accounts.due(STEP)
+    by_domain = run.view.outcomes.ids_by_domain(keys)
+    run.settle(STEP, keys.difference(*by_domain.values()))
+    return by_domain
 
 
-class _Known(Mapping[str, Skill]):
-    """Live and archived skills by folder, read when they are asked for."""
-
-    def __init__(self, view: Topics) -> None:
-        self._shelves = (view.skills, view.skills.archived)
-        self._names = {name for shelf in _KNOWN for name in view.skills.names(shelf)}
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __getitem__(self, name: str) -> Skill:
-        if name not in self._names:
-            raise KeyError(name)
-        for shelf in self._shelves:
-            if (found := shelf.get(name)) is not None:
-                return merge.renamed(name, found)
-        raise EditedError(f"skills/{name}: removed by a commit meanwhile; run again")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def _written(run: Run, found: merge.MergeMaterial, due: merge.Merge) -> Change | None:
-    """The change, where the judge's text stands for every statement; else why there is none."""
-    present = _present(run, found.all_skills[due.evolved]) if due.evolved else None
-    brief = merge.merge_brief(
-        due, found, run.policy.merge, present.unedited_files if present else ()
-    )
-    draft = run.judge.write(brief)
-    reason = "the judge writes no text" if draft is None else fates.unfit(draft, brief)
-    if draft is None or reason:
-        path = f"skills/{due.evolved or due.fresh[-1]}"
-        run.report.waiting.append(Waiting(path, f"not merged: {reason}"))
+def merging(run: Run, group: Group) -> Merging | None:
+    """What is to be done about a group's skill; None for nothing."""
+    histories = [run.accounts.read_part(h) for h in _histories(run, group)]
+    union = sorted((placed for read in histories for placed in read), key=lambda p: p[:2])
+    firsts = {read[0].id for read in histories if read}
+    every = max((n for n, placed in enumerate(union, 1) if placed.id in firsts), default=0)
+    read = union[: max(last_point(len(union)), every)]  # of each subject at least its first
+    present = _present(run, group, read)
+    own = _own(run, group)
+    counted = (f"{placed.id} {' '.join(placed.marks or ())}" for placed in read)
+    names = "\n".join([*sorted(group.subjects), *counted])
+    digest = sha256(names.encode()).hexdigest()[:12]
+    skill = present.skill
+    if present.put_away or (skill and skill.status in ("pinned", "retired")):
         return None
-    info, skills = run.judge.info, [found.all_skills[name] for name in (*due.earlier, *due.fresh)]
-    if present is not None:
-        return evolved.growth_change(
-            due, skills, draft, present, judge=info, now=run.now, policy=run.policy
-        ).noting(draft.note)
-    return evolved.merge_change(
-        due,
-        skills,
-        draft,
-        judge=info,
-        taken=run.view.skills.is_name_taken,
-        now=run.now,
-        policy=run.policy,
-    ).noting(draft.note)
-
-
-_KEYS = ("description", "tags", "expires")
-
-
-def _present(run: Run, skill: Skill) -> evolved.PresentSkill:
-    """An evolved skill as it stands, and what of it is as the program left it."""
-    page, folder = f"skills/{skill.name}/SKILL.md", f"skills/{skill.name}/references/"
-    now = run.view.files.read(run.view.files.below(folder.rstrip("/")))
-    written = _written_of(run, skill.name, [page, *now])
-    pages = [(_parsed(skill.name, old), _parsed(skill.name, new)) for old, new in written[page]]
-    left = {key: _last([(_key(a, key), _key(b, key)) for a, b in pages]) for key in _KEYS}
-    return evolved.PresentSkill(
-        skill=skill,
-        versions=tuple(run.versions(skill.name)[1]),
-        untouched=frozenset(key for key, value in left.items() if value == _key(skill, key)),
-        files={p.removeprefix(folder): d.decode(errors="replace") for p, d in now.items()},
-        edited=frozenset(p.removeprefix(folder) for p, d in now.items() if _last(written[p]) != d),
+    if skill and skill.account == digest and not own and present.shelf == "skills":
+        return None
+    account = run.accounts.account(read)
+    together = run.accounts.findings(account, group.kind)
+    if not calls_for_skill(together, run.policy) or _is_over(run, group, together):
+        return None
+    ids = {placed.id for placed in read}
+    parts = ([placed for placed in each if placed.id in ids] for each in histories)
+    apart = tuple(
+        run.accounts.findings(run.accounts.account(part), group.kind) for part in parts if part
     )
+    brief = Agreement(together=together, apart=apart)
+    return Merging(
+        group=group,
+        brief=brief,
+        read=digest,
+        present=present,
+        own=own,
+        fresh=evolved.fresh_of(brief, present.linked),
+    )
+
+
+def _histories(run: Run, group: Group) -> Iterator[list[Placed]]:
+    return run.accounts.histories((voice.first for voice in group.voices), set())
+
+
+def _is_over(run: Run, group: Group, together: Findings) -> bool:
+    """Whether its time to live would be over by its domain's clock."""
+    ends = expiry_after(made_at(together), run.policy.generate.evolved_days)
+    at = clock(run.view, group.domain, run.now)
+    return at is not None and ends < stamp(at)
+
+
+def _present(run: Run, group: Group, read: Sequence[Placed]) -> Present:
+    """What there is of a group's skill."""
+    view = run.view
+    places = view.skills.by_subject(group.subject)
+    living = [place for place in places if place.shelf != "archive"]
+    place = next(iter(living or places), None)
+    skill = view.skills.find(place.name) if place else None
+    if place is None or skill is None:
+        return Present()
+    sources = [Ref("evaluation", placed.id) for placed in read]
+    linked = view.links.sources_among(sources, Ref("skill", skill.name))
+    return Present(
+        skill=skill,
+        shelf=place.shelf,
+        linked=frozenset(linked | unlinked(run, read, skill.name)),
+        put_away=run.accounts.put_away(skill) if place.shelf == "archive" else None,
+    )
+
+
+def _own(run: Run, group: Group) -> tuple[str, ...]:
+    """The living skills of a group's subjects that are the program's to put away."""
+    places: list[str] = []
+    for voice in group.voices:
+        for place in run.view.skills.by_subject(voice.subject):
+            skill = run.view.skills.find(place.name)
+            if place.shelf != "skills" or place.kind != group.kind or skill is None:
+                continue
+            bodies = run.versions(skill.name)[1]
+            ours = skill.origin == "generated" and run.accounts.is_ours(skill)
+            if ours and not sections.theirs(bodies, skill.body):
+                places.append(f"{place.shelf}/{place.name}")
+    return tuple(places)
+
+
+def _left(run: Run, domain: str, kind: str, groups: Sequence[Group]) -> Iterator[Change]:
+    """The evolved skills of a domain that no group is behind any more leave."""
+    subjects = {group.subject for group in groups}
+    for name in run.view.skills.names("skills", domain):
+        skill = run.view.skills.find(name)
+        if skill is None or (skill.kind, skill.origin) != ("evolved", "generated"):
+            continue
+        # One without a subject is from before membership was computed.
+        ours = skill.subject is None or skill.subject.startswith(f"{domain} / {kind} / ")
+        alive = run.accounts.is_ours(skill) and skill.subject not in subjects
+        if ours and alive and not sections.theirs(run.versions(name)[1], skill.body):
+            yield evolved.leave_change(skill)
+
+
+def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[str]:
+    """The outcomes whose evaluation's link to a skill a person took away."""
+    target = Ref("skill", name)
+    types: tuple[LinkType, ...] = ("generated", "reinforced")
+    links = [(o.id, link_id(t, Ref("evaluation", o.id), target)) for o in outcomes for t in types]
+    return {key for key, link in links if run.rejections.of_target(Ref("link", link))}
+
+
+def _composed(run: Run, due: Merging) -> Change | None:
+    """The change, if the judge writes a text; else none."""
+    draft = run.judge.write(due.brief)
+    if draft is None:
+        return None
+    skill = due.present.skill
+    if skill is None:
+        change = evolved.merge_change(
+            due, draft, taken=run.view.skills.is_name_taken, policy=run.policy
+        )
+        return change.noting(draft.note)
+    descriptions, bodies = run.versions(skill.name)
+    change = evolved.growth_change(
+        due,
+        draft,
+        sections.Written(bodies=bodies, descriptions=descriptions),
+        references=references(run, due.present.shelf, skill),
+        policy=run.policy,
+    )
+    return change.noting(draft.note)
+
+
+def references(run: Run, shelf: str, skill: Skill) -> References:
+    """A skill's files in references/: those that are as the program left them, and the others."""
+    folder = f"{shelf}/{skill.name}/references"
+    now = run.view.files.read(run.view.files.below(folder))
+    written = _written_of(run, skill.name, list(now))
+    names = {path: path.rpartition("/")[2] for path in now}
+    ours = {names[path] for path, data in now.items() if _last(written[path]) == data}
+    return References(ours, set(names.values()) - ours)
 
 
 def _written_of(
@@ -163,19 +213,5 @@ def _written_of(
 
 
 def _last(pairs: Sequence[tuple[_Value, _Value]]) -> _Value | None:
-    """What the program wrote when it last changed a thing; None where it never did."""
+    """What the program wrote when it last changed a thing; None if it never did."""
     return next((after for before, after in reversed(pairs) if before != after), None)
-
-
-def _key(skill: Skill | None, key: str) -> object:
-    return getattr(skill, key) if skill else None
-
-
-def _parsed(name: str, data: bytes | None) -> Skill | None:
-    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
-
-    try:
-        found = codec.decode(Ref("skill", name), data) if data else None
-    except BadInputError:
-        return None
-    return found if isinstance(found, Skill) else None

@@ -98,7 +98,7 @@ def _facts(run: Run) -> Iterator[Change]:
     found = plan(run)
     run.report.rejected += found.rejected
     for promotion in run.track(found.promotions, "promoting"):
-        yield promote.promotion_change(promotion, run.now)
+        yield promote.promotion_change(promotion, run.policy)
     for repetition in found.repetitions:
         if repetition.fact in run.view.facts:  # it may have had to wait
             yield promote.repetition_change(repetition, run.now)

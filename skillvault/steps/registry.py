@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from skillvault.change import Change
 from skillvault.due import Agenda, Queue
-from skillvault.learning import curate, effect, evaluate, generate, merge, promote
+from skillvault.learning import curate, effect, evaluate, generate, merge, promote, refresh
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -65,6 +65,14 @@ _LOOP = (
         waiting=lazy("generate:waiting"),
         writes_skills=True,
         depends_on=generate.DEPENDS_ON,
+    ),
+    Step(
+        name="refresh",
+        run=lazy("refresh:step"),
+        waiting=lazy("refresh:waiting"),
+        writes_skills=True,
+        moves=True,
+        depends_on=refresh.DEPENDS_ON,
     ),
     Step(
         name="merge",

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from skillvault.change import Change, by_commit, headline_of
 from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
-from skillvault.learning.evaluate.evaluate import Peers
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version
@@ -39,6 +38,7 @@ from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
+    from skillvault.steps.accounts import Accounts
     from skillvault.steps.shelf import Shelf
     from skillvault.vault.commit.publish import StagedChange
 
@@ -168,6 +168,22 @@ class Run:
         return self._shelf or Shelf(self.store)
 
     @cached_property
+    def accounts(self) -> "Accounts":
+        """What the subjects' outcomes say, read once for all steps."""
+        from skillvault.steps import accounts  # noqa: PLC0415 (most of a run does without)
+
+        return accounts.Accounts(
+            accounts.Surroundings(
+                view=self.view,
+                policy=self.policy,
+                now=self.now,
+                writes=None if self.options.asks else self.store.staged.subjects,
+                rejections=lambda: self.rejections,
+                rejected=self.report.rejected,
+            )
+        )
+
+    @cached_property
     def rejections(self) -> Rejections:
         """What a person took away before this run."""
         return Rejections(self.view.history.commits_of_removed(), self.view.records)
@@ -182,11 +198,6 @@ class Run:
             if not is_strategy(target):
                 found.setdefault(source, target)
         return found
-
-    @cached_property
-    def peers(self) -> Peers:
-        """Every outcome among its like; from the step `evaluate` on none is recorded."""
-        return Peers(self.view.outcomes, self.policy)
 
     def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
         """The commits before this run by which these steps made or changed a record.

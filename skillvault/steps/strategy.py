@@ -14,37 +14,32 @@ from skillvault.learning.sections import Written
 from skillvault.records import Ref
 from skillvault.steps.clock import clock
 from skillvault.steps.run import Run
-from skillvault.vault.files import layout
 
 
 def due(run: Run) -> Iterator[Change]:
     """One commit a domain whose strategy is due."""
-    every = run.policy.generate.strategy_every
-    for domain, ids in run.view.due.evaluated_by_domain(STRATEGY).items():
-        found = material(run, domain, ids)
-        if found.rejection and found.fresh >= every:
+    for domain in run.view.due.keys(STRATEGY):
+        found = material(run, domain)
+        state = strategy.strategy_state(found, _clock(run, domain), run.policy).state
+        if found.rejection and found.read:
             run.report.rejected.append(found.rejection)
-        elif strategy.strategy_state(found, _clock(run, domain), run.policy).state == "due":
+        elif state == "due":
             yield from run.written(partial(_written, run, found), found.name)
+        else:
+            run.settle(STRATEGY, [domain])
 
 
 def standings(run: Run) -> dict[str, strategy.StrategyState]:
     """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
-    ids = run.view.due.evaluated_by_domain(STRATEGY)
     return {
-        domain: strategy.strategy_state(
-            material(run, domain, ids.get(domain, ())), _clock(run, domain), run.policy
-        )
+        domain: strategy.strategy_state(material(run, domain), _clock(run, domain), run.policy)
         for domain in sorted(run.view.outcomes.evaluated_domains())
     }
 
 
 def waiting(run: Run) -> int:
     """How many domains get a strategy now."""
-    found = (
-        material(run, domain, ids)
-        for domain, ids in run.view.due.evaluated_by_domain(STRATEGY).items()
-    )
+    found = (material(run, domain) for domain in run.view.due.keys(STRATEGY))
     states = (strategy.strategy_state(m, _clock(run, m.domain), run.policy) for m in found)
     return sum(state.state == "due" for state in states)
 
@@ -53,44 +48,23 @@ def _clock(run: Run, domain: str) -> datetime:
     return clock(run.view, domain, run.now) or run.now
 
 
-def material(run: Run, domain: str, ids: Collection[str]) -> strategy.StrategyMaterial:
-    """What the rule reads for a domain; `ids` are its outcomes that are due."""
-    target = Ref("skill", strategy_name(domain))
-    written = run.view.history.last_change(target, {STEP})
-    rejection = run.rejections.of_target(target)
-    fresh = list(ids) if rejection else _fresh(run, domain, ids, written[0] if written else None)
-    rules = run.policy.generate
-    enough = len(fresh) >= rules.strategy_every and not rejection
-    outcomes = (
-        run.view.outcomes.latest_evaluated(domain, strategy.window(len(fresh), rules))
-        if enough
-        else []
-    )
-    names = [outcome.id for outcome in outcomes]
+def material(run: Run, domain: str) -> strategy.StrategyMaterial:
+    """What the rule reads for a domain."""
+    target, rules = Ref("skill", strategy_name(domain)), run.policy.generate
+    count = run.view.outcomes.count_evaluated(domain)
+    unread = strategy.unread(count, rules)
+    size = min(count - unread, rules.strategy_max)
+    names = run.view.outcomes.evaluated_before_latest(domain, size, unread) if size else []
     return strategy.StrategyMaterial(
         domain=domain,
-        outcomes=tuple(outcomes),
-        evaluations=run.view.evaluations.get_many(names),
-        fresh=len(fresh),
-        first=written is None,
+        read=tuple(names),
+        unread=unread,
         linked=frozenset(_linked(run, domain, names)),
         skill=run.view.skills.find(target.id),
         path=run.view.records.path_of(target),
         expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
-        rejection=rejection,
+        rejection=run.rejections.of_target(target),
     )
-
-
-def _fresh(run: Run, domain: str, ids: Collection[str], written: str | None) -> list[str]:
-    """Those of these outcomes that were evaluated since the last strategy; settles the others."""
-    unlinked = set(ids) - _linked(run, domain, ids)
-    seen: set[str] = set()
-    if written and len(unlinked) >= run.policy.generate.strategy_every:
-        places = {layout.outcome_path(domain, name, "evaluations"): name for name in unlinked}
-        seen = {places[path] for path in run.store.git.entries(written, list(places))}
-    fresh = [name for name in ids if name in unlinked - seen]
-    run.settle(STRATEGY, set(ids).difference(fresh))
-    return fresh
 
 
 def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
@@ -104,14 +78,20 @@ def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
 
 def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
     """The strategy, new or rewritten; None where the judge writes no text."""
-    brief = period_of(material.domain, material.outcomes, material.evaluations, run.policy)
+    outcomes = run.view.outcomes.get_many(material.read)
+    brief = period_of(
+        material.domain,
+        [outcomes[name] for name in material.read if name in outcomes],
+        run.view.evaluations.get_many(material.read),
+        run.policy,
+    )
     draft = run.judge.write(brief)
     if draft is None:
         return None
     if material.skill is None:
-        made = strategy.first_change(material, brief, draft, now=run.now, policy=run.policy)
+        made = strategy.first_change(material, brief, draft, policy=run.policy)
         return made.noting(draft.note)
     descriptions, bodies = run.versions(material.name)
     written = Written(bodies=bodies, descriptions=descriptions)
-    made = strategy.next_change(material, brief, draft, written, now=run.now, policy=run.policy)
+    made = strategy.next_change(material, brief, draft, written, policy=run.policy)
     return made.noting(draft.note)

@@ -3,10 +3,13 @@
 Floor 3: the same rules that make a step due say why something is not.
 """
 
+from collections.abc import Sequence
+
 from skillvault.errors import SkillvaultError, UsageError
 from skillvault.learning import why_not as rules
-from skillvault.records import Ref
-from skillvault.steps import evaluate, generate, strategy
+from skillvault.learning.generate.warning_pattern import Standing
+from skillvault.records import Placed, Ref
+from skillvault.steps import evaluate, strategy
 from skillvault.steps import promote as promoting
 from skillvault.steps.run import Run
 
@@ -27,7 +30,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
         live = view.skills.live(set(memory.skills_of.values()))
         return rules.fact_answers(fact, memory, live, run.policy)
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
-        material = generate.material(run, (same.id for same in view.outcomes.on_subject_of(ref.id)))
+        material = _accounts(run, view.subjects.history(ref.id))
         memory = promoting.of_evaluations(run, [ref.id])
         letter = evaluate.set_aside(run).get(ref.id)
         aside = letter.reason if letter else None
@@ -41,15 +44,34 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     raise UsageError(f"{ref.id}: why-not asks about an outcome or a fact; for a {ref.kind} ask why")
 
 
+def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
+    """What is known of the outcomes of one subject."""
+    outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
+    read = run.accounts.read_part(history)
+    told = []
+    if read:
+        told = list(run.accounts.both(run.accounts.account(read)))
+    ids = {outcome.id for outcome in read}
+    return rules.AccountMaterial(
+        outcomes=outcomes,
+        evaluations=run.view.evaluations.get_many(outcomes),
+        standings={
+            placed.id: rules.outcome_standing(outcomes[placed.id], ids, told, run.policy)
+            if placed.evaluated
+            else Standing("waiting", "not evaluated")
+            for placed in history
+            if placed.id in outcomes
+        },
+    )
+
+
 def reasons(run: Run) -> dict[str, list[str]]:
     """Why a run made no skill and no fact, grouped, with counts; empty if it made any."""
     kinds = {ref.kind for done in run.report.done for ref in done.change.targets}
     if kinds & {"skill", "fact"}:
         return {}
-    subjects = generate.subjects(run, run.view.outcomes, [])
-    materials = (
-        generate.material(run, (outcome.id for outcome in history)) for history in subjects
-    )
+    histories = run.accounts.histories(run.view.outcomes, set())
+    materials = (_accounts(run, history) for history in histories)
     summaries = {"skill": rules.summary(materials, run.policy)}
     if len(run.view.evaluations):
         pages = promoting.pages(run, run.view.evaluations)

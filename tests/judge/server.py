@@ -113,18 +113,12 @@ def claude(body: Body) -> Answer:
 
 
 def written(data: Body) -> Body:
-    """A text in the sections that are asked for; merged statements are kept word for word."""
+    """A text in the sections that are asked for."""
     texts = {name: f"- Claude on {name.lower()}: heed the funding." for name in data["sections"]}
-    fates: list[Body] = []
-    for statements in data.get("statements", {}).values():
-        for number, statement in statements.items():
-            texts[data["sections"][0]] += f"\n- {statement}"
-            fates.append({"number": int(number), "fate": "kept", "note": ""})
     return {
         "title": "Chasing high funding",
         "description": "Longs that chase high funding lose. Use before opening a long.",
         "sections": [{"heading": name, "text": text} for name, text in texts.items()],
-        "fates": fates,
     }
 
 

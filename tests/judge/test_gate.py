@@ -134,7 +134,7 @@ def test_it_is_asked_with_the_skills_that_fit_and_without_secrets(
     api.requests.clear()
     password = "hunter2" + "hunter2"
     ask(claudes, decision(context={"note": f"password: {password}"}))
-    assert "warning-perps-chasing-high-funding" in record(api.requests[0])["skills"]
+    assert "warning-perps-open-long-sol-perp" in record(api.requests[0])["skills"]
     assert password not in api.texts
 
 

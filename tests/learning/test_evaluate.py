@@ -1,18 +1,16 @@
-"""evaluate: the peers of an outcome, and what a judge's answer makes."""
+"""evaluate: what a judge is told of an outcome, and what its answer makes."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from skillvault.brief import Insight, Verdict
+from skillvault.brief import Case, InsightText, Verdict
+from skillvault.learning.account.insight import insights_of
 from skillvault.learning.evaluate import evaluate
-from skillvault.policy import EvaluatePolicy, Policy
-from skillvault.records import (
-    JudgeInfo,
-)
-from tests.given import Pool, outcome, raw, trade
+from skillvault.policy import Policy
+from skillvault.records import Evaluation, JudgeInfo
+from tests.given import outcome, raw
 
 INFO = JudgeInfo(name="scripted", version="1")
+TEXT = InsightText(key_insight="just right", insight_type="risk")
 
 
 def _verdict(good: bool) -> Verdict:
@@ -38,58 +36,54 @@ def test_a_verdict_is_right_when_it_agrees_with_the_result(
 
 
 def test_an_insight_of_fewer_than_ten_characters_is_none() -> None:
-    insight = Insight(key_insight="too brief", insight_type="risk")
+    insight = InsightText(key_insight="too brief", insight_type="risk")
     found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), insight, policy=Policy())
     assert found.key_insight is None
     assert found.insight_type is None
 
 
 def test_an_insight_of_ten_characters_counts() -> None:
-    insight = Insight(key_insight="just right", insight_type="risk")
-    found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), insight, policy=Policy())
+    found = evaluate.evaluation_of(outcome(), INFO, _verdict(False), TEXT, policy=Policy())
     assert found.key_insight == "just right"
 
 
-@pytest.mark.parametrize(
-    ("score", "group"),
-    [
-        (-0.10, "smaller losses"),
-        (-0.07 / 0.7, "smaller losses"),
-        (-0.1001, "losses beyond 10 %"),
-        (0.20, "smaller gains"),
-        (0.2001, "gains beyond 20 %"),
-        (0.0, "neutral outcomes"),
-    ],
-)
-def test_graded_outcomes_are_alike_by_significance(score: float, group: str) -> None:
-    assert evaluate.group_of(outcome(trade(score=score)), Policy()) == group
+# ── what the judge is told ───────────────────────────────────────────────────────────
 
 
-def test_peers_share_domain_and_action() -> None:
-    mine, other = outcome(raw(0)), outcome(raw(1, decision__action="write-migration"))
-    case = evaluate.Peers(Pool([mine, other, outcome(raw(2))]), Policy()).case(mine)
-    assert case.alike == (2, 2)
+def test_a_judge_is_told_of_an_outcome_and_what_it_shows_and_nothing_of_any_other() -> None:
+    one = outcome()
+    assert evaluate.case_of(one) == Case(outcome=one, insights=insights_of(one))
 
 
-def test_a_trusted_outcome_never_sees_an_untrusted_one() -> None:
-    trusted, untrusted = outcome(raw(0)), outcome(raw(1), "untrusted")
-    peers = evaluate.Peers(Pool([trusted, untrusted]), Policy())
-    assert peers.case(trusted).alike == (1, 1)
-    assert peers.case(untrusted).alike == (2, 2)
+def test_a_judge_is_told_the_same_of_an_untrusted_outcome() -> None:
+    trusted, untrusted = outcome(raw()), outcome(raw(), "untrusted")
+    assert evaluate.case_of(untrusted).insights == evaluate.case_of(trusted).insights
 
 
-@given(st.integers(min_value=1, max_value=70), st.integers(min_value=20, max_value=40))
-@settings(max_examples=20)
-def test_an_outcome_is_among_the_peers_it_is_compared_with(count: int, width: int) -> None:
-    for place in range(count):
-        start, end = evaluate.window(place, count, width)
-        assert start <= place < end
-        assert end - start == min(count, width)
+def test_a_neutral_outcome_shows_a_judge_nothing() -> None:
+    assert evaluate.case_of(outcome(raw(result__status="neutral"))).insights == ()
 
 
-def test_of_many_outcomes_only_the_nearest_are_peers() -> None:
-    everyone = [outcome(raw(day - 60, result__status="success")) for day in range(60)]
-    everyone.append(outcome(raw()))
-    policy = Policy(evaluate=EvaluatePolicy(peers=20))
-    assert evaluate.Peers(Pool(everyone), policy).case(everyone[-1]).alike == (1, 20)
-    assert evaluate.Peers(Pool(everyone), Policy()).case(everyone[-1]).alike == (1, 61)
+# ── the commit ───────────────────────────────────────────────────────────────────────
+
+
+def _evaluated(day: int, insight: InsightText | None, *, good: bool = False) -> Evaluation:
+    one = outcome(raw(day))
+    return evaluate.evaluation_of(one, INFO, _verdict(good), insight, policy=Policy())
+
+
+def test_a_batch_says_how_often_the_verdict_agrees_and_how_many_teach_nothing() -> None:
+    batch = [_evaluated(0, TEXT), _evaluated(1, None), _evaluated(2, TEXT, good=True)]
+    change = evaluate.evaluation_change("coding", batch, INFO)
+    assert change.headline == "evaluate: 3 outcomes in coding"
+    assert change.reason == (
+        "2 of 3 blind verdicts agree with the result and 1 support no insight."
+    )
+    assert change.intake
+    assert [ref.id for ref in change.sources] == [e.outcome for e in batch]
+
+
+def test_one_alone_is_told_with_its_insight() -> None:
+    change = evaluate.evaluation_change("coding", [_evaluated(0, TEXT)], INFO)
+    assert change.headline == "evaluate: 1 outcome in coding"
+    assert change.reason.endswith("agree with the result.\njust right")

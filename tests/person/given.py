@@ -21,7 +21,6 @@ promote:
 merge:
   min_similar: 1
 generate:
-  strategy_min: 2
   strategy_every: 4
 """
 _HIGH = "Funding is high at 0.08 % and volatility is high; I chase it."

@@ -144,7 +144,7 @@ TARGETS = ("SOL-PERP", "ARB-PERP", "DOGE-PERP", "ETH-PERP")
 
 
 def _loss(number: int) -> tuple[str, bytes]:
-    reasoning = f"Funding is high at 0.0{number + 2} % and I chase the breakout at market."
+    reasoning = "Funding is high and I chase the breakout at market."
     more = {"decision__target": TARGETS[number], "decision__reasoning": reasoning}
     return f"{number}.json", as_file(trade(number, -0.11 - number / 100, **more))
 

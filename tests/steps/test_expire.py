@@ -91,7 +91,7 @@ def test_a_reverted_expiry_restarts_the_clock(vault: Vault, person: Person) -> N
 def test_of_an_old_history_a_skill_is_renewed_once(vault: Vault, person: Person) -> None:
     name = learned(vault)
     path = vault.root / f"skills/{name}/SKILL.md"
-    old = path.read_text().replace("expires: '2027-01-19T12:00:00Z'", "expires: '2026-11-02'")
+    old = path.read_text().replace("expires: '2026-12-31T09:00:00Z'", "expires: '2026-11-02'")
     person.write(f"skills/{name}/SKILL.md", old)
     person.git("commit", "-qam", "It was made long ago")
     aged(vault, NOW)  # the commit is later than the domain's clock
@@ -128,7 +128,8 @@ def test_a_skill_a_person_is_editing_waits(vault: Vault, person: Person) -> None
 def test_the_failure_that_an_expired_warning_tells_of_brings_it_back(vault: Vault) -> None:
     name = learned(vault)
     aged(vault)
-    vault.record([("b.json", as_file(raw(7)))], now=LATER)
+    again = raw(occurred_at=LATER.isoformat())
+    vault.record([("b.json", as_file(again))], now=LATER)
     report = vault.run(now=LATER)
     assert f"restore {name}" in [done.change.subject for done in report.done]
     skill, path = vault.skill(name)

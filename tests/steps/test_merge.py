@@ -1,19 +1,14 @@
-"""merge end to end: skills that say the same, and what a person does about them."""
+"""merge end to end: subjects that say the same, and what a person does about them."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from skillvault.api import Vault
-from skillvault.brief import Agreement, Brief, Case, Draft, Insight, Verdict
-from skillvault.judge import Judge
+from skillvault.brief import Agreement, Brief, Draft
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.records import Decision, JudgeInfo, Link, Scalar
 from skillvault.steps.run import Report
 from skillvault.text import tokens
 from tests.conftest import NOW, Person
@@ -29,11 +24,14 @@ CAUSES = [
 ]
 
 
-def loss(number: int, **changes: Any) -> dict[str, Any]:
+def loss(number: int, day: int | None = None, **changes: Any) -> dict[str, Any]:
     """One of several losses of the same cause, each on a target of its own."""
-    reasoning = f"Funding is high at 0.0{number + 2} % and I chase the breakout at market."
-    fields = {"decision__target": TARGETS[number], "decision__reasoning": reasoning}
-    return trade(number, score=-0.11 - number / 100, **{**fields, **changes})
+    fields = {
+        "decision__target": TARGETS[number],
+        "decision__reasoning": "Funding is high and I chase the breakout at market.",
+    }
+    at = number if day is None else day
+    return trade(at, score=-0.11 - number / 100, **{**fields, **changes})
 
 
 def learn(vault: Vault, *given: dict[str, Any], **options: Any) -> Report:
@@ -43,7 +41,7 @@ def learn(vault: Vault, *given: dict[str, Any], **options: Any) -> Report:
 
 
 def three(vault: Vault) -> str:
-    """Three warnings that say the same, merged; the name of what came of it."""
+    """Three subjects that say the same; the name of what stands for them."""
     learn(vault, *map(loss, range(3)))
     (name,) = evolved(vault)
     return name
@@ -64,86 +62,60 @@ def merges(report: Report) -> list[str]:
     return [d.change.subject for d in report.done if d.change.step == "merge"]
 
 
-@dataclass
-class Scripted:
-    """The offline judge, but for what it makes of skills that say the same."""
-
-    spoil: str
-    info: JudgeInfo = field(default_factory=lambda: JudgeInfo(name="scripted", version="1"))
-    judge: Judge = field(default_factory=OfflineJudge)
-    at_once: int = 1
-
-    def verdict(
-        self,
-        domain: str,
-        decision: Decision,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
-    ) -> Verdict:
-        """As the offline judge."""
-        return self.judge.verdict(domain, decision, context, applied, entry_value)
-
-    def insight(self, case: Case, verdict: Verdict) -> Insight | None:
-        """As the offline judge."""
-        return self.judge.insight(case, verdict)
-
-    def write(self, brief: Brief) -> Draft | None:
-        """Nothing, or a text that leaves something out."""
-        draft = self.judge.write(brief)
-        if draft is None or not isinstance(brief, Agreement):
-            return draft
-        change: dict[str, Draft | None] = {
-            "none": None,
-            "statement": msgspec.structs.replace(draft, fates=draft.fates[1:]),
-            "text": msgspec.structs.replace(draft, sections=draft.sections[-1:], references=()),
-        }
-        return change[self.spoil]
-
-
 # ── what merges ──────────────────────────────────────────────────────────────────────
 
 
-def test_three_warnings_that_say_the_same_become_one(vault: Vault) -> None:
+def test_three_subjects_that_say_the_same_get_one_skill_and_none_of_their_own(
+    vault: Vault,
+) -> None:
     report = learn(vault, *map(loss, range(3)))
     (name,) = evolved(vault)
     assert merges(report) == [name]
-    assert warnings(vault) == []
-    sources = warnings(vault, "archive")
-    assert len(sources) == 3
-    head = vault.store.head()
-    merged = [link for link in head.links.values() if link.type == "merged"]
-    assert sorted((link.source.id, link.target.id) for link in merged) == [
-        (source, name) for source in sources
-    ]
+    assert (warnings(vault), vault.skills("archive")) == ([], [])
     skill, path = vault.skill(name)
-    assert (skill.kind, skill.status, skill.origin, skill.trust, skill.version) == (
-        "evolved", "testing", "generated", "local", "1.0",
+    assert (skill.kind, skill.status, skill.origin, skill.trust) == (
+        "evolved", "testing", "generated", "local"
     )  # fmt: skip
-    assert (skill.created, skill.expires) == ("2026-11-20T12:00:00Z", "2027-05-19T12:00:00Z")
     assert path == f"skills/{name}/SKILL.md"
-    assert tokens(skill.body) <= 600
+    assert skill.created == "2026-11-03T09:00:00Z"
+    assert "*Stands for 3 subjects: open_long on ARB-PERP" in skill.body
+    assert tokens(skill.body) <= 400
+    told = str(vault.why(name))
+    assert all(outcome in told for outcome in vault.store.head().outcomes)
     assert vault.check().problems == []
 
 
-def test_the_commit_says_what_became_of_each_statement(vault: Vault, person: Person) -> None:
-    name = three(vault)
+def test_the_own_skills_of_two_go_to_the_archive_when_a_third_says_the_same(vault: Vault) -> None:
+    learn(vault, loss(0), loss(1))
+    own = warnings(vault)
+    assert len(own) == 2
+    report = learn(vault, loss(2))
+    (name,) = evolved(vault)
+    assert merges(report) == [name]
+    assert (warnings(vault), warnings(vault, "archive")) == ([], own)
+    merged = [link for link in vault.store.head().links.values() if link.type == "merged"]
+    assert sorted((link.source.id, link.target.id) for link in merged) == [
+        (source, name) for source in own
+    ]
+    assert vault.check().problems == []
+
+
+def test_the_message_lists_twenty_statements_and_names_the_file_of_the_rest(
+    vault: Vault, person: Person
+) -> None:
+    for number in range(6):
+        errors = (f"the {word} order was refused" for word in ("first", "second", "third", "last"))
+        more = [loss(number, day, result__summary=text) for day, text in enumerate(errors)]
+        vault.record([(f"{number}-{n}.json", as_file(m)) for n, m in enumerate(more)], now=NOW)
+    vault.run(now=NOW)
+    (name,) = evolved(vault)
     message = person.git("log", "-1", "--format=%B", "--grep=^merge:")
-    table = [line.split(maxsplit=1) for line in message.splitlines() if line.startswith("    ")]
-    assert {fate for fate, _ in table} == {"kept", "fused", "dropped"}
-    for source in warnings(vault, "archive"):
-        assert f"\n  {source}\n" in message
-        assert f"Skillvault-Source: skill:{source}\n" in message
-    assert f"Skillvault-Target: skill:{name}\n" in message
-    assert " with warning-" in message  # how much they are alike
-
-
-def test_why_reaches_every_outcome_through_the_sources(vault: Vault) -> None:
-    name = three(vault)
-    told = str(vault.why(name))
-    assert all(outcome in told for outcome in vault.store.head().outcomes)
-    source = warnings(vault, "archive")[0]
-    assert len(vault.why(source)["sources"]) == 1
+    table = [line for line in message.splitlines() if line.startswith("  open_long on ")]
+    assert len(table) == 20
+    assert "more in references/sources.md." in message
+    told = (vault.root / "skills" / name / "references/sources.md").read_text()
+    assert told.count("\n- ") > 20
+    assert all(f"## open_long on {target}\n" in told for target in TARGETS)
 
 
 def test_a_second_run_merges_nothing(vault: Vault) -> None:
@@ -181,21 +153,24 @@ def test_untrusted_material_never_merges(vault: Vault) -> None:
     assert len(vault.skills("proposed")) == 3
 
 
-@pytest.mark.parametrize("held", ["pin", "edited-origin"])
-def test_what_a_person_holds_never_merges(vault: Vault, person: Person, held: str) -> None:
+@pytest.mark.parametrize("held", ["pin", "edited-origin", "edited"])
+def test_what_a_person_holds_stays_beside_what_is_merged(
+    vault: Vault, person: Person, held: str
+) -> None:
     learn(vault, loss(0), loss(1))
     mine = warnings(vault)[0]
+    path = vault.root / "skills" / mine / "SKILL.md"
     if held == "pin":
         vault.curate.pin(mine, now=NOW)
     else:
-        path = vault.root / "skills" / mine / "SKILL.md"
-        path.write_text(path.read_text().replace("origin: generated", "origin: manual"))
+        old, new = ("origin: generated", "origin: manual") if held != "edited" else ("- ", "- Ah: ")
+        path.write_text(path.read_text().replace(old, new))
         person.git("commit", "-qam", "mine now")
+    kept = path.read_bytes()
     learn(vault, loss(2))
-    assert evolved(vault) == []
-    learn(vault, loss(3))
     assert len(evolved(vault)) == 1
-    assert mine in warnings(vault)
+    assert warnings(vault) == [mine]
+    assert path.read_bytes() == kept
 
 
 def test_the_order_of_arrival_within_a_run_changes_nothing(tmp_path: Path) -> None:
@@ -218,31 +193,37 @@ def test_six_real_losses_of_one_cause_become_one_skill(tmp_path: Path, shared: P
     made, _ = Vault.init(tmp_path / "v", now=NOW)
     made.import_files("freqtrade", [shared / "data/freqtrade/backtest-result.json"], now=NOW)
     made.run(now=NOW)
-    assert len(evolved(made)) == 1
-    assert warnings(made) == []
-    assert "6 of 6 outcomes ended in failure" in made.skill(evolved(made)[0])[0].body
+    told = "".join(str(made.why(skill.name)) for skill in made.skills() if skill.kind != "strategy")
+    outcomes = made.store.head().outcomes.values()
+    heavy = [o.id for o in outcomes if o.result.score is not None and o.result.score < -0.1]
+    assert len(heavy) == 6
+    assert all(outcome_id in told for outcome_id in heavy)
+    small = [o.id for o in outcomes if o.result.score is not None and -0.1 <= o.result.score <= 0.2]
+    assert not any(outcome_id in told for outcome_id in small)
 
 
 # ── what is not made ─────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("spoil", "reason"),
-    [("none", "no text"), ("statement", "nothing is said of"), ("text", "not to be found")],
-)
-def test_without_a_text_that_holds_all_nothing_is_archived(
-    vault: Vault, spoil: str, reason: str
-) -> None:
-    judged = Vault(vault.root, Scripted(spoil))
-    report = learn(judged, *map(loss, range(3)))
+class Silent(OfflineJudge):
+    """Writes nothing for several subjects."""
+
+    def write(self, brief: Brief) -> Draft | None:
+        return None if isinstance(brief, Agreement) else super().write(brief)
+
+
+def test_without_a_text_nothing_is_archived(vault: Vault) -> None:
+    judged = Vault(vault.root, Silent())
+    learn(judged, loss(0), loss(1))
+    report = learn(judged, loss(2))
     assert merges(report) == []
-    assert len(warnings(judged)) == 3
+    assert len(warnings(judged)) == 2
     assert judged.skills("archive") == []
-    assert [reason in waiting.reason for waiting in report.waiting] == [True]
-    assert len(merges(vault.run(now=NOW))) == 1
 
 
-def test_a_source_in_a_persons_hand_makes_only_its_merge_wait(vault: Vault, person: Person) -> None:
+def test_an_own_skill_in_a_persons_hand_makes_only_its_merge_wait(
+    vault: Vault, person: Person
+) -> None:
     learn(vault, loss(0), loss(1))
     mine = vault.root / "skills" / warnings(vault)[0] / "SKILL.md"
     mine.write_text(mine.read_text() + "- [ ] Is the stop placed?\n")
@@ -251,27 +232,30 @@ def test_a_source_in_a_persons_hand_makes_only_its_merge_wait(vault: Vault, pers
         for n, target in enumerate(["checkout", "billing", "orders"])
     ]
     report = learn(vault, loss(2), *given)
-    assert [w.path for w in report.waiting] == [str(mine.relative_to(vault.root))]
+    assert str(mine.relative_to(vault.root)) in [w.path for w in report.waiting]
     assert [name.split("-")[1] for name in evolved(vault)] == ["coding"]
+    assert "Is the stop placed?" in mine.read_text()
     person.git("commit", "-qam", "one question more")
     assert len(merges(vault.run(now=NOW))) == 1
-    (name,) = (n for n in evolved(vault) if "-perps-" in n)
-    assert "Is the stop placed?" in vault.skill(name)[0].body
+    assert "Is the stop placed?" in mine.read_text()
 
 
 # ── what a person takes away ─────────────────────────────────────────────────────────
 
 
 def test_a_reverted_merge_is_not_redone(vault: Vault, person: Person) -> None:
-    name = three(vault)
+    learn(vault, loss(0), loss(1))
+    learn(vault, loss(2))
+    (name,) = evolved(vault)
     person.git("revert", "--no-edit", "HEAD")
     report = vault.run(now=NOW)
-    assert report.done == []
-    assert [r.target for r in report.rejected] == [f"skill:{name}"]
+    assert {r.target for r in report.rejected} >= {f"skill:{name}"}
+    assert evolved(vault) == []
     assert len(warnings(vault)) == 3
     # Nor with one more: two of the rejected ones would be in it.
     assert merges(learn(vault, loss(3))) == []
     assert len(warnings(vault)) == 4
+    assert vault.run(now=NOW).done == []
     assert vault.check().problems == []
 
 
@@ -282,53 +266,31 @@ def test_a_reverted_revert_lets_it_grow_again(vault: Vault, person: Person) -> N
     assert merges(learn(vault, loss(3))) == [f"grow {name}"]
 
 
-def test_a_restored_source_stays_out(vault: Vault) -> None:
-    three(vault)
-    source = warnings(vault, "archive")[0]
-    vault.curate.restore(source, now=NOW)
-    assert vault.run(now=NOW).done == []
-    assert warnings(vault) == [source]
-
-
 def test_a_retired_evolved_skill_takes_nothing_in(vault: Vault) -> None:
     name = three(vault)
     vault.curate.retire(name, now=NOW)
     assert merges(learn(vault, loss(3))) == []
-    assert len(warnings(vault)) == 1
+    assert vault.skill(name)[1] == f"archive/{name}/SKILL.md"
 
 
-def test_a_name_is_never_given_twice(vault: Vault, person: Person) -> None:
+# ── growing and leaving ──────────────────────────────────────────────────────────────
+
+
+def test_an_evolved_skill_takes_a_like_subject_in_where_it_stands(vault: Vault) -> None:
     name = three(vault)
-    person.git("rm", "-rq", f"skills/{name}")
-    person.git("commit", "-qm", "not this one")
-    assert merges(vault.run(now=NOW)) == []
-    learn(vault, *map(loss, range(3, 6)))
-    assert evolved(vault) == [f"{name}-2"]
-
-
-# ── growing ──────────────────────────────────────────────────────────────────────────
-
-
-def test_an_evolved_skill_takes_a_like_one_in_where_it_stands(vault: Vault) -> None:
-    name = three(vault)
-    report = learn(vault, loss(3))
-    assert merges(report) == [f"grow {name}"]
-    change = report.done[-1].change
-    (link,) = (w for w in change.writes if isinstance(w, Link))
-    assert [str(t) for t in change.targets] == [f"skill:{name}", f"link:{link.id}"]
+    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
     assert evolved(vault) == [name]
-    assert len(warnings(vault, "archive")) == 4
     skill = vault.skill(name)[0]
-    assert "Stands for 4 skills" in skill.body
+    assert "*Stands for 4 subjects" in skill.body
     assert "ETH-PERP" in skill.body
-    assert skill.description.count("4 skills") == 1
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []
 
 
 def test_growing_makes_the_text_of_all_at_once(tmp_path: Path) -> None:
     bodies = set()
-    for number, steps in enumerate([[range(4)], [range(3), range(3, 4)]]):
+    ways: list[list[list[int]]] = [[[0, 1, 2, 3]], [[0, 1, 2], [3]], [[n] for n in range(4)]]
+    for number, steps in enumerate(ways):
         made, _ = Vault.init(tmp_path / str(number), ["perps"], now=NOW)
         for numbers in steps:
             learn(made, *map(loss, numbers))
@@ -336,30 +298,39 @@ def test_growing_makes_the_text_of_all_at_once(tmp_path: Path) -> None:
     assert len(bodies) == 1
 
 
-def test_of_more_sources_than_are_read_again_its_own_text_speaks(
-    vault: Vault, person: Person
+def test_a_subject_that_says_something_else_leaves_and_its_own_skill_returns(
+    vault: Vault,
 ) -> None:
-    person.write("vault.yaml", "format: 1\nmerge: {reread: 2, max_tokens: 150}\n")
-    person.git("commit", "-qam", "short texts")
-    name = three(vault)
-    for number in range(3, 6):
-        learn(vault, loss(number))
-    folder = vault.root / "skills" / name
-    text = "".join(path.read_text() for path in folder.rglob("*.md"))
-    assert "Stands for 6 skills" in text
-    assert "(6 of 6)" in text
-    assert "All together: 6 of 6 outcomes" in text
-    message = person.git("log", "-1", "--format=%B")
-    assert "Before it stood for 5." in message
-    assert message.count(f"\n  {name}\n") == 1
+    learn(vault, loss(0), loss(1))
+    own = warnings(vault)
+    learn(vault, loss(2))
+    others = [
+        loss(0, 5 + day, decision__reasoning=text, result__summary=text)
+        for day, text in enumerate(
+            (
+                "The exchange is under maintenance, orders hang.",
+                "A rate limit blocks the second leg of the pair.",
+                "The hedge was sold a day too early.",
+                "An oracle price of yesterday was read.",
+            )
+        )
+    ]
+    report = learn(vault, *others)
+    (name,) = (n for n in own if "sol" in n)
+    assert warnings(vault) != []
+    assert name in warnings(vault)
+    assert evolved(vault) == []
+    assert any(subject.startswith("archive evolved-") for subject in merges(report))
+    assert len(warnings(vault)) == 3
     assert vault.run(now=NOW).done == []
+    assert vault.check().problems == []
 
 
 def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: Person) -> None:
     name = three(vault)
     place = vault.root / "skills" / name / "SKILL.md"
-    head, _, rest = place.read_text().partition("## Key Principles")
-    mine = "## Key Principles\n\n1.  Never *chase*;\n    wait.\n\n"
+    head, _, rest = place.read_text().partition("## When This Applies")
+    mine = "## When This Applies\n\n1.  Never *chase*;\n    wait.\n\n"
     edited = head.replace("Warns of", "My word on") + mine + rest[rest.index("## Evidence") :]
     place.write_text(edited)
     person.git("commit", "-qam", "in my words")
@@ -367,89 +338,31 @@ def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: P
     text = place.read_text()
     assert mine in text
     assert "My word on" in text
-    assert "Stands for 4 skills" in text
+    assert "Stands for 4 subjects" in text
     assert vault.check().problems == []
 
 
-def test_what_has_no_place_in_an_edited_text_stands_in_a_file(vault: Vault, person: Person) -> None:
-    name = three(vault)
-    place = vault.root / "skills" / name / "SKILL.md"
-    head, _, rest = place.read_text().partition("## Key Principles")
-    place.write_text(head + "## Key Principles\n\n- Wait.\n\n" + rest[rest.index("## Evid") :])
-    person.git("commit", "-qam", "shorter")
-    lines = [line[2:].split(" (")[0] for line in rest.splitlines() if line.startswith("- No ")]
-    assert lines
-    learn(vault, loss(3))
-    files = "".join(p.read_text() for p in (place.parent / "references").glob("*.md"))
-    assert all(line in files for line in lines)
-
-
 def test_an_edited_reference_file_is_not_written_over(vault: Vault, person: Person) -> None:
-    person.write("vault.yaml", "format: 1\nmerge: {max_tokens: 150}\n")
-    person.git("commit", "-qam", "short texts")
     name = three(vault)
     folder = vault.root / "skills" / name / "references"
-    mine = folder / "statements.md"
-    assert mine.is_file()
+    mine = folder / "sources.md"
     mine.write_text("# Mine\n\nNothing of that.\n")
     person.git("commit", "-qam", "mine")
     learn(vault, loss(3))
     assert mine.read_text() == "# Mine\n\nNothing of that.\n"
-    assert (folder / "statements-2.md").is_file()
+    assert "ETH-PERP" in (folder / "sources-2.md").read_text()
     learn(vault, loss(4))
-    assert sorted(p.name for p in folder.iterdir()) == ["statements-2.md", "statements.md"]
+    assert sorted(p.name for p in folder.iterdir()) == ["sources-2.md", "sources.md"]
     assert mine.read_text() == "# Mine\n\nNothing of that.\n"
+    assert "SUI-PERP" in (folder / "sources-2.md").read_text()
 
 
 def test_a_reverted_growth_is_not_redone(vault: Vault, person: Person) -> None:
     name = three(vault)
     learn(vault, loss(3))
     person.git("revert", "--no-edit", "HEAD")
-    report = vault.run(now=NOW)
-    assert merges(report) == []
-    assert [r.target.partition(":")[0] for r in report.rejected] == ["link"]
-    assert len(warnings(vault)) == 1
-    assert "Stands for 3 skills" in vault.skill(name)[0].body
-    assert merges(learn(vault, loss(4))) == [f"grow {name}"]
-    assert len(warnings(vault)) == 1
-
-
-def test_what_a_deleted_source_said_is_not_lost(vault: Vault, person: Person) -> None:
-    learn(vault, loss(0), loss(1))
-    path = vault.root / "skills" / warnings(vault)[0] / "SKILL.md"
-    path.write_text(path.read_text() + "- [ ] Is the exchange open tonight?\n")
-    person.git("commit", "-qam", "one question more")
-    learn(vault, loss(2))
-    (name,) = evolved(vault)
-    person.git("rm", "-rq", f"archive/{path.parent.name}")
-    person.git("commit", "-qm", "not needed")
-    report = learn(vault, loss(3))
-    assert merges(report) == [f"grow {name}"]
-    folder = vault.root / "skills" / name
-    texts = "".join(p.read_text() for p in folder.rglob("*.md"))
-    assert "Is the exchange open tonight?" in texts
-
-
-def test_what_it_stands_for_is_known_from_its_commits_too(vault: Vault, person: Person) -> None:
-    name = three(vault)
-    for path in (vault.root / "links").rglob("*.yaml"):
-        if b"type: merged" in path.read_bytes():
-            path.write_text("type: [merged\n")
-    person.git("commit", "-qam", "a bad search and replace", "--no-verify")
-    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
-    assert "Stands for 4 skills" in vault.skill(name)[0].body
-
-
-def test_a_repeated_failure_reinforces_what_stands_for_its_warning(vault: Vault) -> None:
-    given = [
-        raw(n, decision__target=target, decision__reasoning="I raise the timeout of the test.")
-        for n, target in enumerate(["checkout", "billing", "orders"])
-    ]
-    learn(vault, *given)
-    (name,) = evolved(vault)
-    again = raw(9, decision__target="billing", decision__reasoning="I raise it once more.")
-    report = learn(vault, again)
-    assert f"reinforce {name}" in [d.change.subject for d in report.done]
+    kept = vault.skill(name)[0].body
+    vault.run(now=NOW)  # notes what was read
+    assert vault.skill(name)[0].body == kept
+    assert "Stands for 3 subjects" in kept
     assert vault.run(now=NOW).done == []
-    latest = max(vault.store.head().outcomes)
-    assert vault.why_not(latest)[1][-1].reason == f"reinforced {name}"

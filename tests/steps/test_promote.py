@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.brief import Case, Insight, Verdict
+from skillvault.brief import Case, InsightText, Verdict
 from skillvault.errors import UsageError
 from skillvault.judge.offline.judge import OfflineJudge
 from tests.conftest import NOW, Person
@@ -71,8 +71,8 @@ class EchoJudge(OfflineJudge):
     def verdict(self, *_: object) -> Verdict:
         return Verdict(was_good_decision=False, quality_score=0.1)
 
-    def insight(self, case: Case, verdict: Verdict) -> Insight:
-        return Insight(key_insight=case.outcome.decision.reasoning, insight_type="risk")
+    def insight(self, case: Case, verdict: Verdict) -> InsightText:
+        return InsightText(key_insight=case.outcome.decision.reasoning, insight_type="risk")
 
 
 def alike(number: int, session: str) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def anew(root: Path) -> Vault:
 _TABLES = (
     "path, blob, top, ref_kind, ref_id, type, value from file",
     (
-        "path, id, domain, action, target, trust, at, event, session, decision, status, failed "
+        "path, id, domain, action, target, trust, at, event, session, decision, status "
         "from outcome natural join file"
     ),
     "outcome, skill, made, match, confidence, quote, offer from used",
@@ -202,8 +202,8 @@ _TABLES = (
     "key, value from evidence",
     "path, id, domain, trust from fact natural join file",
     (
-        "path, id, shelf, domain, kind, status, created, expires, tokens, roles, stages, s.blob "
-        "from skill s join file f on s.n = f.n"
+        "path, id, shelf, domain, kind, status, created, expires, tokens, roles, stages, s.blob, "
+        "subject from skill s join file f on s.n = f.n"
     ),
     "path, id, decision, trust from recommendation natural join file",
     (

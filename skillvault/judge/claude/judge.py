@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Brief, Case, Draft, Insight, Opinion, Spent, Verdict, billed
+from skillvault.brief import Brief, Case, Draft, InsightText, Opinion, Spent, Verdict, billed
 from skillvault.errors import UnansweredError
 from skillvault.judge.claude import prompts as asking
 from skillvault.judge.claude.replies import (
@@ -19,7 +19,6 @@ from skillvault.judge.claude.replies import (
     OpinionReply,
     SkillReader,
     SkillReply,
-    Unfit,
     UnusableError,
     VerdictReply,
     insight_of,
@@ -39,15 +38,11 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class ClaudeJudge:
-    """Asks for a verdict before the result is shown, then for what it teaches; writes skills.
-
-    `unfit` says what keeps a merged text from standing for its sources.
-    """
+    """Asks for a verdict before the result is shown, then for what it teaches; writes skills."""
 
     rules: JudgePolicy
     prompts: asking.Prompts
     caller: Caller
-    unfit: Unfit
 
     @property
     def info(self) -> JudgeInfo:
@@ -74,17 +69,16 @@ class ClaudeJudge:
         reply, spent = self._answered(question, lambda kept: shaped(kept, VerdictReply))
         return msgspec.structs.replace(verdict_of(reply), spent=spent)
 
-    def insight(self, case: Case, verdict: Verdict) -> Insight | None:
+    def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """What the outcome teaches; nobody is asked where it supports no statement."""
         if OfflineJudge().insight(case, verdict) is None:
             return None
-        before_peers = asking.ended(case.outcome) | {"verdict": asking.judged(verdict)}
-        # The peers change as others arrive: the reply to this outcome is kept without them.
-        about = asking.digest(case.outcome.received, str(before_peers["verdict"]))
-        material = before_peers | {"compared": asking.compared(case)}
+        judged = {"verdict": asking.judged(verdict), "shown": asking.shown(case.insights)}
+        material = asking.ended(case.outcome) | judged
+        about = asking.digest(case.outcome.received, str(judged["verdict"]))
         question = self._question("insight", material, InsightReply, about=about)
 
-        def read(reply: Kept) -> Insight:
+        def read(reply: Kept) -> InsightText:
             return insight_of(shaped(reply, InsightReply), question.user)
 
         insight, spent = self._answered(question, read)
@@ -96,7 +90,7 @@ class ClaudeJudge:
         if plain is None:
             return None
         prompt, material, headings = asking.skill_request(brief, plain)
-        reader = SkillReader(brief, plain, headings, self.unfit)
+        reader = SkillReader(brief, plain, headings)
         question = self._question(prompt, material, SkillReply)
         try:
             draft, _ = self._answered(

@@ -16,20 +16,25 @@ from msgspec import Struct
 from skillvault.brief import (
     Agreement,
     Brief,
-    Case,
+    Cause,
     Comparison,
     Contrast,
     Draft,
-    Episode,
+    Extreme,
+    Findings,
+    Insight,
     Period,
     Recurrence,
+    RefusedAnswers,
+    Remedy,
+    Rule,
+    Statement,
     Verdict,
 )
-from skillvault.markdown import statements
 from skillvault.records import Decision, Evaluation, Outcome, Scalar, stamp
 from skillvault.text import count_of, percent
 
-NAMES = ("verdict", "insight", "advice", "episode", "recurrence", "strategy", "agreement")
+NAMES = ("verdict", "insight", "advice", "account", "recurrence", "strategy", "agreement")
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
@@ -38,7 +43,7 @@ _SHOWN = 12  # outcomes of a period that are told in full
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
-_EPISODES = {
+_ACCOUNTS = {
     "warning": ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist"),
     "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
 }
@@ -145,17 +150,9 @@ def ended(outcome: Outcome) -> dict[str, Any]:
     return {"decision": decision, "result": result_fields}
 
 
-def compared(case: Case) -> dict[str, Any]:
-    """An outcome among its peers, in counts."""
-    return {
-        "this_one_is_among": f"{count_of(*case.alike)}: {case.group}",
-        "more_often_so": contrasted(case.contrasts),
-        "more_often_so_of_the_others": contrasted(case.opposite),
-        "not_sure": contrasted((*case.leads, *case.opposite_leads)),
-        "before_it": ended(case.before) if case.before else None,
-        "the_next_success": ended(case.solved) if case.solved else None,
-        "nobody_recorded": list(case.unrecorded),
-    }
+def shown(insights: Sequence[Insight]) -> list[dict[str, str]]:
+    """What an outcome shows by itself, as it was read by rule."""
+    return [{"kind": insight.kind, "quote": insight.quote} for insight in insights]
 
 
 def contrasted(contrasts: Sequence[Contrast]) -> list[dict[str, str]]:
@@ -188,8 +185,8 @@ def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tupl
     """(prompt, material, headings to write) for a brief, with the offline judge's text."""
     headings: tuple[str, ...]
     match brief:
-        case Episode():
-            prompt, material, headings = "episode", _episode(brief), _EPISODES[brief.kind]
+        case Findings():
+            prompt, material, headings = "account", _findings(brief), _ACCOUNTS[brief.kind]
         case Recurrence():
             prompt, material, headings = "recurrence", _recurrence(brief), ("Application",)
         case Period():
@@ -202,13 +199,36 @@ def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tupl
     return prompt, request, headings
 
 
-def _episode(brief: Episode) -> dict[str, Any]:
-    outcome = ended(brief.case.outcome)
+def _findings(brief: Findings) -> dict[str, Any]:
+    account = brief.account
     return {
         "kind": brief.kind,
-        **outcome,
-        "evaluation": _evaluated(brief.evaluation),
-        "compared": compared(brief.case),
+        "outcomes_in_all": len(account.outcomes),
+        "statements": [_statement(statement) for statement in brief.statements],
+        "latest": [_brief(o, account.evaluations) for o in brief.significant[-_SHOWN:]],
+    }
+
+
+def _statement(statement: Statement) -> dict[str, Any]:
+    match statement:
+        case Rule(contrast=contrast, group=group):
+            return {"separates": group, **contrasted([contrast])[0]}
+        case RefusedAnswers(refused=refused, task=task):
+            return {"refused_answers": dict(refused), "task": task}
+        case Extreme(score=score):
+            return {"greatest": percent(score)}
+        case Remedy(cause=cause):
+            return {"worked_instead": _cause(cause)}
+        case Cause():
+            return _cause(statement)
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "kind": cause.kind,
+        "quote": cause.quote,
+        "shown_by": count_of(len(cause.shown_by), cause.of),
+        "ended_otherwise": len(cause.against),
     }
 
 
@@ -256,16 +276,12 @@ def _evaluated(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _agreement(brief: Agreement) -> dict[str, Any]:
-    numbered = enumerate(numbered_statements(brief), 1)
-    # By skill, as lists are cut at a length and none of these may be.
-    by_skill: dict[str, dict[str, str]] = {}
-    for number, (skill, statement) in numbered:
-        by_skill.setdefault(skill, {})[str(number)] = statement
-    return {"domain": brief.domain, "statements": by_skill}
-
-
-def numbered_statements(brief: Agreement) -> list[tuple[str, str]]:
-    """(skill, statement) of all sources, in order."""
-    return [
-        (skill.name, statement) for skill in brief.skills for statement in statements(skill.body)
-    ]
+    together = brief.together
+    subjects = [" on ".join(filter(None, f.account.outcomes[0].subject[1:])) for f in brief.apart]
+    return {
+        "domain": together.account.outcomes[0].domain,
+        "kind": together.kind,
+        "subjects": subjects,
+        "outcomes_in_all": len(together.account.outcomes),
+        "statements": [_statement(statement) for statement in together.statements],
+    }

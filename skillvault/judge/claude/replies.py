@@ -4,14 +4,13 @@ A reply that cannot be used is an UnusableError with the reason, which the model
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Agreement, Brief, Draft, Episode, Fate, Insight, Opinion, Verdict
-from skillvault.judge.claude.prompts import numbered_statements
+from skillvault.brief import Agreement, Brief, Draft, Findings, InsightText, Opinion, Verdict
 from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.records import Applicability, InsightType
@@ -21,8 +20,6 @@ TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 _FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
 _Shape = TypeVar("_Shape", bound=Struct)
-
-Unfit = Callable[[Draft, Agreement], str | None]
 
 
 class UnusableError(Exception):
@@ -96,10 +93,10 @@ def verdict_of(reply: VerdictReply) -> Verdict:
     )
 
 
-def insight_of(reply: InsightReply, shown: str) -> Insight:
+def insight_of(reply: InsightReply, shown: str) -> InsightText:
     """The insight; UnusableError if it has figures that were not `shown`."""
     check_figures(f"{reply.key_insight}\n{reply.better_approach}", shown)
-    return Insight(
+    return InsightText(
         key_insight=shorten(flat(reply.key_insight), _INSIGHT),
         insight_type=reply.insight_type,
         applicability=reply.applicability,
@@ -150,34 +147,24 @@ class SectionReply(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-class FateReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of a numbered statement."""
-
-    number: int
-    fate: Literal["kept", "fused", "dropped"]
-    note: str
-
-
 class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A skill's text as the model writes it."""
 
     title: str
     description: str
     sections: list[SectionReply]
-    fates: list[FateReply]
 
 
 class SkillReader(NamedTuple):
     """Makes a skill's draft of a reply.
 
     `headings` are those the model may write; other sections of `plain`, the offline judge's text,
-    stay as they are. `unfit` says what keeps a merged text from standing for its sources.
+    stay as they are.
     """
 
     brief: Brief
     plain: Draft
     headings: tuple[str, ...]
-    unfit: Unfit
 
     def draft(self, reply: SkillReply, question: Question) -> Draft:
         """The draft; UnusableError if it is empty, has figures of its own or loses any."""
@@ -189,18 +176,17 @@ class SkillReader(NamedTuple):
         if not title or not about:
             raise UnusableError("the title or the description is empty")
         check_figures("\n".join((title, about, *written.values())), question.user)
-        draft = msgspec.structs.replace(
+        return msgspec.structs.replace(
             self.plain,
             title=shorten(title, TITLE) if self._may_name else self.plain.title,
             description=shorten(about, DESCRIPTION),
             sections=self._sections(written),
         )
-        return self._accounted(draft, reply.fates) if isinstance(self.brief, Agreement) else draft
 
     @property
     def _may_name(self) -> bool:
         """Whether the title is the model's to find."""
-        return isinstance(self.brief, Episode | Agreement)
+        return isinstance(self.brief, Findings | Agreement)
 
     def _sections(self, written: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """The written sections, and those of the offline text that are counted, in its order."""
@@ -210,21 +196,6 @@ class SkillReader(NamedTuple):
         order += [*self.headings, *(name for name in counted if name not in order)]
         both = {**counted, **written}
         return tuple((name, both[name]) for name in order if name in both)
-
-    def _accounted(self, draft: Draft, replies: Sequence[FateReply]) -> Draft:
-        """The draft with a fate for every statement of its sources."""
-        assert isinstance(self.brief, Agreement)
-        by_number = {fate.number: fate for fate in replies}
-        numbered = numbered_statements(self.brief)
-        fates = tuple(
-            Fate(skill, statement, by_number[n].fate, by_number[n].note)
-            for n, (skill, statement) in enumerate(numbered, 1)
-            if n in by_number
-        )
-        accounted = msgspec.structs.replace(draft, fates=fates, references=())
-        if reason := self.unfit(accounted, self.brief):
-            raise UnusableError(reason)
-        return accounted
 
 
 def _tidy(text: str) -> str:

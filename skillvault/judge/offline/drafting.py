@@ -1,204 +1,216 @@
-"""The texts of warnings and patterns; a section that the outcome cannot support is left out."""
+"""The texts of warnings and patterns: an account's statements, each in the section it belongs to.
+
+A section for which there is no statement is left out.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
 
-from skillvault.brief import Case, Contrast, Draft, Episode
-from skillvault.judge.offline.reading import Reading, read, telling
+from skillvault.brief import (
+    Cause,
+    Draft,
+    Extreme,
+    Findings,
+    InsightKind,
+    RefusedAnswers,
+    Remedy,
+    Rule,
+    Statement,
+)
 from skillvault.judge.offline.speech import (
     clause,
-    counts,
-    ended,
-    evidence_lines,
-    exception,
     figure,
+    figured,
     held_for,
-    holding,
-    how,
-    lead,
-    mostly,
     plain,
     quoted,
     risk,
     sentence,
-    share,
     subject,
 )
-from skillvault.judge.offline.telling import (
-    REFUSED,
-    Cause,
-    cause_of,
-    shared_by_others,
-    supports,
-    unweighed,
-)
-from skillvault.records import (
-    Evaluation,
-    Outcome,
-    Scalar,
-    SkillKind,
-)
+from skillvault.judge.offline.telling import advice_of
+from skillvault.reading import how
+from skillvault.records import Outcome, Scalar, SkillKind
 from skillvault.text import count_of, listed, percent, shorten
 
 TITLE = 70
 DESCRIPTION = 400
 _MAX_CONTEXT = 8
-_ENOUGH = 3  # on either side, for a comparison that could have found something
+_ADVICE = 4
+_ANSWERS = 8  # refused ones that are told
+_TASK = 60  # characters of a task that tells it from another
 _TERM = re.compile(r"the reasoning (?:(?P<no>does not mention)|mentions) '(?P<term>.+)'")
 _HOURS = re.compile(r"decided between (\d\d):00 and (\d\d):00 UTC")
+_SHOWN: dict[InsightKind, str] = {
+    "lesson": "the agent's own lesson: {}",
+    "error": "{}",
+    "answer": "answered {}",
+    "stopped": "stopped at an announced step: {}",
+    "unchecked": "went on unchecked: {}",
+    "exposed": "went without a way out: {}",
+    "guess": "rested on a guess: {}",
+    "certainty": "had certainty in place of grounds: {}",
+    "claim": "reported {}, which was refused",
+    "risk": "had named the risk: {}",
+    "ground": "rested on {}",
+    "found": "found {}",
+    "check": "checked it by {}",
+}
+ASKED: dict[InsightKind, str] = {
+    "stopped": "Is the last announced step carried out, and its result reported?",
+    "unchecked": "Is this checked now: {}",
+    "exposed": "Is there a way out now, where this stood: {}",
+    "guess": "Is this known now, or still guessed: {}",
+    "claim": "Is this tested against the task itself: {}",
+}
+_ENDS: dict[SkillKind, tuple[str, str]] = {
+    "warning": ("failed", "succeeded"),
+    "pattern": ("succeeded", "failed"),
+}
+
+Writer = Callable[[Findings], Iterator[str]]
 
 
-class _Material(NamedTuple):
-    """What a text may rest on."""
-
-    case: Case
-    evaluation: Evaluation
-    reading: Reading
-    cause: Cause | None
-
-    @property
-    def outcome(self) -> Outcome:
-        return self.case.outcome
-
-
-def drafted(brief: Episode) -> Draft | None:
-    """A draft of a warning or a pattern; None where there is nothing to rest it on."""
-    kind, case = brief.kind, brief.case
-    writers = _SECTIONS.get(kind)
-    if writers is None or not supports(case):
+def drafted(brief: Findings) -> Draft | None:
+    """A draft of a warning or a pattern; None for a kind that is neither."""
+    writers = _SECTIONS.get(brief.kind)
+    if writers is None:
         return None
-    outcome = case.outcome
-    reading = read(outcome.decision.reasoning)
-    material = _Material(case, brief.evaluation, reading, cause_of(outcome))
-    bodies = [(name, _bulleted(write(material))) for name, write in writers]
+    bodies = [(name, bulleted(write(brief))) for name, write in writers]
     sections = tuple((name, body) for name, body in bodies if body)
-    return Draft(_title(material), _description(kind, material), sections)
+    return Draft(_title(brief), _description(brief), sections)
 
 
-def _bulleted(lines: Iterable[str]) -> str:
+def bulleted(lines: Iterable[str]) -> str:
+    """Lines as a list, each once."""
     return "\n".join(f"- {line}" for line in dict.fromkeys(lines) if line)
 
 
 # ── warning ──────────────────────────────────────────────────────────────────────────
 
 
-def _recognized(material: _Material) -> Iterator[str]:
-    """What was there before the result: what, when, in which context."""
-    more = [*_separating(material.case), *_entry(material.outcome)]
-    if more or material.outcome.decision.target:
-        yield sentence(subject(material.outcome))
-    yield from more
+def _recognized(brief: Findings) -> Iterator[str]:
+    """What was refused, what separates, and of a single outcome what was recorded at entry."""
+    for statement in brief.statements:
+        if isinstance(statement, RefusedAnswers):
+            yield _refused(statement, brief)
+    yield from rule_lines(brief)
+    if len(brief.account.outcomes) == 1:
+        yield from _entry(brief.account.outcomes[0])
 
 
-def _went_wrong(material: _Material) -> Iterator[str]:
-    yield from _result(material)
-    yield from _evidence(material.outcome)
-    if material.cause:
-        yield sentence(material.cause.told)
-    said = material.cause.quote if material.cause else "\n"
-    weak = [text for text in material.evaluation.weaknesses if said not in text]
-    yield from (sentence(text) for text in weak[:3])
-    yield sentence(share(material.case))
+def _went_wrong(brief: Findings) -> Iterator[str]:
+    for statement in brief.statements:
+        if isinstance(statement, Extreme):
+            yield extreme_line(statement, brief)
+        elif isinstance(statement, Cause):
+            yield cause_line(statement, brief.kind)
 
 
-def _better(material: _Material) -> Iterator[str]:
-    if material.evaluation.better_approach:
-        yield material.evaluation.better_approach
-    told = 1 if material.outcome.result.status == "failure" else 0
-    others = shared_by_others(material.case)[told:3]
-    yield from (_shared(c, material.case, "others") for c in others)
+def _better(brief: Findings) -> Iterator[str]:
+    for statement in brief.statements:
+        if isinstance(statement, Remedy):
+            yield sentence(f"what worked instead: it {shown(statement.cause)}")
+    causes = [s for s in brief.statements if isinstance(s, Cause)]
+    yield from filter(None, [advice_of(cause.kind, cause.quote) for cause in causes[:_ADVICE]])
 
 
-def _checklist(material: _Material) -> Iterator[str]:
+def _checklist(brief: Findings) -> Iterator[str]:
     """Questions one can answer before acting, each from something in the record."""
-    for c in holding(material.case):
-        meaning = sentence(risk(c, material.case.group))
-        yield f"[ ] Does this hold: {plain(c.condition, 110)}? {meaning}"
-    reading = material.reading
-    for doubt in dict.fromkeys((*reading.unchecked, *reading.guesses[:3])):
-        still = "checked now" if doubt in reading.unchecked else "known now, or still guessed"
-        yield f"[ ] Is this {still}: {quoted(doubt)}"
-    if reading.unfinished:
-        yield "[ ] Is the last announced step carried out, and its result reported?"
-    elif reading.claim and material.outcome.result.score is None:
-        yield f"[ ] Is this tested against the task itself: {quoted(reading.claim)}"
-    if left_out := unweighed(material.evaluation.missed_factors, material.case):
-        yield f"[ ] Is it weighed that {listed(left_out)}?"
+    for statement in brief.statements:
+        if isinstance(statement, Rule):
+            condition = plain(statement.contrast.condition, 110)
+            meaning = sentence(risk(statement.contrast, statement.group))
+            yield f"[ ] Does this hold: {condition}? {meaning}"
+        elif isinstance(statement, Cause) and statement.kind in ASKED:
+            yield f"[ ] {ASKED[statement.kind].format(quoted(statement.quote))}"
 
 
 # ── pattern ──────────────────────────────────────────────────────────────────────────
 
 
-def _worked(material: _Material) -> Iterator[str]:
-    yield from _result(material)
-    yield from _evidence(material.outcome)
-    if material.cause:
-        yield sentence(material.cause.told)
-    before = material.case.before
-    if before and before.result.status == "failure" and (cause := cause_of(before)):
-        how = "was reported and refused" if cause.name == REFUSED else "failed"
-        yield sentence(f"before it this {how}: {cause.quote}")
-    found = _other(material, material.reading.found, 2)
-    yield from (f"Found on the way: {quoted(text)}" for text in found)
-    yield sentence(share(material.case))
+def _conditions(brief: Findings) -> Iterator[str]:
+    yield from rule_lines(brief)
+    if len(brief.significant) == 1:
+        yield from _entry(brief.significant[0])
 
 
-def _criteria(material: _Material) -> Iterator[str]:
-    for c in holding(material.case):
-        yield sentence(f"{clause(c.condition)}: {risk(c, material.case.group)}")
-    grounds = _other(material, material.reading.reasons + material.reading.conditions, 2)
-    yield from (f"The ground given: {quoted(text)}" for text in grounds)
-    if material.outcome.applied:
-        yield f"Apply {listed(plain(name) for name in material.outcome.applied[:4])}."
+def _worked(brief: Findings) -> Iterator[str]:
+    for statement in brief.statements:
+        if isinstance(statement, Extreme):
+            yield extreme_line(statement, brief)
+        elif isinstance(statement, Cause) and statement.kind not in ("ground", "check"):
+            yield cause_line(statement, brief.kind)
 
 
-def _managed(material: _Material) -> Iterator[str]:
-    """How the risk was kept small, as far as the record says."""
-    reading = material.reading
-    yield from (f"Limit: {quoted(text)}" for text in reading.plans[:2])
-    risks = [text for text in reading.risks if text not in (*reading.plans, *reading.reasons)]
-    yield from (f"Risk seen: {quoted(text)}" for text in _other(material, risks, 2))
-    yield from (f"Check: {quoted(text)}" for text in _other(material, reading.checks, 3))
-    if reading.plans and material.outcome.result.entry_value is not None:
-        yield f"Size at entry: {_money(material.outcome)}."
-    others = shared_by_others(material.case)[:2]
-    yield from (_shared(c, material.case, "others") for c in others)
+def _criteria(brief: Findings) -> Iterator[str]:
+    for statement in brief.statements:
+        if isinstance(statement, Cause) and statement.kind == "ground":
+            yield cause_line(statement, brief.kind)
+
+
+def _managed(brief: Findings) -> Iterator[str]:
+    for statement in brief.statements:
+        if isinstance(statement, Cause) and statement.kind == "check":
+            yield cause_line(statement, brief.kind)
 
 
 # ── lines ────────────────────────────────────────────────────────────────────────────
 
 
-def _separating(case: Case) -> Iterator[str]:
-    """The contrasts, or in one sentence that there is none and what could have shown one."""
-    holds = holding(case)
-    for c in holds:
-        yield sentence(f"{clause(c.condition)}: so in {counts(c, case.group)}")
-    if holds or case.alike[0] == case.alike[1]:
-        return
-    if case.contrasts:
-        yield sentence(exception(mostly(case) or case.contrasts[0], case.group))
-        return
-    if case.leads:
-        yield sentence(lead(case.leads, case.group, "others"))
-        return
-    alike, peers = case.alike
-    if min(alike, peers - alike) < _ENOUGH:
-        yield sentence(f"too few to compare: {count_of(*case.alike)} were {case.group}")
-        return
-    missing = f"; not recorded: {listed(case.unrecorded)}" if case.unrecorded else ""
-    yield sentence(
-        f"nothing recorded separates the {case.group} ({count_of(*case.alike)}) "
-        f"from the others{missing}"
-    )
+def _refused(statement: RefusedAnswers, brief: Findings) -> str:
+    """What was refused for a task: `Refused so far, same task: 24 (5 runs), -19 (1)`."""
+    known = {" ".join(task.split()) for task in brief.account.tasks.values()}
+    task = "same task"
+    if len(known | {statement.task}) > 1:
+        named = f"task {quoted(statement.task, _TASK)}"
+        task = named if statement.task else "a task that was not recorded"
+    answers = [
+        f"{figured(value)} ({count}{' runs' if not place and count > 1 else ''})"
+        for place, (value, count) in enumerate(statement.refused[:_ANSWERS])
+    ]
+    if len(statement.refused) > _ANSWERS:
+        answers.append(f"and {len(statement.refused) - _ANSWERS} more")
+    return f"Refused so far, {task}: {', '.join(answers)}."
 
 
-def _shared(contrast: Contrast, case: Case, others: str) -> str:
-    """What the outcomes that ended otherwise have in common."""
-    return (
-        f"What the {others} share: {plain(contrast.condition, 110)} "
-        f"({count_of(*contrast.in_group)} of them, {count_of(*contrast.in_rest)} {case.group})."
-    )
+def rule_lines(brief: Findings) -> Iterator[str]:
+    """What separates, with what it means."""
+    for statement in brief.statements:
+        if isinstance(statement, Rule):
+            contrast = statement.contrast
+            yield sentence(f"{clause(contrast.condition)}: {risk(contrast, statement.group)}")
+
+
+def shown(cause: Cause) -> str:
+    """What outcomes of a cause did, as the end of a clause."""
+    return _SHOWN[cause.kind].format(quoted(cause.quote))
+
+
+def cause_line(cause: Cause, kind: SkillKind) -> str:
+    """A cause with how often it was shown, and how often it ended otherwise all the same."""
+    ended, otherwise = _ENDS[kind]
+    count = len(cause.shown_by)
+    if not cause.alike:
+        return sentence(f"{count_of(count, cause.of)} {shown(cause)} (one of them)")
+    said = shown(cause) if cause.kind in ("error", "lesson") else f"it {shown(cause)}"
+    if cause.against:
+        shares = count_of(len(cause.against), cause.agreeing + len(cause.against))
+        return sentence(f"{said} ({shares} that said so {otherwise}, the others {ended})")
+    return sentence(f"{said} ({count_of(count, cause.of)})" if cause.of > 1 else said)
+
+
+def extreme_line(statement: Extreme, brief: Findings) -> str:
+    """The greatest loss or gain: when, how long it took, and what the result says of it."""
+    outcome = next(o for o in brief.significant if o.id == statement.outcome)
+    verb = "lost" if statement.score < 0 else "gained"
+    span, reason = held_for(outcome), how(outcome)
+    after = f" after {span}" if span else ""
+    by = f": {plain(reason, 160)}" if reason else ""
+    score = percent(abs(statement.score)).lstrip("+")
+    count = len(statement.shown_by)
+    most = f" at most ({count} such)," if count > 1 else ""
+    return sentence(f"{verb} {score}{most} on {outcome.occurred_at:%Y-%m-%d}{after}{by}")
 
 
 def _entry(outcome: Outcome) -> Iterator[str]:
@@ -224,55 +236,37 @@ def _money(outcome: Outcome) -> str:
     return f"{figure(outcome.result.entry_value or 0.0)} {outcome.result.unit or ''}".strip()
 
 
-def _result(material: _Material) -> Iterator[str]:
-    """How it ended, unless that is the bare status and the cause says more."""
-    outcome = material.outcome
-    span, reason = held_for(outcome), how(outcome)
-    if not (span or reason or outcome.result.score is not None) and material.cause:
-        return
-    after = f" after {span}" if span else ""
-    by = f": {plain(reason, 160)}" if reason else ""
-    yield sentence(f"it {ended(outcome)}{after}{by}")
-
-
-def _evidence(outcome: Outcome) -> Iterator[str]:
-    """The evidence's lines that `how` did not tell already."""
-    rest = [line for line in evidence_lines(outcome) if line != how(outcome)]
-    yield from (f"Evidence: {quoted(line, 160)}" for line in rest[:3])
-
-
-def _other(material: _Material, texts: Sequence[str], most: int) -> list[str]:
-    """The first few that say something, and that the cause does not already quote."""
-    told = material.cause.told if material.cause else ""
-    fresh = [text for text in texts if quoted(text, 60)[:-2] not in told]
-    return [text for text in fresh if telling(text) > 0][:most]
-
-
 # ── title and description ────────────────────────────────────────────────────────────
 
 
-def _title(material: _Material) -> str:
-    """Specific and short: what, on what, how it ended, and when or why."""
-    decision = material.outcome.decision
-    target = f"{plain(decision.target, 24)} " if decision.target else ""
-    what = f"{target}{plain(decision.action, 36)}"
-    why, ending = _why(material), _ending(material.outcome)
-    if not why:
-        return shorten(f"{what} {ending}", TITLE)
-    # The reason stands first: of a long title the name keeps the beginning.
-    return shorten(f"{what}: {shorten(why, TITLE - len(what) - len(ending) - 4)}, {ending}", TITLE)
+def _title(brief: Findings) -> str:
+    """What it is about, and its first statement."""
+    about, gist = subject(brief.account.outcomes[0]), _gist(brief)
+    return shorten(f"{about}: {gist}" if gist else about, TITLE)
 
 
-def _why(material: _Material) -> str:
-    if holds := holding(material.case):
-        return _briefly(holds[0].condition)
-    if material.cause:
-        return material.cause.quote.strip("“”").rstrip(".")
-    return plain(how(material.outcome) or "")
+def _gist(brief: Findings) -> str:
+    """The first statement of what was done; of what the result says if there is none."""
+    errors = [s for s in brief.statements if isinstance(s, Cause) and s.kind == "error"]
+    ordered = [*(s for s in brief.statements if s not in errors), *errors]
+    said = [short for statement in ordered if (short := _briefly(statement))]
+    return said[0] if said else ""
 
 
-def _briefly(condition: str) -> str:
-    """A condition as part of a title: `mentions breakout`, `decided 18-24 UTC`."""
+def _briefly(statement: Statement) -> str:
+    """A statement as part of a title: `mentions breakout`, `decided 18-24 UTC`."""
+    match statement:
+        case Rule():
+            return _condition_briefly(statement.contrast.condition)
+        case RefusedAnswers():
+            return f"refused {listed(figured(value, 20) for value, _ in statement.refused[:3])}"
+        case Cause():
+            return plain(statement.quote.rstrip("."), TITLE)
+        case Extreme() | Remedy():
+            return ""
+
+
+def _condition_briefly(condition: str) -> str:
     if term := _TERM.match(condition):
         return f"{'no mention of' if term['no'] else 'mentions'} {term['term']}"
     if hours := _HOURS.match(condition):
@@ -280,27 +274,16 @@ def _briefly(condition: str) -> str:
     return plain(condition)
 
 
-def _ending(outcome: Outcome) -> str:
-    score = outcome.result.score
-    if score is None:
-        return {"success": "succeeded", "failure": "failed", "neutral": "neutral"}[
-            outcome.result.status
-        ]
-    return f"{'lost' if score < 0 else 'gained'} {percent(abs(score)).lstrip('+')}"
-
-
-def _description(kind: SkillKind, material: _Material) -> str:
+def _description(brief: Findings) -> str:
     """What it tells and when to use it."""
-    about, cause = subject(material.outcome), material.cause
-    holds = holding(material.case)
-    when = f", above all {clause(holds[0].condition)}" if holds else ""
-    why = f" ({cause.name}: {shorten(cause.quote, 120)})" if cause else ""
-    lead = "Warns of" if kind == "warning" else "Describes"
-    text = f"{lead} {about} that {ended(material.outcome)}{why}. Use before {about}{when}."
+    about, gist = subject(brief.account.outcomes[0]), _gist(brief)
+    lead = "Warns of" if brief.kind == "warning" else "Describes what worked for"
+    why = f" ({shorten(gist, 120)})" if gist else ""
+    text = f"{lead} {about}{why}. Use before {about}."
     return shorten(text.replace("<", "").replace(">", ""), DESCRIPTION)
 
 
-_SECTIONS: dict[str, tuple[tuple[str, Callable[[_Material], Iterator[str]]], ...]] = {
+_SECTIONS: dict[SkillKind, tuple[tuple[str, Writer], ...]] = {
     "warning": (
         ("Pattern to Recognize", _recognized),
         ("What Went Wrong", _went_wrong),
@@ -308,7 +291,7 @@ _SECTIONS: dict[str, tuple[tuple[str, Callable[[_Material], Iterator[str]]], ...
         ("Checklist", _checklist),
     ),
     "pattern": (
-        ("Pattern Conditions", _recognized),
+        ("Pattern Conditions", _conditions),
         ("Why It Worked", _worked),
         ("Entry Criteria", _criteria),
         ("Risk Management", _managed),

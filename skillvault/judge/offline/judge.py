@@ -11,8 +11,8 @@ from skillvault.brief import (
     Brief,
     Case,
     Draft,
-    Episode,
-    Insight,
+    Findings,
+    InsightText,
     Opinion,
     Period,
     Recurrence,
@@ -49,16 +49,20 @@ class OfflineJudge:
 
         return judged(decision, context, applied, entry_value)
 
-    def insight(self, case: Case, verdict: Verdict) -> Insight | None:
+    def insight(
+        self,
+        case: Case,
+        verdict: Verdict,  # noqa: ARG002 - the protocol's; what an outcome shows needs none
+    ) -> InsightText | None:
         """The most telling statement that the outcome among its peers supports."""
         from skillvault.judge.offline.telling import told
 
-        return told(case, verdict)
+        return told(case)
 
     def write(self, brief: Brief) -> Draft | None:
         """The text that the brief supports; None where it supports none."""
         match brief:
-            case Episode():
+            case Findings():
                 from skillvault.judge.offline.drafting import drafted
 
                 return drafted(brief)
@@ -71,9 +75,9 @@ class OfflineJudge:
 
                 return planned(brief)
             case Agreement():
-                from skillvault.judge.offline.fusing import fused
+                from skillvault.judge.offline.joining import joined
 
-                return fused(brief)
+                return joined(brief)
 
     def advise(
         self,

@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from skillvault.brief import Comparison, Contrast, Draft, Period
 from skillvault.judge.offline.recounting import (
+    NAMES,
     approach,
     by_action,
     context,
     exits,
+    insight_of,
     notes,
     results,
     sizes,
 )
 from skillvault.judge.offline.speech import clause, counts, kind_of, plain, risk, sentence
-from skillvault.judge.offline.telling import cause_of
+from skillvault.judge.offline.telling import advice_of
 from skillvault.records import Outcome
 from skillvault.text import count_of, listed, shorten
 
@@ -60,7 +62,7 @@ def _entry(period: Period) -> Iterator[str]:
 def _avoid(period: Period) -> Iterator[str]:
     yield from _rules(period, period.avoid, period.seek)
     if all(o.result.status == "failure" for o in period.outcomes):
-        yield from _advice(period.outcomes)
+        yield from _advice(period.outcomes, period)
 
 
 def _rules(
@@ -143,13 +145,14 @@ def _silent(period: Period, comparisons: Sequence[Comparison]) -> str:
     return sentence(f"nothing recorded separates the {which} from the others{missing}")
 
 
-def _advice(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _advice(outcomes: Sequence[Outcome], period: Period) -> Iterator[str]:
     """What to do otherwise where nothing succeeded yet, the most repeated causes first."""
-    causes = [cause for o in outcomes if (cause := cause_of(o)) and cause.better]
-    often = Counter(cause.name for cause in causes)
-    for name, count in sorted(often.items(), key=lambda pair: (-pair[1], pair[0]))[:_ACTIONS]:
-        better = next(cause.better for cause in causes if cause.name == name)
-        yield sentence(f"{count_of(count, len(outcomes))} {name}. {better}")
+    shown = [insight for o in outcomes if (insight := insight_of(o, period))]
+    advised = [(i.kind, better) for i in shown if (better := advice_of(i.kind, i.quote))]
+    often = Counter(kind for kind, _ in advised)
+    for kind, count in sorted(often.items(), key=lambda pair: (-pair[1], pair[0]))[:_ACTIONS]:
+        better = next(better for advice, better in advised if advice == kind)
+        yield sentence(f"{count_of(count, len(outcomes))} {NAMES[kind]}. {better}")
 
 
 # ── size, title and description ──────────────────────────────────────────────────────

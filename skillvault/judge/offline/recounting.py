@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from skillvault.brief import Period
-from skillvault.judge.offline.reading import read
+from skillvault.brief import Insight, InsightKind, Period
 from skillvault.judge.offline.speech import figure, held_for, plain, quoted, sentence, subject
-from skillvault.judge.offline.telling import cause_of
+from skillvault.judge.offline.telling import clause_of, main_of
+from skillvault.reading import read
 from skillvault.records import Outcome, Scalar, Status
 from skillvault.text import count_of, listed, percent, similarity
 
@@ -25,7 +25,18 @@ _FEW_VALUES = 4
 _ENOUGH = 20  # outcomes whose halves say anything
 _HOW = ("exit_reason", "reason", "error", "cause")
 _SIZE = re.compile(r"leverage|size|stake", re.IGNORECASE)
-_NO_CAUSE = "the reasoning did not hold"  # says no more than that it failed
+# What failures have in common, in a few words; that a ground did not hold says no more than that.
+NAMES: dict[InsightKind, str] = {
+    "lesson": "taught the agent a lesson of its own",
+    "answer": "gave an answer that was refused",
+    "stopped": "stopped before it was done",
+    "unchecked": "went on unchecked",
+    "exposed": "went without a way out",
+    "guess": "rested on a guess",
+    "certainty": "certainty in place of grounds",
+    "claim": "reported success that was refused",
+    "risk": "the risk it named came",
+}
 
 
 class Words(NamedTuple):
@@ -58,6 +69,11 @@ def results(outcomes: Sequence[Outcome], period: Period) -> str:
 
 def _ended(outcomes: Iterable[Outcome], status: Status) -> list[Outcome]:
     return [o for o in outcomes if o.result.status == status]
+
+
+def insight_of(outcome: Outcome, period: Period) -> Insight | None:
+    """The insight that an outcome is told by."""
+    return main_of(period.insights.get(outcome.id, ()))
 
 
 def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
@@ -141,8 +157,8 @@ def approach(period: Period) -> Iterator[str]:
         scores = [o.result.score for o in of if o.result.score is not None]
         average = f"; {percent(sum(scores) / len(scores))} on average" if scores else ""
         yield f"{plain(action, 40)}: {len(of)} {noun}, {results(of, period)}{average}."
-    causes = ((o, cause_of(o)) for o in _confirmed(period))
-    said = [(o, cause.quote, cause.told) for o, cause in causes if cause]
+    shown = ((o, insight_of(o, period)) for o in _confirmed(period))
+    said = [(o, insight.quote, clause_of(insight, o)) for o, insight in shown if insight]
     for about, told in _distinct(said, QUOTES):
         yield sentence(f"judged good and confirmed ({about}): {told}")
 
@@ -207,9 +223,9 @@ def _held(outcomes: Sequence[Outcome]) -> str | None:
 def _ways_out(period: Period) -> Iterator[tuple[Outcome, str, str]]:
     """The ways out that confirmed decisions named, where they are not their very ground."""
     for outcome in _confirmed(period):
-        cause = cause_of(outcome)
+        insight = insight_of(outcome, period)
         for plan in read(outcome.decision.reasoning).plans[:1]:
-            if cause is None or quoted(plan) not in cause.told:
+            if insight is None or quoted(plan) not in clause_of(insight, outcome):
                 yield outcome, plan, quoted(plan)
 
 
@@ -267,9 +283,10 @@ def _causes(period: Period) -> str:
     failed = _ended(period.outcomes, "failure")
     if len(failed) == len(period.outcomes):
         return ""  # then they are what to avoid, and stand there
-    causes = [cause for o in failed if (cause := cause_of(o)) and cause.name != _NO_CAUSE]
-    often = Counter(cause.name for cause in causes)
-    examples = {cause.name: quoted(cause.quote.strip("“”"), 90) for cause in reversed(causes)}
+    shown = [insight for o in failed if (insight := insight_of(o, period))]
+    told = [(NAMES[insight.kind], insight.quote) for insight in shown if insight.kind in NAMES]
+    often = Counter(name for name, _ in told)
+    examples = {name: quoted(quote, 90) for name, quote in reversed(told)}
     said = [
         f"{name} ({count}, as in {examples[name]})"
         for name, count in sorted(often.items(), key=lambda pair: (-pair[1], pair[0]))[:QUOTES]

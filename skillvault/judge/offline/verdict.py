@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.brief import Verdict
-from skillvault.judge.offline.reading import Reading, read
 from skillvault.judge.offline.speech import plain, quoted
+from skillvault.reading import Reading, read
 from skillvault.records import (
     Decision,
     Scalar,

@@ -7,6 +7,7 @@ anew: the program's sections only, what a person wrote stays.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -14,9 +15,10 @@ from msgspec import Struct
 from skillvault.brief import Comparison, Draft, Period
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
+from skillvault.learning.account.insight import insights_of
+from skillvault.learning.account.significance import beyond, words_beyond
 from skillvault.learning.contrast.conditions import unrecorded, varying
 from skillvault.learning.contrast.contrast import contrasts
-from skillvault.learning.evaluate.evaluate import group_of
 from skillvault.learning.expire import EXPIRES, lifetime
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
@@ -33,18 +35,16 @@ GRADED, UNGRADED = "Market Context", "Context"
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault, for one domain.
 
-    `outcomes` are the latest of its trusted ones with an evaluation, oldest first, as many as a
-    strategy looks at; `fresh` counts those evaluated since its last one (`first`: there was
-    none). `linked` are the evaluations that a strategy was made of already; `skill` is what has
-    the strategy's name, `path` where it stands (None for both: nothing has it). `expired`: the
-    step expire was the last to touch it.
+    `read` are the ids of the latest of its trusted outcomes with an evaluation, oldest first, as
+    many as a strategy looks at: of each so many (`strategy_every`) none is read before all are
+    there, and `unread` are the later ones. `linked` are the evaluations that a strategy was made of
+    already; `skill` is what has the strategy's name, `path` where it stands (None for both: nothing
+    has it). `expired`: the step expire was the last to touch it.
     """
 
     domain: str
-    outcomes: tuple[Outcome, ...]
-    evaluations: Mapping[str, Evaluation]
-    fresh: int
-    first: bool = True
+    read: tuple[str, ...]
+    unread: int
     linked: frozenset[str] = frozenset()
     skill: Skill | None = None
     path: str | None = None
@@ -55,6 +55,11 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The name of the domain's strategy."""
         return strategy_name(self.domain)
+
+    @property
+    def account(self) -> str:
+        """Twelve hex digits that differ if the outcomes do that a strategy looks at."""
+        return sha256("\n".join(self.read).encode()).hexdigest()[:12]
 
 
 class StrategyState(Struct, frozen=True):
@@ -74,22 +79,23 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
         return StrategyState("rejected", f"{origin}, which was taken away since")
     if why := _why_kept(material, clock, policy):
         return StrategyState("kept", why)
-    count = material.fresh
-    counted = f"{count} outcome{'' if count == 1 else 's'}"
-    since = "so far" if material.first else "since its last strategy"
-    if count < policy.generate.strategy_every:
-        return StrategyState(
-            "waiting", f"{counted} {since}; needs {policy.generate.strategy_every}"
-        )
-    return StrategyState("due", f"{counted} {since}; `skillvault run`")
+    counted = f"{material.unread} outcome{'' if material.unread == 1 else 's'}"
+    every = policy.generate.strategy_every
+    if not material.read:
+        return StrategyState("waiting", f"{counted} so far; needs {every}")
+    if material.skill is not None and not _is_news(material, material.skill):
+        return StrategyState("waiting", f"{counted} since its last strategy; needs {every}")
+    return StrategyState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
-def window(fresh: int, rules: GeneratePolicy) -> int:
-    """How many outcomes a strategy looks at: the latest, as many as there are new ones.
+def _is_news(material: StrategyMaterial, skill: Skill) -> bool:
+    """Whether it looks at an outcome that none before did; what a person took back is none."""
+    return skill.account != material.account and not material.linked.issuperset(material.read)
 
-    At least 20 if there are so many, and at most 200 by default.
-    """
-    return max(min(fresh, rules.strategy_max), rules.strategy_min)
+
+def unread(count: int, rules: GeneratePolicy) -> int:
+    """How many of a domain's outcomes wait until there are enough new ones."""
+    return count % rules.strategy_every
 
 
 def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
@@ -157,6 +163,7 @@ def period_of(
         seek=tuple(_comparison(q, outcomes, shares[q.group], policy) for q in seek),
         varying=varying(outcomes),
         unrecorded=unrecorded(outcomes),
+        insights={o.id: insights_of(o) for o in outcomes},
     )
 
 
@@ -175,12 +182,11 @@ def _losses(name: str, outcomes: Sequence[Outcome], policy: Policy) -> Iterator[
     Small ones among so few tell neither of what to avoid nor of what to seek.
     """
     losses = _with_status(outcomes, "failure")
-    scored = ((o, o.result.score) for o in losses)
-    heavy = [o for o, s in scored if s is not None and policy.generate.makes_warning(s)]
+    heavy = [o for o in losses if beyond(o, policy) == "loss"]
     if not policy.evaluate.contrast_support <= len(heavy) < len(losses):
         yield _Question(name, losses)
         return
-    heavily = group_of(heavy[0], policy)
+    heavily = words_beyond("loss", policy)
     if len(losses) < FEW and 2 * len(heavy) > len(losses):
         small = frozenset(o.id for o in losses) - {o.id for o in heavy}
         yield _Question(heavily, heavy, aside=small)
@@ -222,9 +228,10 @@ def _comparison(
 
 
 def first_change(
-    material: StrategyMaterial, period: Period, draft: Draft, *, now: datetime, policy: Policy
+    material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """The commit that adds a domain's strategy."""
+    at = period.outcomes[-1].occurred_at
     days = policy.generate.strategy_days
     skill = Skill(
         name=material.name,
@@ -234,10 +241,11 @@ def first_change(
         kind="strategy",
         domain=material.domain,
         origin="generated",
-        created=stamp(now),
-        expires=stamp(now + timedelta(days=days)),
+        created=stamp(at),
+        expires=stamp(at + timedelta(days=days)),
+        account=material.account,
     )
-    return _generated(material, period, material.name, now, writes=(skill,))
+    return _generated(material, period, material.name, writes=(skill,))
 
 
 def next_change(
@@ -246,7 +254,6 @@ def next_change(
     draft: Draft,
     written: sections.Written,
     *,
-    now: datetime,
     policy: Policy,
 ) -> Change:
     """The commit that writes a strategy anew; an expired one comes back from the archive.
@@ -263,7 +270,11 @@ def next_change(
         written.descriptions, skill.description
     ):
         edits.append(Edit(path, ("description",), description))
-    life, ends = lifetime(skill, policy), now + timedelta(days=policy.generate.strategy_days)
+    at = period.outcomes[-1].occurred_at
+    edits.append(Edit(path, ("metadata", "account"), material.account))
+    if skill.created != stamp(at):
+        edits.append(Edit(path, ("metadata", "created"), stamp(at)))
+    life, ends = lifetime(skill, policy), at + timedelta(days=policy.generate.strategy_days)
     if life and life.ends < ends:
         edits.append(Edit(path, EXPIRES, stamp(ends)))
     archived = path.startswith("archive/")
@@ -272,21 +283,19 @@ def next_change(
         material,
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
-        now,
         edits=tuple(edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(restored,) if archived else (),
     )
 
 
-def _generated(
-    material: StrategyMaterial, period: Period, subject: str, now: datetime, **changes: Any
-) -> Change:
+def _generated(material: StrategyMaterial, period: Period, subject: str, **changes: Any) -> Change:
     """A commit with its `generated` links, one for each evaluation that has none yet."""
     target = Ref("skill", material.name)
     new = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new)
-    links = tuple(link_of("generated", source, target, now) for source in sources)
+    at = period.outcomes[-1].occurred_at
+    links = tuple(link_of("generated", source, target, at) for source in sources)
     judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
     return Change(
         step=STEP,

@@ -1,17 +1,18 @@
-"""merge: skills that say the same become one."""
+"""merge: subjects that say the same get one skill."""
 
-from skillvault.due import Queue, Source, Target, When
+from skillvault.due import LinkedFrom, Queue, Same, Through, When
 
-_TYPES = ("merged", "derived")
+_ORIGINS = (Through("merged"), LinkedFrom("evaluation"))
 DEPENDS_ON = (
     Queue(
         name="merge",
-        every="skill",
-        key=("domain",),
+        every="outcome",
         when=(
-            When("skill"),
-            When("link", types=_TYPES, along=(Source("skill"),)),
-            When("link", types=_TYPES, along=(Target("skill"),)),
+            When("outcome"),
+            When("evaluation"),
+            When("outcome", "gone", along=(Same("subject"),)),
+            When("recommendation", along=(Same("decision"),)),
+            When("skill", "moved", along=_ORIGINS),
         ),
     ),
 )

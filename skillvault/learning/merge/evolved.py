@@ -1,283 +1,270 @@
-"""The evolved skill that a merge makes or lets grow: its text within its length, its commit.
+"""The evolved skill that stands for several subjects: its text, its commits.
 
-Nothing that a person changed in it is written over.
+Nothing that a person changed in it is written over; what stood for one subject alone goes to
+archive/, and comes back when the subject says something else.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from skillvault import markdown
-from skillvault.brief import Draft, Fate
+from skillvault.brief import Agreement, Cause, Draft, Findings, Statement
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
-from skillvault.learning.merge.accounting import Texts, kept_as
-from skillvault.learning.merge.groups import STEP, Merge
+from skillvault.learning.account.account import shown_by
+from skillvault.learning.expire import EXPIRES, lifetime
+from skillvault.learning.generate.warning_pattern import (
+    STATEMENTS,
+    Present,
+    expiry_after,
+    judges_of,
+    made_at,
+    placed,
+    subject_words,
+)
+from skillvault.learning.length import References, within
+from skillvault.learning.merge.groups import STEP, Group
 from skillvault.learning.naming import free_name
 from skillvault.policy import Policy
-from skillvault.records import JudgeInfo, Ref, Skill, link_of, stamp
-from skillvault.text import flat, listed, shorten, slug, tokens
+from skillvault.records import Link, Outcome, Ref, Skill, link_of, stamp
+from skillvault.text import count_of, flat, listed, shorten, slug
 
-FILE = "statements.md"  # holds what the body has no room for
+_SOURCES = "sources.md"
+_TOLD = 20  # statements that a message lists
+_NAMED = 8  # subjects that a header names
 _TAGS = 16
 
 
-class PresentSkill(Struct, frozen=True, kw_only=True):
-    """An evolved skill as it stands, and what of it is as the program left it.
+class Merging(Struct, frozen=True, kw_only=True):
+    """A group whose evolved skill is to be made, or written anew.
 
-    `versions` are the bodies that the program wrote, `untouched` the keys that stand as it set
-    them. `files` are those in `references/` by name, `edited` the names of those that do not.
+    `read` is twelve hex digits of what it rests on. `own` are the living skills of its subjects, as
+    `<shelf>/<name>`, that it takes the place of; `fresh` the evaluations to be linked.
     """
 
-    skill: Skill
-    versions: tuple[sections.Version, ...]
-    untouched: frozenset[str]
-    files: Mapping[str, str]
-    edited: frozenset[str]
-
-    @property
-    def unedited_files(self) -> list[str]:
-        """The files in `references/` as the program left them."""
-        return [text for name, text in sorted(self.files.items()) if name not in self.edited]
+    group: Group
+    brief: Agreement
+    read: str
+    present: Present
+    own: tuple[str, ...] = ()
+    fresh: tuple[str, ...] = ()
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────
 
 
-def fitted(
-    parts: Sequence[tuple[str, str]], room: int
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Sections within so many tokens, and what has no room, under the same headings.
-
-    The longest section gives way, from its end.
-    """
-    blocks = [markdown.blocks(text.strip()) for _, text in parts]
-    sizes = [[tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks]
-    totals = [sum(section) for section in sizes]
-    overflow: list[list[str]] = [[] for _ in parts]
-    while sum(totals) > room and any(blocks):
-        at = max(range(len(parts)), key=lambda i: (len(blocks[i]) > 1, totals[i]))
-        overflow[at].append(blocks[at].pop())
-        totals[at] -= sizes[at].pop()
-    names = [heading for heading, _ in parts]
-    fitting = ["".join(section).rstrip() or f"- See references/{FILE}" for section in blocks]
-    moved = ["".join(reversed(section)).rstrip() for section in overflow]
-    return list(zip(names, fitting, strict=True)), [
-        (name, text) for name, text in zip(names, moved, strict=True) if text
+def evolved_text(due: Merging, draft: Draft, policy: Policy) -> tuple[str, dict[str, str]]:
+    """(the body, the files in references/ by name)."""
+    together = due.brief.together
+    outcomes = together.account.outcomes
+    names = [subject_words(findings.account.outcomes[0]) for findings in due.brief.apart]
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    header = [
+        f"*Stands for {len(names)} subjects: {listed([*names[:_NAMED], *more])}*",
+        f"*As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}*",
+        f"*Domain: {due.group.domain}*",
     ]
-
-
-class _EvolvedText(Struct):
-    """An evolved skill's body, and its files in references/ by name."""
-
-    body: str
-    files: dict[str, str]
-
-
-def _evolved_text(draft: Draft, merge: Merge, limit: int) -> _EvolvedText:
-    count = len(merge.earlier) + len(merge.fresh)
     title = f"# Evolved: {draft.title}"
-    header = [f"*Stands for {count} skills, now in archive/*", f"*Domain: {merge.domain}*"]
-    more = f"*More: references/{FILE}*"
-    frame = "\n".join([title, *header, more, *(name for name, _ in draft.sections)])
-    parts = [(name, text) for name, text in draft.sections if text.strip()]
-    fitting, moved = fitted(parts, limit - tokens(frame) - 4 * len(parts))
-    files = _reference_files(draft, moved)
-    header += [more] if FILE in files else []
-    paragraphs = [
-        title,
-        "\n".join(header),
-        *(f"## {name}\n\n{text.strip()}" for name, text in fitting),
-    ]
-    return _EvolvedText("\n\n".join(paragraphs), files)
+    body, rest = within([title, "\n".join(header)], draft.sections, policy.merge.max_tokens)
+    files = {_SOURCES: _sources_text(due)}
+    return body, {**files, STATEMENTS: rest} if rest else files
 
 
-def _reference_files(draft: Draft, moved: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The files of a draft, what the body has no room for before the rest."""
-    files = {f"{slug(name.removesuffix('.md')) or 'more'}.md": t for name, t in draft.references}
-    lead = [f"## {name}\n\n{text}" for name, text in moved]
-    if lead or FILE in files:
-        parts = ["# What has no room in SKILL.md", *lead, files.get(FILE, "").strip()]
-        files[FILE] = "\n\n".join(filter(None, parts)) + "\n"
-    return files
+def _sources_text(due: Merging) -> str:
+    """What each subject says, and what became of it."""
+    parts = ["# What each subject says, and where it stands"]
+    for findings, lines in _fates(due):
+        name = subject_words(findings.account.outcomes[0])
+        parts.append(f"## {name}\n\n" + "\n".join(f"- {line}" for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _fates(due: Merging) -> Iterator[tuple[Findings, list[str]]]:
+    """Of each subject's statements: kept, fused with a named other, or dropped with a reason."""
+    causes = [s for s in due.brief.together.statements if isinstance(s, Cause)]
+    for findings in due.brief.apart:
+        yield findings, [_fate(statement, causes) for statement in findings.statements]
+
+
+def _fate(statement: Statement, causes: Sequence[Cause]) -> str:
+    cause = statement if isinstance(statement, Cause) else None
+    if cause is None:
+        return f"fused    {_briefly(statement)} -> counted anew for all of them"
+    said = f"{cause.kind}: “{shorten(flat(cause.quote), 200)}”"
+    whole = next((c for c in causes if c.kind == cause.kind and _part_of(cause, c)), None)
+    if whole is None:
+        return f"dropped  {said} (together as much speaks against it as for it)"
+    if whole.quote == cause.quote:
+        return f"kept     {said}"
+    return f"fused    {said} -> “{shorten(flat(whole.quote), 100)}”"
+
+
+def _part_of(cause: Cause, whole: Cause) -> bool:
+    return bool(set(cause.shown_by) & set(whole.shown_by))
+
+
+def _briefly(statement: Statement) -> str:
+    return type(statement).__name__.lower()
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
 def merge_change(
-    merge: Merge,
-    sources: Sequence[Skill],
-    draft: Draft,
-    *,
-    judge: JudgeInfo,
-    taken: Callable[[str], bool],
-    now: datetime,
-    policy: Policy,
+    due: Merging, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """The commit that makes one skill of several; their own go to archive/."""
-    # A title in another script has no slug; what all sources are about may still have one.
-    shared = [t for t in _common_tags(sources) if all(t in s.tags for s in sources)]
-    about = slug(draft.title) or "-".join(tag for tag in shared if tag != merge.domain)
-    name = free_name("evolved", merge.domain, about, taken)
-    text = _evolved_text(draft, merge, policy.merge.max_tokens)
+    """The commit that makes one skill for several subjects; their own go to archive/."""
+    together = due.brief.together
+    cause = next((s.quote for s in together.statements if isinstance(s, Cause)), draft.title)
+    about = f"{slug(due.group.domain, limit=24)}-{slug(cause, limit=26)}".rstrip("-")
+    name = free_name("evolved", f"{about}-{due.group.key[-6:]}", due.group.subjects, taken)
+    body, files = evolved_text(due, draft, policy)
+    at = made_at(together)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
-        body=text.body,
-        tags=_common_tags(sources),
+        body=body,
+        tags=_tags(together.account.outcomes),
         kind="evolved",
-        domain=merge.domain,
+        domain=due.group.domain,
+        subject=due.group.subject,
+        account=due.read,
         status="testing",
         origin="generated",
-        created=stamp(now),
-        expires=_expiry(now, policy),
+        created=stamp(at),
+        expires=expiry_after(at, policy.generate.evolved_days),
         trust="local",
     )
-    links = tuple(link_of("merged", source, Ref("skill", name), now) for source in _refs(merge))
+    links = tuple(_links(due, name, "generated"))
     return Change(
         step=STEP,
         subject=name,
-        reason=_merge_reason(merge, draft, name),
+        reason=_reason(due, name),
         writes=(skill, *links),
-        files=_placed(name, text.files),
-        moves=_moves(merge),
-        sources=_refs(merge),
+        files=placed(name, "skills", files),
+        moves=_moves(due),
+        sources=_sources(due),
         targets=(Ref("skill", name),),
-        judge=f"{judge.name} {judge.version}",
+        judge=judges_of(together),
     )
 
 
 def growth_change(
-    merge: Merge,
-    sources: Sequence[Skill],
+    due: Merging,
     draft: Draft,
-    present: PresentSkill,
+    written: sections.Written,
     *,
-    judge: JudgeInfo,
-    now: datetime,
+    references: References,
     policy: Policy,
 ) -> Change:
-    """The commit by which an evolved skill takes more in; what a person changed stays."""
-    name = present.skill.name
-    path = f"skills/{name}/SKILL.md"
-    text = _evolved_text(draft, merge, policy.merge.max_tokens)
-    body = sections.rewritten(present.skill.body, present.versions, text.body)
-    target = Ref("skill", name)
-    links = tuple(link_of("merged", source, target, now) for source in _refs(merge))
+    """The commit that writes an evolved skill anew; one whose time was over comes back.
+
+    `references` are its files.
+    """
+    skill, shelf = due.present.skill, due.present.shelf
+    assert skill is not None
+    path = f"{shelf}/{skill.name}/SKILL.md"
+    text, files = evolved_text(due, draft, policy)
+    body = sections.rewritten(skill.body, written.bodies, text)
+    back = (Move(f"archive/{skill.name}", f"skills/{skill.name}"),) if shelf == "archive" else ()
+    links = tuple(_links(due, skill.name, "reinforced"))
     return Change(
         step=STEP,
-        subject=f"grow {name}",
-        reason=_merge_reason(merge, draft, name),
+        subject=f"{'restore' if back else 'grow'} {skill.name}",
+        reason=_reason(due, skill.name),
         writes=links,
-        files=_placed(name, _grown_files(draft, body, text.files, present)),
-        edits=tuple(_edits(draft, sources, present, _expiry(now, policy))),
-        rewrites=(Rewrite(path, body),) if body != present.skill.body else (),
-        moves=_moves(merge),
-        sources=_refs(merge),
-        targets=(target, *(Ref("link", link.id) for link in links)),
-        judge=f"{judge.name} {judge.version}",
+        files=placed(skill.name, "skills", references.placed(files)),
+        edits=tuple(_edits(due, draft, written, policy)),
+        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        moves=(*back, *_moves(due)),
+        sources=_sources(due),
+        targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
+        judge=judges_of(due.brief.together),
     )
 
 
-def _grown_files(
-    draft: Draft, body: str, files: Mapping[str, str], present: PresentSkill
-) -> dict[str, str]:
-    """The files to write: a person's stay, and what has no place then gets a file of its own."""
-    written = {name: text for name, text in files.items() if name not in present.edited}
-    spare = _spare_name(present, written)
-    other_files = {
-        name: text for name, text in present.files.items() if name not in (*written, spare)
-    }
-    standing = Texts([body, *other_files.values(), *written.values()])
-    placed = (fate for fate in draft.fates if fate.fate != "dropped")
-    missing = dict.fromkeys(flat(kept_as(fate)) for fate in placed if not standing.hold(fate))
-    if missing:
-        written[spare] = "# Not in SKILL.md\n\n" + "".join(f"- {line}\n" for line in missing)
-    return written
+def leave_change(skill: Skill) -> Change:
+    """The commit that archives an evolved skill whose subjects do not say the same any more."""
+    return Change(
+        step=STEP,
+        subject=f"archive {skill.name}",
+        reason="Its subjects do not say the same any more; each has its own skill again.",
+        moves=(Move(f"skills/{skill.name}", f"archive/{skill.name}"),),
+        targets=(Ref("skill", skill.name),),
+    )
 
 
-def _spare_name(present: PresentSkill, written: Mapping[str, str]) -> str:
-    """The first name of a file that neither a person nor this text has."""
-    number = 2
-    while (name := f"statements-{number}.md") in present.edited or name in written:
-        number += 1
-    return name
+def _links(due: Merging, name: str, support: str) -> Iterator[Link]:
+    """One from each skill that goes, one from each outcome that is not linked yet."""
+    target, at = Ref("skill", name), made_at(due.brief.together)
+    for source in _own(due):
+        yield link_of("merged", source, target, at)
+    for outcome_id in due.fresh:
+        link = "generated" if support == "generated" else "reinforced"
+        yield link_of(link, Ref("evaluation", outcome_id), target, at)  # type: ignore[arg-type]
 
 
-def _edits(
-    draft: Draft, sources: Sequence[Skill], present: PresentSkill, expires: str
-) -> Iterator[Edit]:
-    """The named keys to set, but for those that a person changed."""
-    now = present.skill
-    path = f"skills/{now.name}/SKILL.md"
+def _own(due: Merging) -> list[Ref]:
+    return [Ref("skill", place.partition("/")[2]) for place in due.own]
+
+
+def _sources(due: Merging) -> tuple[Ref, ...]:
+    return (*_own(due), *(Ref("evaluation", outcome_id) for outcome_id in due.fresh))
+
+
+def _moves(due: Merging) -> tuple[Move, ...]:
+    names = ((place, place.partition("/")[2]) for place in due.own)
+    return tuple(Move(place, f"archive/{name}") for place, name in names)
+
+
+def fresh_of(brief: Agreement, linked: frozenset[str]) -> tuple[str, ...]:
+    """The evaluations that an evolved skill rests on and is not linked to."""
+    return tuple(name for name in shown_by(brief.together) if name not in linked)
+
+
+def _edits(due: Merging, draft: Draft, written: sections.Written, policy: Policy) -> Iterator[Edit]:
+    """The keys to set; a description, and a later end, that a person wrote stay."""
+    skill, together = due.present.skill, due.brief.together
+    assert skill is not None
+    path = f"{due.present.shelf}/{skill.name}/SKILL.md"
     description = shorten(draft.description, 1024)
-    if "description" in present.untouched and now.description != description:
+    if description != skill.description and sections.untouched(
+        written.descriptions, skill.description
+    ):
         yield Edit(path, ("description",), description)
-    if "tags" in present.untouched and now.tags != _common_tags(sources):
-        yield Edit(path, ("metadata", "tags"), " ".join(_common_tags(sources)))
-    if "expires" in present.untouched and (now.expires or expires) < expires:
-        yield Edit(path, ("metadata", "expires"), expires)
-
-
-def _expiry(now: datetime, policy: Policy) -> str:
-    return stamp(now + timedelta(days=policy.generate.evolved_days))
-
-
-def _common_tags(sources: Sequence[Skill]) -> tuple[str, ...]:
-    """The tags of all sources, those that most of them have first."""
-    counts = Counter(tag for skill in sources for tag in skill.tags)
-    return tuple(sorted(counts, key=lambda tag: -counts[tag])[:_TAGS])
-
-
-def _refs(merge: Merge) -> tuple[Ref, ...]:
-    return tuple(Ref("skill", name) for name in sorted(merge.fresh))
-
-
-def _moves(merge: Merge) -> tuple[Move, ...]:
-    return tuple(Move(f"skills/{name}", f"archive/{name}") for name in sorted(merge.fresh))
-
-
-def _placed(name: str, files: Mapping[str, str]) -> tuple[tuple[str, bytes], ...]:
-    return tuple(
-        (f"skills/{name}/references/{file}", text.encode()) for file, text in sorted(files.items())
+    at = made_at(together)
+    keys = (
+        ("subject", skill.subject, due.group.subject),
+        ("account", skill.account, due.read),
+        ("created", skill.created, stamp(at)),
     )
+    for key, now, value in keys:
+        if now != value:
+            yield Edit(path, ("metadata", key), value)
+    life, ends = lifetime(skill, policy), expiry_after(at, policy.generate.evolved_days)
+    if life and stamp(life.ends) < ends:
+        yield Edit(path, EXPIRES, ends)
 
 
-def _merge_reason(merge: Merge, draft: Draft, name: str) -> str:
-    """Which skills, how much they are alike, and what became of each statement."""
-    count = len(merge.fresh)
-    go = f"{count} skills that say" if count > 1 else "a skill that says"
-    lines = [f"{name} takes in {go} the same; archive/ keeps what it takes in."]
-    alike: dict[str, list[str]] = {skill: [] for skill in merge.fresh}
-    for skill, other, value in merge.alike:
-        alike[skill].append(f"{value:.2f} with {other}")
-    lines += [
-        f"  {skill}{': ' if with_ else ''}{', '.join(with_)}" for skill, with_ in alike.items()
+def _tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """The domain, the actions, the targets."""
+    subjects = [outcome.subject for outcome in outcomes]
+    parts = [part for place in range(3) for subject in subjects if (part := subject[place])]
+    return tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
+
+
+def _reason(due: Merging, name: str) -> str:
+    """Which subjects, on what, and what became of their statements."""
+    together = due.brief.together
+    count, significant = len(together.account.outcomes), len(together.significant)
+    what = {"warning": "failures or losses", "pattern": "successes or gains"}[due.group.kind]
+    lead = f"{name} stands for {len(due.brief.apart)} subjects that say the same"
+    lines = [f"{lead}: {count_of(significant, count)} outcomes are {what}."]
+    lines += [f"{ref.id} goes to archive/." for ref in _own(due)]
+    told = [
+        f"  {subject_words(findings.account.outcomes[0])}: {line}"
+        for findings, fates in _fates(due)
+        for line in fates
     ]
-    if merge.evolved:
-        missing = f", of which {len(merge.missing)} are gone" if merge.missing else ""
-        before = len(merge.earlier) + len(merge.missing)
-        lines.append(f"Before it stood for {before}{missing}.")
-    counts = Counter(fate.fate for fate in draft.fates)
-    lines.append(f"Statements: {listed(f'{n} {fate}' for fate, n in sorted(counts.items()))}.")
-    return "\n".join([*lines, *_fate_table(draft.fates)])
-
-
-def _fate_table(fates: Sequence[Fate]) -> Iterator[str]:
-    """One line a statement, under the skill that said it."""
-    by_skill: dict[str, list[Fate]] = {}
-    for fate in fates:
-        by_skill.setdefault(fate.skill, []).append(fate)
-    for name, skill_fates in by_skill.items():
-        yield f"  {name}"
-        yield from (f"    {fate.fate:<8} {_fate_line(fate)}" for fate in skill_fates)
-
-
-def _fate_line(fate: Fate) -> str:
-    statement = shorten(fate.statement, 100)
-    if fate.fate == "fused":
-        return f"{statement} -> {shorten(fate.note, 70)}"
-    return f"{statement} ({shorten(fate.note, 70)})" if fate.fate == "dropped" else statement
+    more = [f"{len(told) - _TOLD} more in references/{_SOURCES}."] if len(told) > _TOLD else []
+    return "\n".join([*lines, *told[:_TOLD], *more])

@@ -119,6 +119,7 @@ class Promotion(Struct, frozen=True):
     evaluation: Evaluation
     fact: str
     importance: Importance
+    made_at: datetime
 
 
 class Repetition(Struct, frozen=True):
@@ -188,11 +189,22 @@ def _unmet(
         return PromotionState(
             "untrusted", "its source is untrusted; `skillvault fact add` takes it over"
         )
-    if not evaluation.judge_was_right:
+    if not evaluation.judge_was_right and not is_surprise(evaluation, policy):
         ended = outcome.result.status
         how = "confirms no verdict" if ended == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({ended}) {how}")
     return _weak(evaluation, policy.promote)
+
+
+def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
+    """Whether a strong verdict was wrong: what the judge did not know teaches most."""
+    sure = strength(evaluation) >= policy.promote.quality
+    return policy.profile != "seed" and evaluation.judge_was_right is False and sure
+
+
+def statement_of(fact: Fact) -> str:
+    """What a fact states, without what it says to do."""
+    return fact.text.partition("\n")[0] if fact.kind == "judge" else fact.text
 
 
 def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None:
@@ -228,8 +240,11 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
         elif repeated is not None:
             repeats[repeated].append(evaluation)
         else:
-            high = strength(evaluation) >= rules.high_from
-            promotion = Promotion(evaluation, fact_id(evaluation), "high" if high else "medium")
+            surprise = is_surprise(evaluation, policy)
+            high = surprise or strength(evaluation) >= rules.high_from
+            made_at = material.outcomes[evaluation.outcome].occurred_at
+            importance: Importance = "high" if high else "medium"
+            promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
             promotions.append(promotion)
             facts.add_fact(promotion.fact, evaluation.key_insight or "")
     return FactPlan(
@@ -276,7 +291,7 @@ class DomainTexts:
         self._refused = Neighbours(rules.duplicate_above)
         for fact in material.current_facts:
             if (fact.domain, fact.trust) == (domain, "local"):
-                self.add_fact(fact.id, fact.text)
+                self.add_fact(fact.id, statement_of(fact))
         for refused, insight in material.refused_insights.get(domain, ()):
             self._gone.append(refused)
             self._refused.add(words(insight))
@@ -301,32 +316,39 @@ class DomainTexts:
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
-def promotion_change(promotion: Promotion, now: datetime) -> Change:
-    """The commit that makes an insight a fact."""
+def promotion_change(promotion: Promotion, policy: Policy) -> Change:
+    """The commit that makes an insight a fact, with what it says to do."""
     evaluation = promotion.evaluation
     source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
     fact = Fact(
         id=promotion.fact,
         domain=evaluation.domain,
-        text=evaluation.key_insight or "",
+        text=_fact_text(evaluation, policy),
         importance=promotion.importance,
         kind="judge",
-        created_at=now,
+        created_at=promotion.made_at,
         insight_type=evaluation.insight_type,
     )
     verdict = "good" if evaluation.was_good_decision else "bad"
+    ended = "confirmed by" if evaluation.judge_was_right else "a surprise by"
     return Change(
         step=STEP,
         subject=promotion.fact,
         reason=(
-            f"A {verdict} decision (quality {evaluation.quality_score:.2f}), confirmed by the "
-            f"result; importance {promotion.importance}.\n{evaluation.key_insight}"
+            f"A {verdict} decision (quality {evaluation.quality_score:.2f}), {ended} the "
+            f"result; importance {promotion.importance}.\n{fact.text}"
         ),
-        writes=(fact, link_of("promoted", source, target, now)),
+        writes=(fact, link_of("promoted", source, target, promotion.made_at)),
         sources=(source,),
         targets=(target,),
         judge=f"{evaluation.judge.name} {evaluation.judge.version}",
     )
+
+
+def _fact_text(evaluation: Evaluation, policy: Policy) -> str:
+    """What it states, and in a line of its own what to do; under `seed` the statement alone."""
+    advice = evaluation.better_approach if policy.profile != "seed" else None
+    return "\n".join(filter(None, [evaluation.key_insight, advice]))
 
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:

@@ -16,7 +16,13 @@ from skillvault.brief import Draft, Recurrence
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.naming import free_name
-from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, clusters
+from skillvault.learning.promote.facts import (
+    STEP,
+    PromotionMaterial,
+    PromotionState,
+    clusters,
+    statement_of,
+)
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy, PromotePolicy
 from skillvault.records import Fact, Ref, Skill, link_id, link_of, stamp
@@ -73,7 +79,7 @@ def _recurring(material: PromotionMaterial, rules: PromotePolicy) -> Iterator[tu
         groups[fact.domain, fact.trust].append(fact)
     for _, facts in sorted(groups.items()):
         used: set[str] = set()
-        texts = [fact.text for fact in facts]
+        texts = [statement_of(fact) for fact in facts]
         for places in clusters(texts, rules.cluster_above, rules.cluster_size):
             cluster = tuple(facts[i] for i in places)
             used.update(fact.id for fact in cluster)
@@ -147,7 +153,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """What a judge is given to write the skill."""
     support = [e for fact in pattern.facts for e in material.support(fact.id)]
     unique = {e.id: e for e in support}
-    texts = [fact.text for fact in pattern.facts]
+    texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # what its repeats share says more than its own first words
         texts = [e.key_insight for e in support if e.key_insight] or texts
     return Recurrence(
@@ -178,7 +184,8 @@ def skill_change(
     """The commit that makes a pattern skill of facts."""
     lead = pattern.facts[0]
     served = pattern.independent and lead.trust == "local"
-    name = free_name("pattern", lead.domain, slug(draft.title) or lead.id, taken)
+    about = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
+    name = free_name("pattern", about, (fact.id for fact in pattern.facts), taken)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),

@@ -177,7 +177,8 @@ class Store(threading.local):
         for target, path in origins.items():
             if target in base.files:
                 raise EditedError(f"{target}: exists already; rename one of the two")
-            files[target] = files.get(path) or moved[path]
+            content = files.get(path) or moved[path]
+            files.setdefault(target, content)  # what the change itself places there stands
             files[path] = None
         return files
 

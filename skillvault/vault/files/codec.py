@@ -224,8 +224,9 @@ def _skill_text(skill: Skill) -> str:
     words = {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
     metadata = {
         "kind": skill.kind, "domain": skill.domain, "subject": skill.subject,
-        "status": skill.status, "origin": skill.origin, "version": skill.version,
-        "created": skill.created, "expires": skill.expires, **words, "trust": skill.trust,
+        "account": skill.account, "status": skill.status, "origin": skill.origin,
+        "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
+        "trust": skill.trust,
     }  # fmt: skip
     front = {
         "name": skill.name,
@@ -315,7 +316,8 @@ def _skill(name: str, text: str) -> Skill:
 
 _WORD_KEYS = ("tags", "roles", "stages")
 _TEXT_KEYS = (
-    "kind", "domain", "subject", "status", "origin", "version", "created", "expires", "trust",
+    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
+    "trust",
 )  # fmt: skip
 
 

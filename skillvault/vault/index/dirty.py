@@ -167,7 +167,9 @@ def _begun(when: When) -> _Path:
 
 
 def _with_row(path: _Path) -> _Path:
-    return _joined(path, path.kind, f"{path.kind} {path.new}", f"{path.new}.id = {path.id}")
+    # An evaluation goes by its outcome's id.
+    table = "outcome" if path.kind == "evaluation" else path.kind
+    return _joined(path, path.kind, f"{table} {path.new}", f"{path.new}.id = {path.id}")
 
 
 def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from skillvault.vault.index.database import IndexDatabase
-from skillvault.vault.index.outcomes import EVALUATED
 from skillvault.vault.index.reader import Reader
 
 
@@ -17,17 +16,6 @@ class Due:
         """What a step must look at: nothing else has changed since it found nothing to do."""
         rows = self._reader.rows("select key from due where step = ? order by key", [step])
         return [key for (key,) in rows]
-
-    def evaluated_by_domain(self, step: str) -> dict[str, list[str]]:
-        """Domain -> its trusted and evaluated outcomes that are due for a step, by id."""
-        query = (
-            "select distinct o.domain, o.id from due d join outcome o on o.id = d.key "
-            f"where d.step = ? and {EVALUATED} order by o.domain, o.id"
-        )
-        ids: dict[str, list[str]] = {}
-        for domain, record_id in self._reader.rows(query, [step]):
-            ids.setdefault(domain, []).append(record_id)
-        return ids
 
 
 class WritableDue(Due):

@@ -1,24 +1,21 @@
 """The outcomes of the vault: by event, by decision, on one subject, among their peers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any
 
-from skillvault.records import Outcome, Placed, Recommendation, Trust
+from skillvault.records import Outcome, Recommendation, Trust
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
-from skillvault.vault.index.rows import Row, micros, moment, words
+from skillvault.vault.index.rows import Row, moment, words
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
-_HAS_EVALUATION = (
+HAS_EVALUATION = (
     "exists (select 1 from file e "
     "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
 )
-EVALUATED = f"trust = 'local' and {_HAS_EVALUATION}"
-_SAME_SUBJECT = "domain = ? and action = ? and target is ? and trust = ?"
-_PAGE = 20  # following outcomes that are read at once
+EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
 
 
 class Outcomes(Folder[Outcome]):
@@ -46,6 +43,14 @@ class Outcomes(Folder[Outcome]):
         times = [at for name in names for (at,) in self._reader.rows(query, [name])]
         return moment(max(times)) if times else None
 
+    def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
+        """Domain -> those of these outcomes that are its own, by name; no domain of one gone."""
+        query = "select distinct domain, id from outcome where id in {}"
+        found: dict[str, set[str]] = {}
+        for domain, outcome_id in sorted(self._reader.rows_in(query, outcomes)):
+            found.setdefault(domain, set()).add(outcome_id)
+        return found
+
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """The outcomes with these event ids."""
         return self._outcomes(self._reader.rows_in(_joined("event in {}"), events))
@@ -54,81 +59,22 @@ class Outcomes(Folder[Outcome]):
         """The outcomes that name a decision."""
         return self._outcomes(self._reader.rows(_joined("decision = ?"), [decision]))
 
-    def on_subject_of(self, outcome_id: str) -> list[Placed]:
-        """The outcomes of one subject and trust, oldest first; nothing of one that is gone."""
-        same = (
-            "o.domain = s.domain and o.action = s.action and o.target is s.target "
-            "and o.trust = s.trust"
-        )
-        linked = (
-            "exists (select 1 from link l where l.source_kind = 'evaluation' "
-            "and l.source_id = o.id and l.type = '{}' and l.target_kind = 'skill')"
-        )
-        told = f"{linked.format('reinforced')} and not {linked.format('generated')}"
+    def count_evaluated(self, domain: str) -> int:
+        """How many trusted and evaluated outcomes a domain has."""
+        query = f"select count(*) from outcome o where domain = ? and {EVALUATED}"
+        return int(self._reader.value(query, [domain]))
+
+    def evaluated_before_latest(self, domain: str, count: int, latest: int) -> list[str]:
+        """The ids of so many trusted and evaluated outcomes of a domain, oldest first.
+
+        Of those before its latest ones; `latest` is how many these are.
+        """
         query = (
-            f"select o.at, o.id, o.failed, {_HAS_EVALUATION}, o.failed and {told} from outcome s "
-            f"join outcome o on {same} where s.id = ? order by o.at, o.id"
+            f"select id from outcome o where domain = ? and {EVALUATED} "
+            "order by at desc, id desc limit ? offset ?"
         )
-        rows = self._reader.rows(query, [outcome_id])
-        history = (Placed(at, name, *map(bool, marks)) for at, name, *marks in rows)
-        return list({placed.id: placed for placed in history}.values())
-
-    # ── among its peers: the outcomes of its domain and action that it is compared with ──
-
-    def count_peers(self, outcome: Outcome) -> int:
-        """How many outcomes this one is compared with at most, itself among them."""
-        query = f"select count(*) from outcome where {_group(outcome)}"
-        return int(self._reader.value(query, _group_values(outcome)))
-
-    def count_peers_from(self, outcome: Outcome) -> int:
-        """How many of those are not before it."""
-        query = f"select count(*) from outcome where {_group(outcome)} and (at, id) >= (?, ?)"
-        values = [*_group_values(outcome), micros(outcome.occurred_at), outcome.id]
-        return int(self._reader.value(query, values))
-
-    def peers_in_range(self, outcome: Outcome, start: int, end: int) -> list[Outcome]:
-        """Those of the ranks from `start` to before `end`, oldest first."""
-        inner = (
-            f"select n, at, id from outcome where {_group(outcome)} order by at, id "
-            "limit ? offset ?"
-        )
-        query = f"{FILES} join ({inner}) o on f.n = o.n order by o.at, o.id"
-        values = [*_group_values(outcome), end - start, start]
-        return self._outcomes(self._reader.rows(query, values))
-
-    def latest(self, domain: str, trust: Trust, count: int) -> list[Outcome]:
-        """The latest outcomes of a domain that one of this trust is compared with."""
-        inner = (
-            f"select n from outcome where domain = ? and {_COMPARED[trust]} "
-            "order by at desc, id desc limit ?"
-        )
-        query = f"{FILES} join ({inner}) o on f.n = o.n"
-        return self._outcomes(self._reader.rows(query, [domain, count]))
-
-    def latest_evaluated(self, domain: str, count: int) -> list[Outcome]:
-        """The latest trusted and evaluated outcomes of a domain, oldest first."""
-        inner = (
-            f"select n, at, id from outcome o where domain = ? and {EVALUATED} "
-            "order by at desc, id desc limit ?"
-        )
-        query = f"{FILES} join ({inner}) o on f.n = o.n order by o.at, o.id"
-        return self._outcomes(self._reader.rows(query, [domain, count]))
-
-    def previous(self, outcome: Outcome) -> Outcome | None:
-        """The outcome before this one on its subject."""
-        query = f"{_joined(_SAME_SUBJECT)} and (at, id) < (?, ?) order by at desc, id desc limit 1"
-        outcomes = self._outcomes(self._reader.rows(query, _place(outcome)))
-        return outcomes[0] if outcomes else None
-
-    def following(self, outcome: Outcome) -> Iterator[Outcome]:
-        """The outcomes after this one on its subject, oldest first."""
-        query = (
-            f"{_joined(_SAME_SUBJECT)} and (at, id) > (?, ?) order by at, id limit {_PAGE} offset ?"
-        )
-        start = 0
-        while outcomes := self._outcomes(self._reader.rows(query, [*_place(outcome), start])):
-            yield from outcomes
-            start += _PAGE
+        rows = self._reader.rows(query, [domain, count, latest])
+        return [name for (name,) in reversed(rows)]
 
     # ── by what they say ─────────────────────────────────────────────────────────────
 
@@ -197,15 +143,3 @@ _EVERY_ID = "select id from outcome"
 
 def _joined(where: str) -> str:
     return f"{FILES} join outcome o on f.n = o.n where {where}"
-
-
-def _group(outcome: Outcome) -> str:
-    return f"domain = ? and action = ? and {_COMPARED[outcome.trust]}"
-
-
-def _group_values(outcome: Outcome) -> list[Any]:
-    return [outcome.domain, outcome.decision.action]
-
-
-def _place(outcome: Outcome) -> list[Any]:
-    return [*outcome.subject, outcome.trust, micros(outcome.occurred_at), outcome.id]

@@ -100,7 +100,6 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 source.session,
                 parsed.decision.id,
                 parsed.result.status,
-                parsed.ungraded_failure,
             )
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust

@@ -43,7 +43,11 @@ create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not
 create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text, status text, failed integer);
+    at integer, event text, session text, decision text, status text);
+create table mark (outcome text primary key, marks text) without rowid;
+create table voice (
+    domain text, kind text, subject text, first text, causes text, evolved text,
+    primary key (domain, kind, subject)) without rowid;
 create index outcome_id on outcome (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
@@ -94,7 +98,19 @@ where t.role = 'target' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
 _ALL = (
-    *("file", *TYPED, "used", "begun", "sums", "evidence", "commits", "trailer", "touch"),
+    *(
+        "file",
+        *TYPED,
+        "mark",
+        "voice",
+        "used",
+        "begun",
+        "sums",
+        "evidence",
+        "commits",
+        "trailer",
+        "touch",
+    ),
     *("gone", "due", "state", "ranked", "ranked_text"),
 )
 
@@ -168,7 +184,9 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
     _unfind(database, {str(ref) for path, ref in refs.items() if is_found(path)})
-    _unuse(database, [ref.id for ref in refs.values() if ref.kind == "outcome"], marks)
+    outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
+    _unuse(database, outcomes, marks)
+    database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in outcomes])
     new = insert(database, {path: found for path, found in files.items() if found})
     numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
     moved = [n for path, n in new.items() if path not in same]
@@ -179,6 +197,8 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
         database.execute("delete from gone where ref_kind = ? and ref_id = ?", values)
         database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values)
     if layout.MARK in files:
+        for table in ("mark", "voice"):  # which outcomes count is the policy's to say
+            database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
 
 

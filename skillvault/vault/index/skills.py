@@ -92,6 +92,14 @@ class Skills(Folder[Skill]):
         query = "select id, shelf, status from skill where id in {} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
 
+    def subjects_of(self, kind: str, domain: str) -> list[str]:
+        """What the skills of a kind in skills/ and of a domain state as their subject."""
+        query = (
+            "select distinct subject from skill where shelf = 'skills' and kind = ? "
+            "and domain = ? and subject is not null order by subject"
+        )
+        return [subject for (subject,) in self._reader.rows(query, [kind, domain])]
+
     def by_subject(self, subject: str) -> list[SkillPlace]:
         """The skills about a subject, on whatever shelf and under whatever name, by name."""
         query = "select id, shelf, kind from skill where subject = ? order by id, shelf"

@@ -23,6 +23,7 @@ from skillvault.vault.index.reader import Blobs, Reader, Rows
 from skillvault.vault.index.records import Records
 from skillvault.vault.index.rows import File
 from skillvault.vault.index.skills import Skills
+from skillvault.vault.index.subjects import Subjects, WritableSubjects
 from skillvault.vault.index.uses import Uses, WritableUses
 from skillvault.vault.search.ranking import Filters, Near
 
@@ -44,6 +45,7 @@ class Topics(ABC):
         self.skills = Skills(reader)
         self.history = History(reader)
         self.uses = Uses(reader)
+        self.subjects = Subjects(reader)
         self.due = Due(reader)
         self.layers = Layers(reader)
         self._reader = reader
@@ -105,6 +107,7 @@ class Staged(Topics):
 
     due: WritableDue
     uses: WritableUses
+    subjects: WritableSubjects
     layers: WritableLayers
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
@@ -116,6 +119,7 @@ class Staged(Topics):
         self._policy: tuple[str | None, Policy] | None = None
         self.due = WritableDue(self._reader, database)
         self.uses = WritableUses(self._reader, database)
+        self.subjects = WritableSubjects(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
 
     @property

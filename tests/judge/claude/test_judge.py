@@ -110,9 +110,9 @@ def test_the_model_writes_the_skills_and_the_rule_its_counts(claudes: Vault, api
     learn(claudes, trade())
     (skill,) = claudes.skills()
     body = claudes.skill(skill.name)[0].body
-    assert skill.name == "warning-perps-chasing-high-funding"
+    assert skill.name == "warning-perps-open-long-sol-perp"
     assert "Claude on better approach" in body
-    assert "-11.2 %" in body
+    assert "as of 1 outcome, 2026-11-01" in body
 
 
 def test_a_prompt_of_the_vault_stands_before_the_packages(claudes: Vault, api: Server) -> None:

@@ -1,5 +1,7 @@
 """Claude writes skills; what is of no use is repaired once, then the offline text stands."""
 
+import json
+
 import pytest
 
 from skillvault.api import Vault
@@ -18,7 +20,7 @@ from tests.judge.server import (
     written,
 )
 
-Spoil = dict[str, object]
+WARNING = ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist")
 
 
 def spoiled(**spoil: object) -> Answer:
@@ -92,40 +94,72 @@ def merged(vault: Vault, api: Server) -> str:
     return said(vault, commit)
 
 
-def forgetful(body: Body) -> Answer:
-    """A model that leaves out what became of the first statement of a merge."""
-    if asked_for(body) != "text" or "statements" not in record(body):
-        return claude(body)
-    text = written(record(body))
-    return message({**text, "fates": text["fates"][1:]})
+def evolved(vault: Vault) -> tuple[str, str]:
+    """(the text of the vault's evolved skill, what its file of sources says)."""
+    (skill,) = [one for one in vault.skills() if one.kind == "evolved"]
+    sources = vault.root / "skills" / skill.name / "references" / "sources.md"
+    return vault.skill(skill.name)[0].body, sources.read_text(encoding="utf-8")
 
 
-def test_a_merge_accounts_for_every_statement(claudes: Vault, api: Server) -> None:
-    assert "Statements: 12 kept." in merged(claudes, api)
+def test_a_merge_says_by_rule_what_became_of_every_statement(claudes: Vault, api: Server) -> None:
+    message_ = merged(claudes, api)
+    body, sources = evolved(claudes)
+    assert "Claude on synthesized insight" in body
+    assert "cascade" not in body.partition("## Evidence")[0]  # left out by the model
+    for number in range(3):
+        about = f"open_long on T{number}"
+        line = "kept error: “stopped out during the cascade”"
+        assert f"{about}: {line}" in message_
+        assert f"## {about}\n\n" in sources
+    assert sources.count("- kept     error: “stopped out during the cascade”") == 3
 
 
-def test_a_merge_that_loses_a_statement_is_repaired_or_told_offline(
+def test_the_model_writes_an_evolved_skill_and_the_rule_its_evidence(
     claudes: Vault, api: Server
 ) -> None:
-    api.script = forgetful
-    message_ = merged(claudes, api)
-    assert "Written by the offline judge" in message_
-    assert "nothing is said of 1 of" in message_
-    (evolved,) = [one for one in claudes.skills() if one.kind == "evolved"]
-    body = claudes.skill(evolved.name)[0].body
-    assert "Claude on synthesized insight" not in body
-    assert "Claude on checklist" in body  # a statement of the sources
+    merged(claudes, api)
+    body, _ = evolved(claudes)
+    assert "Claude on evidence" not in body
+    evidence = body.partition("## Evidence")[2]
+    assert "3 of 3 failed or lost" in evidence
+    assert "open_long on T2: 1 of 1 failed or lost" in evidence
 
 
-def test_a_statement_that_is_kept_must_stand_in_the_text(claudes: Vault, api: Server) -> None:
-    def liar(body: Body) -> Answer:
-        if asked_for(body) != "text" or "statements" not in record(body):
-            return claude(body)
-        sections = [{"heading": "Key Principles", "text": "- Heed the funding."}]
-        return message({**written(record(body)), "sections": sections})
+def test_a_merge_without_a_text_of_use_is_told_offline(claudes: Vault, api: Server) -> None:
+    api.script = lambda body: BAD["own-figures"] if asked_for(body) == "text" else claude(body)
+    assert "Written by the offline judge, as Claude's text was of no use: " in merged(claudes, api)
+    body, _ = evolved(claudes)
+    assert "Claude on" not in body
+    assert "“stopped out during the cascade” (3 of 3)." in body
 
-    api.script = liar
-    assert "not to be found in the text" in merged(claudes, api)
+
+def test_a_text_is_asked_for_with_the_statements_and_their_counts(
+    claudes: Vault, api: Server
+) -> None:
+    learned(claudes, trade(0), trade(1, -0.2))
+    request = record(texts(api)[-1])
+    assert (request["kind"], request["outcomes_in_all"]) == ("warning", 2)
+    assert {"greatest": "-20.0 %"} in request["statements"]
+    (cause,) = [one for one in request["statements"] if one.get("kind") == "error"]
+    assert (cause["quote"], cause["shown_by"], cause["ended_otherwise"]) == (
+        "stopped out during the cascade", "2 of 2", 0,
+    )  # fmt: skip
+    assert request["sections"] == list(WARNING)
+    assert "Claude on checklist" in claudes.skill(claudes.skills()[0].name)[0].body
+
+
+def test_subjects_that_say_the_same_are_asked_for_together_with_their_statements_once(
+    claudes: Vault, api: Server
+) -> None:
+    merged(claudes, api)
+    (request,) = [record(body) for body in texts(api) if "subjects" in record(body)]
+    assert request["subjects"] == [f"open_long on T{number}" for number in range(3)]
+    quotes = [one["quote"] for one in request["statements"] if "quote" in one]
+    assert quotes == [
+        "stopped out during the cascade",
+        "Funding is high at 0.08 % and volatility is high; I chase it.",
+    ]
+    assert "fates" not in json.dumps(texts(api))
 
 
 def test_a_strategy_keeps_its_counts(claudes: Vault, api: Server) -> None:
@@ -133,6 +167,6 @@ def test_a_strategy_keeps_its_counts(claudes: Vault, api: Server) -> None:
     (strategy,) = [one for one in claudes.skills() if one.kind == "strategy"]
     body = claudes.skill(strategy.name)[0].body
     assert "Claude on entry rules" in body
-    assert "Win rate 50 % (6 of 12)" in body
+    assert "Win rate 50 % (5 of 10)" in body
     assert "## Performance Notes" in body
     assert "Claude on performance notes" not in body

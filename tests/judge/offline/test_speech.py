@@ -9,15 +9,20 @@ from skillvault.judge.offline import speech
 from tests.given import START, outcome, raw
 
 
-def _contrast(met: int) -> Contrast:
-    return Contrast("funding is high", (met, 6), (1, 20), 2.0, 0.01)
+def test_what_counts_mean_is_told_in_both_directions() -> None:
+    found = Contrast("funding is high", (5, 6), (1, 20), 2.0, 0.01)
+    assert speech.counts(found, "failures") == "5 of 6 failures, against 1 of 20 others"
+    assert speech.risk(found, "failures") == "then 5 of 6 were failures, otherwise 1 of 20"
 
 
-def test_only_where_most_meet_a_condition_is_another_an_exception() -> None:
-    assert speech.exception(_contrast(5), "failures").startswith("it is an exception: ")
-    assert speech.exception(_contrast(3), "failures") == (
-        "“funding is high” holds for 3 of 6 failures, against 1 of 20 others, and not for this one"
-    )
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("-19", "-19"), ("-.5 %", "-.5 %"), ("---", ""), ("- a\n# b", "a # b"), ("“x”", '"x"')],
+)
+def test_a_value_in_a_sentence_keeps_the_sign_of_a_number_and_no_mark(
+    value: str, said: str
+) -> None:
+    assert speech.figured(value).strip() == said
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,8 @@ def _minute(number: int) -> str:
 def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyMaterial:
     fields: dict[str, Any] = {
         "domain": "coding",
-        "outcomes": tuple(outcomes),
-        "evaluations": {o.id: evaluation(o) for o in outcomes},
-        "fresh": len(outcomes),
+        "read": tuple(o.id for o in outcomes),
+        "unread": 0,
     }
     return strategy.StrategyMaterial(**{**fields, **changes})
 
@@ -76,30 +75,58 @@ def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
+def _counted(count: int, policy: Policy | None = None, **changes: Any) -> strategy.StrategyState:
+    """Where a domain of so many outcomes stands."""
+    rules = policy or Policy()
+    unread = strategy.unread(count, rules.generate)
+    read = _outcomes(count)[: count - unread]
+    return strategy.strategy_state(_material(read, unread=unread, **changes), NOW, rules)
+
+
 def test_ten_outcomes_make_one_and_nine_do_not() -> None:
-    outcomes = _outcomes(10)
-    assert _standing(_material(outcomes)).state == "due"
-    nine = _standing(_material(outcomes[:9]))
+    assert _counted(10).state == "due"
+    nine = _counted(9)
     assert (nine.state, nine.reason) == ("waiting", "9 outcomes so far; needs 10")
+    assert _counted(1).reason == "1 outcome so far; needs 10"
 
 
-def test_those_of_the_last_strategy_do_not_count_again() -> None:
-    outcomes = _outcomes(25)
-    waiting = _standing(_material(outcomes, fresh=7, first=False))
-    assert waiting.reason == "7 outcomes since its last strategy; needs 10"
-    assert _standing(_material(outcomes, fresh=10, first=False)).state == "due"
+@pytest.mark.parametrize(
+    ("count", "waiting"), [(0, 0), (9, 9), (10, 0), (19, 9), (20, 0), (207, 7)]
+)
+def test_it_is_read_at_multiples_of_so_many_outcomes(count: int, waiting: int) -> None:
+    assert strategy.unread(count, GeneratePolicy()) == waiting
+
+
+def test_one_that_was_made_of_what_is_read_waits_until_ten_more_are_there() -> None:
+    own = replace(OWN, account=_material(_outcomes(20)).account)
+    waits = _counted(27, skill=own, path=PATH)
+    assert (waits.state, waits.reason) == (
+        "waiting",
+        "7 outcomes since its last strategy; needs 10",
+    )
+    assert _counted(30, skill=own, path=PATH).state == "due"
+
+
+def test_other_outcomes_make_it_due_though_there_are_no_more() -> None:
+    """One that arrived late, or that was retracted, changes which are read."""
+    outcomes = _outcomes(21)
+    own = replace(OWN, account=_material(outcomes[:20]).account)
+    assert _standing(_material(outcomes[1:], skill=own, path=PATH)).state == "due"
+
+
+def test_nothing_is_due_where_it_looked_at_all_of_them_before() -> None:
+    """So what a person took back of it is not written again."""
+    outcomes = _outcomes(20)
+    own = replace(OWN, account="0" * 12)
+    changes: dict[str, Any] = {"skill": own, "path": PATH}
+    assert _standing(_material(outcomes, linked=_ids(outcomes), **changes)).state == "waiting"
+    assert _standing(_material(outcomes, linked=_ids(outcomes[1:]), **changes)).state == "due"
 
 
 def test_how_many_make_one_is_the_policys() -> None:
     policy = Policy(generate=GeneratePolicy(strategy_every=3))
-    assert strategy.strategy_state(_material(_outcomes(3)), NOW, policy).state == "due"
-
-
-@pytest.mark.parametrize(
-    ("new", "looked_at"), [(10, 20), (20, 20), (25, 25), (60, 60), (200, 200), (250, 200)]
-)
-def test_it_looks_at_the_new_ones_at_least_20_and_at_most_200(new: int, looked_at: int) -> None:
-    assert strategy.window(new, GeneratePolicy()) == looked_at
+    assert _counted(3, policy).state == "due"
+    assert _counted(2, policy).reason == "2 outcomes so far; needs 3"
 
 
 @pytest.mark.parametrize(
@@ -139,47 +166,55 @@ def test_one_that_a_person_took_away_is_not_redone() -> None:
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
-def _brief(material: strategy.StrategyMaterial, policy: Policy | None = None) -> Period:
-    return period_of("coding", material.outcomes, material.evaluations, policy or Policy())
+def _brief(outcomes: Sequence[Outcome]) -> Period:
+    return period_of("coding", outcomes, {o.id: evaluation(o) for o in outcomes}, Policy())
+
+
+def _first(outcomes: Sequence[Outcome]) -> Change:
+    return strategy.first_change(_material(outcomes), _brief(outcomes), DRAFT, policy=Policy())
 
 
 def _rewritten(
-    material: strategy.StrategyMaterial,
+    outcomes: Sequence[Outcome],
     bodies: Sequence[str] = (),
     said: Sequence[str] = ("Says so.",),
+    **present: Any,
 ) -> Change:
     written = Written(
         bodies=[Version(None, body) for body in bodies or (OWN.body,)],
         descriptions=[Version(None, text) for text in said],
     )
-    brief = _brief(material)
-    return strategy.next_change(material, brief, DRAFT, written, now=NOW, policy=Policy())
+    material = _material(outcomes, **{"skill": OWN, "path": PATH, **present})
+    return strategy.next_change(material, _brief(outcomes), DRAFT, written, policy=Policy())
 
 
 def test_the_first_one_is_a_skill_that_gets_its_chance() -> None:
-    material = _material(_outcomes(12))
-    change = strategy.first_change(material, _brief(material), DRAFT, now=NOW, policy=Policy())
+    outcomes = _outcomes(12)
+    change = _first(outcomes)
     skill = change.writes[0]
     assert isinstance(skill, Skill)
     assert (skill.name, skill.kind, skill.origin) == ("strategy-coding", "strategy", "generated")
     assert (skill.status, skill.trust, skill.domain) == ("testing", "local", "coding")
-    assert skill.created == "2026-11-20T12:00:00Z"
-    assert skill.expires == "2027-05-19T12:00:00Z"
+    assert skill.account == _material(outcomes).account
     assert skill.tags == ("coding", "fix-flaky-test")
     assert change.headline == "generate: strategy-coding"
 
 
+def test_its_life_counts_from_the_latest_outcome_that_it_looks_at() -> None:
+    skill = _first(_outcomes(12)).writes[0]
+    assert isinstance(skill, Skill)
+    assert (skill.created, skill.expires) == ("2026-11-01T09:11:00Z", "2027-04-30T09:11:00Z")
+
+
 def test_each_evaluation_is_linked_once() -> None:
     outcomes = _outcomes(12)
-    first = strategy.first_change(
-        _material(outcomes), _brief(_material(outcomes)), DRAFT, now=NOW, policy=Policy()
-    )
+    first = _first(outcomes)
     links = [w for w in first.writes if isinstance(w, Link)]
     assert [link.source.id for link in links] == [o.id for o in outcomes]
     assert {(link.type, link.target.id) for link in links} == {("generated", "strategy-coding")}
     assert first.sources == tuple(Ref("evaluation", o.id) for o in outcomes)
     assert first.targets == (Ref("skill", "strategy-coding"),)
-    later = _rewritten(_material(outcomes, linked=_ids(outcomes[:10]), skill=OWN, path=PATH))
+    later = _rewritten(outcomes, linked=_ids(outcomes[:10]))
     assert [ref.id for ref in later.sources] == [o.id for o in outcomes[10:]]
 
 
@@ -187,8 +222,7 @@ def test_the_header_says_from_what_and_when_with_result_and_domain() -> None:
     scored = [
         outcome(raw(day, result={"score": score})) for day, score in ((0, 0.1), (1, 0.2), (2, -0.3))
     ]
-    material = _material([*scored, outcome(raw(3, result={"score": 0.0}))])
-    body = strategy.strategy_body(_brief(material), DRAFT)
+    body = strategy.strategy_body(_brief([*scored, outcome(raw(3, result={"score": 0.0}))]), DRAFT)
     assert body.startswith(
         "# Strategy: coding\n\n"
         "*From 4 outcomes of 2026-11-01 to 2026-11-04*\n"
@@ -201,38 +235,42 @@ def test_a_rewriting_keeps_what_a_person_wrote_and_renews_the_rest() -> None:
     wrote = "# Strategy: coding\n\nhead\n\n## Context\n\n- a\n\n## Exit Rules\n\n- b"
     edited = wrote.replace("- b", "- mine,\n  over two lines")
     skill = replace(OWN, body=edited)
-    change = _rewritten(_material(_outcomes(12), skill=skill, path=PATH), [wrote])
+    change = _rewritten(_outcomes(12), [wrote], skill=skill)
     (rewrite,) = change.rewrites
     assert "## Context\n\n- x" in rewrite.body
     assert rewrite.body.endswith("## Exit Rules\n\n- mine,\n  over two lines")
-    expires = Edit(PATH, ("metadata", "expires"), "2027-05-19T12:00:00Z")
-    assert change.edits == (Edit(PATH, ("description",), DRAFT.description), expires)
+    assert change.edits == (
+        Edit(PATH, ("description",), DRAFT.description),
+        Edit(PATH, ("metadata", "account"), _material(_outcomes(12)).account),
+        Edit(PATH, ("metadata", "created"), "2026-11-01T09:11:00Z"),
+        Edit(PATH, ("metadata", "expires"), "2027-04-30T09:11:00Z"),
+    )
     assert change.headline == "generate: rewrite strategy-coding"
 
 
 @pytest.mark.parametrize("said", [["Other words."], ["Says.", "Says so."], []])
 def test_a_description_that_a_person_changed_stays(said: list[str]) -> None:
-    change = _rewritten(_material(_outcomes(12), skill=OWN, path=PATH), said=said)
+    change = _rewritten(_outcomes(12), said=said)
     assert ("description",) not in [edit.key for edit in change.edits]
 
 
 @pytest.mark.parametrize("expires", [stamp(NOW + timedelta(days=400)), None])
 def test_a_later_end_or_none_that_a_person_gave_stays(expires: str | None) -> None:
     skill = replace(OWN, expires=expires, created=None)
-    change = _rewritten(_material(_outcomes(12), skill=skill, path=PATH))
+    change = _rewritten(_outcomes(12), skill=skill)
     assert ("metadata", "expires") not in [edit.key for edit in change.edits]
 
 
 def test_an_equal_text_still_links_what_it_was_made_of() -> None:
-    material = _material(_outcomes(12))
-    same = replace(OWN, body=strategy.strategy_body(_brief(material), DRAFT))
-    change = _rewritten(_material(material.outcomes, skill=same, path=PATH), [same.body])
+    outcomes = _outcomes(12)
+    same = replace(OWN, body=strategy.strategy_body(_brief(outcomes), DRAFT))
+    change = _rewritten(outcomes, [same.body], skill=same)
     assert change.rewrites == ()
     assert len(change.writes) == 12
 
 
 def test_an_archived_one_moves_back_with_its_new_text() -> None:
-    change = _rewritten(_material(_outcomes(12), skill=OWN, path=ARCHIVED))
+    change = _rewritten(_outcomes(12), path=ARCHIVED)
     assert change.moves == (Move(f"archive/{OWN.name}", f"skills/{OWN.name}"),)
     assert change.rewrites[0].path == ARCHIVED
 

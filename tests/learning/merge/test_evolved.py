@@ -1,197 +1,318 @@
-"""evolved: a text within its length, a commit that says all, a person's words untouched."""
+"""evolved: one skill for several subjects: its text, its commits, a person's words untouched."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from skillvault.brief import Draft, Fate
-from skillvault.change import Edit, Move
+from skillvault.brief import Agreement, Draft
+from skillvault.change import Change, Edit, Move
+from skillvault.learning.generate.warning_pattern import STATEMENTS, Present
+from skillvault.learning.length import OVERFLOW, References
 from skillvault.learning.merge import evolved
-from skillvault.learning.merge.groups import Merge
-from skillvault.learning.sections import Version, parts, theirs
+from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.merge.groups import Group, Voice, cause_keys
+from skillvault.learning.naming import subject_key
+from skillvault.learning.sections import Version, Written, parts, theirs
 from skillvault.policy import MergePolicy, Policy
-from skillvault.records import JudgeInfo, Link, Skill
+from skillvault.records import Link, Outcome, Ref, Skill
 from skillvault.text import tokens
-from tests.given import NOW
+from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
 
-JUDGE = JudgeInfo(name="scripted", version="1")
-SOURCES = tuple(
-    Skill(
-        f"warning-ops-{name}", body=f"- Say {name}.", kind="warning", tags=("ops", name, "release")
-    )
-    for name in "abc"
-)
-NAMES = tuple(skill.name for skill in SOURCES)
-MERGE = Merge(domain="ops", fresh=NAMES, alike=((NAMES[2], NAMES[0], 0.5678),))
-LINES = tuple(f"- Say {name}." for name in "abc")
+TARGETS = ("billing", "checkout", "search")
+LINES = ("- Say a.", "- Say b.", "- Say c.")
 DRAFT = Draft(
     "Say it",
     "Says it.",
     (("Synthesized Insight", LINES[0]), ("Key Principles", "\n".join(LINES[1:]))),
-    fates=(
-        Fate(NAMES[0], "Say a.", "kept"),
-        Fate(NAMES[1], "Say b.", "fused", "Say b and c."),
-        Fate(NAMES[2], "Say c.", "dropped", "of no use"),
-    ),
 )
+OWN = tuple(f"skills/warning-coding-fix-flaky-test-{target}" for target in TARGETS)
+NAMES = tuple(place.partition("/")[2] for place in OWN)
 
 
-def made(draft: Draft = DRAFT, limit: int = 600, taken: tuple[str, ...] = ()) -> Any:
-    """The change that merges the sources."""
-    return evolved.merge_change(
-        MERGE,
-        SOURCES,
-        draft,
-        judge=JUDGE,
-        taken=taken.__contains__,
-        now=NOW,
-        policy=Policy(merge=MergePolicy(max_tokens=limit)),
+def _subject(day: int, target: str, reasoning: str = TENANT) -> list[Outcome]:
+    return [
+        ended(day, reasoning, decision__target=target),
+        ended(day + 3, reasoning, decision__target=target),
+    ]
+
+
+def _brief(subjects: Sequence[Sequence[Outcome]]) -> Agreement:
+    together = findings_of([one for outcomes in subjects for one in outcomes])
+    return Agreement(together=together, apart=tuple(map(findings_of, subjects)))
+
+
+BRIEF = _brief([_subject(day, target) for day, target in enumerate(TARGETS)])
+
+
+def _merging(brief: Agreement = BRIEF, **changes: Any) -> Merging:
+    voices = tuple(
+        Voice(
+            subject=subject_key(found.account.outcomes[0].subject),
+            first=found.account.outcomes[0].id,
+            causes=cause_keys(found),
+        )
+        for found in brief.apart
     )
+    key = next((key for voice in voices for key in voice.causes), "guess-0123456789ab")
+    fields: dict[str, Any] = {
+        "group": Group(domain="coding", kind="warning", key=key, voices=voices),
+        "brief": brief,
+        "read": "0123456789ab",
+        "present": Present(),
+        "own": OWN,
+        "fresh": evolved.fresh_of(brief, frozenset()),
+    }
+    return Merging(**{**fields, **changes})
 
 
-def test_the_skill_its_links_and_its_sources_are_one_commit() -> None:
-    change = made()
-    skill, *links = change.writes
-    assert (skill.name, skill.kind, skill.status) == ("evolved-ops-say-it", "evolved", "testing")
-    assert skill.tags == ("ops", "release", "a", "b", "c")
-    assert skill.expires == "2027-05-19T12:00:00Z"
-    assert [(link.source.id, link.target.id) for link in links] == [(n, skill.name) for n in NAMES]
-    assert change.moves == tuple(Move(f"skills/{n}", f"archive/{n}") for n in NAMES)
-    assert [ref.id for ref in change.sources] == list(NAMES)
-    assert [str(ref) for ref in change.targets] == [f"skill:{skill.name}"]
-    assert change.judge == "scripted 1"
+def _made(
+    due: Merging | None = None, draft: Draft = DRAFT, limit: int = 600, taken: Sequence[str] = ()
+) -> Change:
+    policy = Policy(merge=MergePolicy(max_tokens=limit))
+    return evolved.merge_change(due or _merging(), draft, taken=taken.__contains__, policy=policy)
 
 
-def test_the_commit_tells_each_statement_on_a_line_of_its_own() -> None:
-    message = made().message
-    assert "0.57 with warning-ops-a" in message
-    assert (
-        "  warning-ops-a\n    kept     Say a.\n"
-        "  warning-ops-b\n    fused    Say b. -> Say b and c.\n"
-        "  warning-ops-c\n    dropped  Say c. (of no use)\n"
-    ) in message
+def _skill(change: Change) -> Skill:
+    skill = change.writes[0]
+    assert isinstance(skill, Skill)
+    return skill
 
 
-def test_a_name_that_was_used_is_not_used_again() -> None:
-    assert made(taken=("evolved-ops-say-it",)).writes[0].name == "evolved-ops-say-it-2"
+def _sources_file(change: Change) -> str:
+    return next(data.decode() for path, data in change.files if path.endswith("/sources.md"))
 
 
-def test_a_title_in_another_script_gives_way_to_what_all_sources_are_about() -> None:
-    assert made(Draft("说吧", "d", DRAFT.sections)).writes[0].name == "evolved-ops-release"
+# ── the skill ────────────────────────────────────────────────────────────────────────
+
+
+def test_the_skill_its_links_and_what_stood_alone_are_one_commit() -> None:
+    change = _made()
+    skill = _skill(change)
+    assert (skill.kind, skill.status, skill.origin) == ("evolved", "testing", "generated")
+    assert (skill.domain, skill.trust) == ("coding", "local")
+    assert change.moves == tuple(Move(f"skills/{name}", f"archive/{name}") for name in NAMES)
+    links = [write for write in change.writes if isinstance(write, Link)]
+    ids = [one.id for one in BRIEF.together.account.outcomes]
+    assert [(w.type, w.source) for w in links] == [
+        *(("merged", Ref("skill", name)) for name in NAMES),
+        *(("generated", Ref("evaluation", outcome_id)) for outcome_id in ids),
+    ]
+    assert {link.target.id for link in links} == {skill.name}
+    assert change.sources == tuple(link.source for link in links)
+    assert change.targets == (Ref("skill", skill.name),)
+    assert (change.headline, change.judge) == (f"merge: {skill.name}", "scripted 1")
+
+
+def test_no_skill_of_a_subject_need_have_been_there() -> None:
+    change = _made(_merging(own=()))
+    assert change.moves == ()
+    assert {ref.kind for ref in change.sources} == {"evaluation"}
+
+
+def test_it_states_its_group_and_what_it_was_made_of() -> None:
+    due = _merging()
+    skill = _skill(_made(due))
+    assert (skill.subject, skill.account) == (due.group.subject, due.read)
+    assert skill.tags == ("coding", "fix-flaky-test", *TARGETS)
+
+
+def test_it_is_as_old_as_the_latest_outcome_that_it_rests_on() -> None:
+    skill = _skill(_made())
+    assert (skill.created, skill.expires) == ("2026-11-06T09:00:00Z", "2027-05-05T09:00:00Z")
+
+
+def test_its_name_comes_from_what_is_said_and_ends_in_hex_never_in_a_number() -> None:
+    due = _merging()
+    name = _skill(_made(due)).name
+    assert name.startswith("evolved-coding-")
+    assert name.endswith(f"-{due.group.key[-6:]}")
+    again = _skill(_made(due, taken=[name])).name
+    assert re.fullmatch(r"evolved-coding-[a-z0-9-]+-[0-9a-f]{6}", again)
+    assert again != name
+
+
+def test_only_outcomes_that_are_not_linked_yet_are_fresh() -> None:
+    ids = [one.id for one in BRIEF.together.account.outcomes]
+    assert evolved.fresh_of(BRIEF, frozenset(ids[:4])) == tuple(ids[4:])
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────
 
-BULLETS = st.lists(
-    st.text("ab \n-c。", min_size=1, max_size=60).map(lambda t: "- x" + t), max_size=12
-)
-PARTS = st.lists(st.tuples(st.sampled_from("ABCD"), BULLETS.map("\n".join)), min_size=1, max_size=5)
 
-
-def bare(texts: list[tuple[str, str]]) -> list[str]:
-    """The lines of texts under their headings, without those that point elsewhere."""
-    lines = ((name, line.strip()) for name, text in texts for line in text.splitlines())
-    return sorted(
-        f"{name} {line}" for name, line in lines if line and "- See references" not in line
+def test_the_body_says_for_whom_it_stands_and_as_of_when() -> None:
+    assert _skill(_made()).body.startswith(
+        "# Evolved: Say it\n\n"
+        "*Stands for 3 subjects: fix-flaky-test on billing, fix-flaky-test on checkout and "
+        "fix-flaky-test on search*\n"
+        "*As of 6 outcomes, 2026-11-06*\n"
+        "*Domain: coding*\n\n"
+        "## Synthesized Insight\n\n- Say a."
     )
 
 
-@given(PARTS, st.integers(0, 400))
-def test_what_has_no_room_moves_and_is_not_lost(
-    given_parts: list[tuple[str, str]], room: int
-) -> None:
-    kept, moved = evolved.fitted(given_parts, room)
-    assert bare([*kept, *moved]) == bare(given_parts)
-    told = [text for _, text in kept if "See references" not in text]
-    assert not told or sum(tokens(t) for t in told) <= room
+def test_of_many_subjects_the_header_names_eight() -> None:
+    brief = _brief([_subject(0, f"target-{number}") for number in range(11)])
+    body = _skill(_made(_merging(brief))).body
+    header = body.splitlines()[2]
+    assert header.startswith("*Stands for 11 subjects: fix-flaky-test on target-0, ")
+    assert header.endswith("fix-flaky-test on target-7 and 3 more*")
 
 
-@given(PARTS)
-def test_what_has_room_stays_as_it_is(given_parts: list[tuple[str, str]]) -> None:
-    texts = [(name, text.strip()) for name, text in given_parts if text.strip()]
-    assert evolved.fitted(texts, 10**6) == (texts, [])
-
-
-def test_a_block_of_code_moves_whole() -> None:
-    code = "```sh\nmake\n\n# - no item\nmake test\n```"
-    text = f"- Build first.\n- Then so:\n\n{code}"
-    assert evolved.fitted([("A", text)], 12) == (
-        [("A", "- Build first.\n- Then so:")],
-        [("A", code)],
-    )
-
-
-def test_an_evolved_skill_has_at_most_so_many_tokens_and_names_the_rest() -> None:
+def test_it_has_at_most_so_many_tokens_and_names_the_file_of_the_rest() -> None:
     lines = "\n".join(f"- Statement {number} of a rather long list." for number in range(80))
-    draft = Draft("Long", "d", (("Insight", "- One."), ("Principles", lines)))
-    change = made(draft, 300)
-    body = change.writes[0].body
+    draft = Draft("Long", "d", (("Synthesized Insight", "- One."), ("Key Principles", lines)))
+    change = _made(draft=draft, limit=300)
+    body = _skill(change).body
     assert tokens(body) <= 300
     assert "*More: references/statements.md*" in body
-    ((path, data),) = change.files
-    assert path == "skills/evolved-ops-long/references/statements.md"
-    assert all(f"Statement {n} of" in body + data.decode() for n in range(80))
+    files = {path.rpartition("/")[2]: data.decode() for path, data in change.files}
+    assert set(files) == {"sources.md", STATEMENTS}
+    assert all(f"Statement {n} of" in body + files[STATEMENTS] for n in range(80))
 
 
-def test_a_short_text_has_no_reference_file() -> None:
-    assert made().files == ()
-    assert "More:" not in made().writes[0].body
+def test_a_short_text_has_only_the_file_of_its_sources() -> None:
+    change = _made()
+    assert [path for path, _ in change.files] == [
+        f"skills/{_skill(change).name}/references/sources.md"
+    ]
+    assert "More:" not in _skill(change).body
 
 
-def test_a_judges_own_files_are_written_under_safe_names() -> None:
-    change = made(Draft("T", "d", DRAFT.sections, (("../Evil Name.md", "x"),)))
-    assert [path for path, _ in change.files] == ["skills/evolved-ops-t/references/evil-name.md"]
+# ── what became of each statement ────────────────────────────────────────────────────
+
+
+def _fates(brief: Agreement) -> list[str]:
+    text = _sources_file(_made(_merging(brief)))
+    return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+
+
+def test_what_is_said_in_the_same_words_is_kept() -> None:
+    assert _fates(BRIEF) == [f"kept     guess: “{TENANT}”"] * 3
+
+
+def test_what_is_said_in_other_words_is_fused_with_those_that_stand() -> None:
+    other = "I assume the cache key does not need a tenant."
+    brief = _brief([*(_subject(0, t) for t in TARGETS), _subject(4, "web", other)])
+    assert f"fused    guess: “{other}” -> “{TENANT}”" in _fates(brief)
+
+
+def test_what_is_contested_together_is_dropped_with_its_reason() -> None:
+    contested = [ended(day, PRICES, "success", decision__target="web") for day in range(3)]
+    brief = _brief([*(_subject(0, t) for t in TARGETS[:2]), _subject(4, "search", PRICES),
+                    contested])  # fmt: skip
+    assert f"dropped  guess: “{PRICES}” (together as much speaks against it as for it)" in _fates(
+        brief
+    )
+
+
+def test_what_is_no_cause_is_counted_anew() -> None:
+    cured = [*_subject(0, "web"), ended(5, CHECKED, "success", decision__target="web")]
+    brief = _brief([*(_subject(0, t) for t in TARGETS), cured])
+    assert "fused    remedy -> counted anew for all of them" in _fates(brief)
+
+
+def test_each_statement_of_each_subject_has_its_fate_in_the_file() -> None:
+    text = _sources_file(_made())
+    assert text.startswith("# What each subject says, and where it stands\n\n## fix-flaky-test on ")
+    for target in TARGETS:
+        assert f"## fix-flaky-test on {target}\n\n- kept     guess: “{TENANT}”" in text
+
+
+def test_a_message_lists_all_statements_where_they_are_few() -> None:
+    reason = _made().reason
+    assert reason.splitlines()[0].endswith(
+        "stands for 3 subjects that say the same: 6 of 6 outcomes are failures or losses."
+    )
+    assert all(f"{name} goes to archive/." in reason for name in NAMES)
+    assert f"  fix-flaky-test on billing: kept     guess: “{TENANT}”" in reason
+    assert "more in references" not in reason
+
+
+def test_a_message_lists_at_most_20_statements_and_names_the_file_of_the_rest() -> None:
+    brief = _brief([_subject(0, f"target-{number:02}") for number in range(23)])
+    change = _made(_merging(brief, own=()))
+    listed = [line for line in change.reason.splitlines() if line.startswith("  ")]
+    assert len(listed) == 20
+    assert change.reason.splitlines()[-1] == "3 more in references/sources.md."
+    assert len(_fates(brief)) == 23
 
 
 # ── growing ──────────────────────────────────────────────────────────────────────────
 
-NOW_BODY = (
-    "# Evolved: Say it\n\n*head*\n\n"
-    "## Synthesized Insight\n\n- Say a.\n\n## Key Principles\n\n- Say b."
+BODY = _skill(_made()).body
+NO_FILES = References(set(), set())
+
+
+def _grown(
+    body: str = BODY,
+    shelf: str = "skills",
+    references: References = NO_FILES,
+    said: Sequence[str] = ("Said.",),
+    **changes: Any,
+) -> Change:
+    """The change by which the evolved skill takes a third subject in."""
+    skill = replace(_skill(_made()), name="evolved-x", body=body, description="Said.")
+    ids = [one.id for one in BRIEF.together.account.outcomes]
+    due = _merging(
+        present=Present(skill=replace(skill, **changes), shelf=shelf),
+        own=OWN[2:],
+        fresh=tuple(ids[4:]),
+        read="ba9876543210",
+    )
+    written = Written(
+        bodies=[Version(None, BODY)], descriptions=[Version(None, text) for text in said]
+    )
+    draft = replace(DRAFT, sections=(DRAFT.sections[0], ("Key Principles", "- Say b.\n- Say d.")))
+    return evolved.growth_change(due, draft, written, references=references, policy=Policy())
+
+
+def test_it_grows_in_place_and_only_what_is_new_is_linked_and_moves() -> None:
+    change = _grown()
+    assert change.headline == "merge: grow evolved-x"
+    assert change.moves == (Move(OWN[2], f"archive/{NAMES[2]}"),)
+    links = [write for write in change.writes if isinstance(write, Link)]
+    assert [(link.type, link.source.kind) for link in links] == [
+        ("merged", "skill"),
+        *[("reinforced", "evaluation")] * 2,
+    ]
+    assert change.targets == (Ref("skill", "evolved-x"), *(Ref("link", w.id) for w in links))
+    assert "- Say b.\n- Say d." in change.rewrites[0].body
+    path = "skills/evolved-x/SKILL.md"
+    assert change.edits == (
+        Edit(path, ("description",), "Says it."),
+        Edit(path, ("metadata", "account"), "ba9876543210"),
+    )
+    assert [name for name, _ in change.files] == ["skills/evolved-x/references/sources.md"]
+
+
+def test_one_whose_time_was_over_comes_back() -> None:
+    change = _grown(shelf="archive")
+    assert change.moves[0] == Move("archive/evolved-x", "skills/evolved-x")
+    assert change.headline == "merge: restore evolved-x"
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"expires": "2030-01-01T00:00:00Z"}, ("metadata", "expires")),
+        ({"status": "pinned", "expires": "2026-11-01T00:00:00Z"}, ("metadata", "expires")),
+        ({"said": ["Other words."]}, ("description",)),
+    ],
 )
+def test_a_key_that_a_person_set_stays(changes: dict[str, Any], key: tuple[str, ...]) -> None:
+    assert key not in {edit.key for edit in _grown(**changes).edits}
 
 
-def grown(body: str = NOW_BODY, **changes: Any) -> Any:
-    """The change by which the evolved skill takes the third source in."""
-    skill = Skill(
-        "evolved-ops-say-it", "Said.", body, tags=("ops",), expires="2026-12-01T00:00:00Z"
-    )
-    fields: dict[str, Any] = {
-        "skill": skill,
-        "versions": (Version(None, NOW_BODY),),
-        "untouched": frozenset({"description", "tags", "expires"}),
-        "files": {},
-        "edited": frozenset(),
-    }
-    merge = Merge(domain="ops", evolved=skill.name, earlier=NAMES[:2], fresh=NAMES[2:])
-    present = evolved.PresentSkill(**{**fields, **changes})
-    draft = changes.pop("draft", DRAFT)
-    return evolved.growth_change(
-        merge, SOURCES, draft, present, judge=JUDGE, now=NOW, policy=Policy()
-    )
-
-
-def test_it_grows_in_place_and_only_what_is_new_moves() -> None:
-    change = grown()
-    (link,) = change.writes
-    assert isinstance(link, Link)
-    assert [str(ref) for ref in change.targets] == ["skill:evolved-ops-say-it", f"link:{link.id}"]
-    assert change.moves == (Move(f"skills/{NAMES[2]}", f"archive/{NAMES[2]}"),)
-    assert [ref.id for ref in change.sources] == [NAMES[2]]
-    assert "- Say b.\n- Say c." in change.rewrites[0].body
-    assert [edit.key for edit in change.edits] == [
-        ("description",), ("metadata", "tags"), ("metadata", "expires"),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("key", ["description", "tags", "expires"])
-def test_a_key_that_a_person_set_stays(key: str) -> None:
-    untouched = frozenset({"description", "tags", "expires"} - {key})
-    edits: tuple[Edit, ...] = grown(untouched=untouched).edits
-    assert key not in {edit.key[-1] for edit in edits}
-    assert len(edits) == 2
+def test_an_earlier_end_and_what_it_does_not_state_yet_are_renewed() -> None:
+    change = _grown(expires="2026-11-07T00:00:00Z", subject=None, created=None)
+    assert {edit.key[-1] for edit in change.edits} == {
+        "description", "account", "subject", "created", "expires",
+    }  # fmt: skip
 
 
 TEXTS = st.lists(
@@ -201,30 +322,31 @@ TEXTS = st.lists(
 
 
 @given(TEXTS)
-def test_a_persons_sections_keep_every_byte_and_nothing_is_lost(edited: str) -> None:
+def test_a_persons_sections_keep_every_byte(edited: str) -> None:
     body = edited.strip()
-    change = grown(body)
+    change = _grown(body)
     after = change.rewrites[0].body if change.rewrites else body
-    mine = theirs([Version(None, NOW_BODY)], body)
+    mine = theirs([Version(None, BODY)], body)
     for key, text in parts(body).items():
         if key in mine:
             assert text.strip("\r\n") in after
-    files = "".join(data.decode() for _, data in change.files)
-    assert "Say a." in after + files
-    assert "Say b and c." in after + files
 
 
-def test_a_persons_file_stays_and_what_has_no_place_gets_one_of_its_own() -> None:
-    present = {"statements.md": "mine", "statements-2.md": "mine too"}
-    mine = NOW_BODY.replace("- Say b.", "- Nothing.")
-    change = grown(mine, files=present, edited=frozenset(present))
-    ((path, data),) = change.files
-    assert path.endswith("/statements-3.md")
-    assert "Say b and c." in data.decode()
+def test_a_file_that_a_person_wrote_stays_and_the_sources_get_one_of_their_own() -> None:
+    ((path, data),) = _grown(references=References(set(), {"sources.md", STATEMENTS})).files
+    assert path.endswith("/references/sources-2.md")
+    assert data.startswith(b"# What each subject says")
 
 
-def test_a_file_as_the_program_left_it_is_written_anew() -> None:
-    mine = NOW_BODY.replace("- Say b.", "- Nothing.")
-    ((path, data),) = grown(mine, files={"statements-2.md": "- Say old."}).files
-    assert path.endswith("/statements-2.md")
-    assert b"Say old" not in data
+def test_a_file_that_has_nothing_more_to_hold_keeps_its_heading() -> None:
+    files = dict(_grown(references=References({"sources.md", STATEMENTS}, set())).files)
+    assert files[f"skills/evolved-x/references/{STATEMENTS}"] == f"{OVERFLOW}\n".encode()
+    assert len(files) == 2
+
+
+def test_one_whose_subjects_do_not_agree_any_more_leaves() -> None:
+    skill = replace(_skill(_made()), name="evolved-x")
+    change = evolved.leave_change(skill)
+    assert change.moves == (Move("skills/evolved-x", "archive/evolved-x"),)
+    assert change.headline == "merge: archive evolved-x"
+    assert change.targets == (Ref("skill", "evolved-x"),)

@@ -1,269 +1,198 @@
-"""merge: which skills become one, which grow, which a person keeps apart."""
+"""merge: which subjects say the same, and which a person keeps apart."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.merge import groups as merge
-from skillvault.learning.rejection import Rejections
-from skillvault.policy import MergePolicy, Policy
-from skillvault.records import Commit, Link, Outcome, Ref, Skill, Subject, link_of
-from tests.given import NOW, outcome, trade
+from skillvault.learning.merge.groups import Group, Voice, cause_keys, groups, rejected
+from skillvault.learning.rejection import Rejection
+from skillvault.policy import MergePolicy
+from tests.learning.accounts import CHECKED, ERROR, PRICES, TENANT, ended, findings_of
 
-POLICY = Policy()
-LESSON = "- The canary stage was left out.\n- Errors rose on every server within minutes.\n"
-OTHER = "- Backups were never restored.\n- The archive turned out to be empty afterwards.\n"
+RULES = MergePolicy()
 
 
-def skill(name: str, body: str = LESSON, **changes: Any) -> Skill:
-    """A skill that could merge."""
-    fields = {"kind": "warning", "domain": "ops", "origin": "generated", "created": "2026-11-01"}
-    return Skill(name, f"About {name}.", f"## A\n\n{body}", **{**fields, **changes})
+def _voice(subject: str, causes: str) -> Voice:
+    return Voice(subject=subject, first=f"o-{subject}", causes=tuple(causes))
 
 
-def linked(source: str, target: str, kind: str = "skill", link: Any = "merged") -> Link:
-    """A link between two records."""
-    return link_of(link, Ref(kind, source), Ref("skill", target), NOW)  # type: ignore[arg-type]
+def _groups(*voices: Voice, rules: MergePolicy = RULES) -> list[Group]:
+    return list(groups("ops", "warning", voices, rules))
 
 
-class Origins:
-    """Where skills come from: all of the same outcomes, some from memory."""
-
-    def __init__(
-        self, derived: Collection[str], outcomes: tuple[Outcome, ...], created: Mapping[str, str]
-    ) -> None:
-        self._derived, self._outcomes, self._created = derived, outcomes, created
-
-    def from_memory(self, name: str) -> bool:
-        return name in self._derived
-
-    def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
-        return dict.fromkeys(names, self._outcomes)
-
-    def subjects_behind(self, names: Iterable[str]) -> dict[str, list[Subject]]:
-        return {name: [outcome.subject for outcome in self._outcomes] for name in names}
-
-    def created(self, names: Iterable[str]) -> dict[str, str]:
-        return {name: self._created[name] for name in names if name in self._created}
+def _members(*voices: Voice, rules: MergePolicy = RULES) -> list[str]:
+    return ["".join(v.subject for v in g.voices) for g in _groups(*voices, rules=rules)]
 
 
-def material(
-    skills: Iterable[Skill],
-    archived: Iterable[Skill] = (),
-    links: Iterable[Link] = (),
-    commits: Iterable[Commit] = (),
-) -> merge.MergeMaterial:
-    """A vault with these skills."""
-    live, old = {s.name: s for s in skills}, {s.name: s for s in archived}
-    there = {f"skill:{name}" for name in (*live, *old)} | {f"link:{link.id}" for link in links}
-    into = {link.source.id: link.target.id for link in links if link.type == "merged"}
-    for commit in commits:
-        made = [t.partition(":")[2] for t in commit.targets if t in there and t.startswith("skill")]
-        into |= {s.partition(":")[2]: name for name in made for s in commit.sources}
-    derived = {link.target.id for link in links if link.type == "derived"}
-    return merge.MergeMaterial(
-        skills=live,
-        all_skills=old | live,
-        merged=into,
-        sources={e: sorted(s for s in into if into[s] == e) for e in into.values()},
-        origins=Origins(derived, (), {n: one.created or "" for n, one in (old | live).items()}),
-        rejections=Rejections(commits, there),
-    )
+# ── which say the same ───────────────────────────────────────────────────────────────
 
 
-def due(found: merge.MergeMaterial, policy: Policy = POLICY) -> list[tuple[str | None, list[str]]]:
-    """(the evolved skill that grows, what is fresh) of each merge."""
-    return [(m.evolved, sorted(m.fresh)) for m in merge.plan_merges(found, policy).due]
+def test_three_that_say_the_same_are_a_group_and_two_are_none() -> None:
+    assert _members(_voice("a", "x"), _voice("b", "x")) == []
+    assert _members(_voice("a", "x"), _voice("b", "x"), _voice("c", "x")) == ["abc"]
+    pair = MergePolicy(min_similar=1)
+    assert _members(_voice("a", "x"), _voice("b", "x"), rules=pair) == ["ab"]
 
 
-THREE = [skill(name) for name in "abc"]
-GROWN = [linked(name, "e") for name in "abc"]
-EVOLVED = skill("e", "- Whatever a judge has made of it.\n", kind="evolved")
-
-
-def test_three_that_say_the_same_merge() -> None:
-    assert due(material(THREE)) == [(None, ["a", "b", "c"])]
-
-
-def test_all_that_say_the_same_merge_at_once() -> None:
-    assert due(material([*THREE, skill("d"), skill("x", OTHER)])) == [(None, list("abcd"))]
-
-
-def test_two_do_not() -> None:
-    assert due(material(THREE[:2])) == []
-    assert due(material(THREE[:2]), Policy(merge=MergePolicy(min_similar=1))) == [
-        (None, ["a", "b"])
-    ]
-
-
-def test_more_alike_than_the_threshold_not_as_much() -> None:
-    half = [skill(n, f"- The canary stage left {w}.\n") for n, w in zip("abc", "xyz", strict=True)]
-    assert due(material(half), Policy(merge=MergePolicy(similarity=1.0))) == []
-    assert len(due(material(half), Policy(merge=MergePolicy(similarity=0.9)))) == 1
+def test_all_that_say_the_same_are_one_group() -> None:
+    voices = [_voice(subject, "x") for subject in "abcde"]
+    assert _members(*voices, _voice("f", "y"), _voice("g", "")) == ["abcde"]
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("causes", "agrees"),
     [
-        {"status": "pinned"},
-        {"origin": "manual"},
-        {"origin": "installed"},
-        {"origin": "distilled"},
-        {"trust": "untrusted"},
-        {"status": "retired"},
-        {"kind": "strategy"},
-        {"kind": "guide"},
-        {"kind": "pattern"},
-        {"domain": "coding"},
-        {"domain": None},
+        ("wx", False),  # one of two is not more than half
+        ("x", True),  # all that the one says that says less
+        ("xyp", True),
+        ("xpqrs", False),  # one of the seed's two
+        ("xypqrs", True),  # the seed says less, and all of it
+        ("pq", False),
     ],
 )
-def test_only_what_is_the_programs_and_of_one_kind_merges(change: dict[str, Any]) -> None:
-    assert due(material([*THREE[:2], skill("c", **change)])) == []
+def test_who_shares_more_than_half_of_what_the_lesser_says_agrees(
+    causes: str, agrees: bool
+) -> None:
+    seed, second, third = (_voice(s, "xy") for s in ("a", "b", "c"))
+    found = _members(seed, second, third, _voice("d", causes))
+    assert found == (["abcd"] if agrees else ["abc"])
 
 
-def test_a_proven_skill_merges() -> None:
-    assert len(due(material([*THREE[:2], skill("c", status="proven")]))) == 1
+@pytest.mark.parametrize(("similarity", "found"), [(0.5, []), (0.49, ["abc"]), (1.0, [])])
+def test_how_much_must_agree_is_the_policys(similarity: float, found: list[str]) -> None:
+    voices = [_voice(subject, f"x{subject}") for subject in "abc"]
+    assert _members(*voices, rules=MergePolicy(similarity=similarity)) == found
 
 
-def test_what_memory_made_merges_with_its_like_alone() -> None:
-    patterns = [skill(name, kind="pattern") for name in "abc"]
-    links = [linked(f"f{name}", name, "fact", "derived") for name in "abc"]
-    assert due(material(patterns, links=links)) == [(None, ["a", "b", "c"])]
-    assert due(material(patterns, links=links[:1])) == []
+def test_the_first_unused_by_name_is_the_seed_and_no_chain_joins_its_ends() -> None:
+    """`c` agrees with all of them, but `d` to `f` do not with `a`."""
+    ends = [_voice("a", "x"), _voice("b", "x"), _voice("c", "xy"), *(_voice(s, "y") for s in "def")]
+    assert _members(*ends) == ["abc", "def"]
+    assert _members(*ends[:-1]) == ["abc"]
 
 
-# ── growing ──────────────────────────────────────────────────────────────────────────
+def test_one_whose_own_group_is_too_small_may_join_a_later_one() -> None:
+    voices = [_voice("a", "x"), _voice("b", "xy"), *(_voice(s, "y") for s in "cd")]
+    assert _members(*voices) == ["abcd"]
 
 
-def test_one_that_is_like_its_sources_is_taken_up() -> None:
-    found = material([EVOLVED, skill("d")], THREE, GROWN)
-    (only,) = merge.plan_merges(found, POLICY).due
-    assert (only.evolved, only.fresh, only.earlier) == ("e", ("d",), ("a", "b", "c"))
-    assert [s.name for s in merge.merge_brief(only, found, POLICY.merge).skills] == [
-        "a",
-        "b",
-        "c",
-        "d",
-    ]
+def test_a_subject_is_in_one_group_at_most() -> None:
+    voices = [_voice(s, "x") for s in "abc"] + [_voice("d", "xy")] + [_voice(s, "y") for s in "efg"]
+    assert _members(*voices) == ["abcd", "efg"]
 
 
-def test_one_that_is_not_stays_alone() -> None:
-    assert due(material([EVOLVED, skill("d", OTHER)], THREE, GROWN)) == []
+def test_a_group_is_known_by_what_most_of_it_says() -> None:
+    (group,) = _groups(_voice("a", "yx"), _voice("b", "xy"), _voice("c", "y"), _voice("d", "xy"))
+    assert (group.key, group.subject) == ("y", "ops / warning / y")
+    assert group.subjects == frozenset("abcd")
+    (tied,) = _groups(*(_voice(subject, "yx") for subject in "abc"))
+    assert tied.key == "x"
 
 
-def test_it_takes_up_only_its_own_side() -> None:
-    assert due(material([EVOLVED, skill("d", kind="pattern")], THREE, GROWN)) == []
+VOICES = st.lists(
+    st.builds(
+        _voice,
+        st.text("abcdefgh", min_size=1, max_size=2),
+        st.sets(st.sampled_from("uvwxyz"), max_size=3).map(lambda causes: "".join(sorted(causes))),
+    ),
+    unique_by=lambda voice: voice.subject,
+    max_size=14,
+)
 
 
-def test_one_without_sources_speaks_for_itself() -> None:
-    alone = skill("e", kind="evolved")
-    found = material([alone, skill("d")])
-    (only,) = merge.plan_merges(found, POLICY).due
-    assert (only.evolved, only.fresh) == ("e", ("d",))
-    assert [s.name for s in merge.merge_brief(only, found, POLICY.merge).skills] == ["d", "e"]
+@given(VOICES, st.randoms(use_true_random=False), st.sampled_from([0.3, 0.5, 0.8]))
+def test_the_order_of_arrival_changes_nothing(
+    voices: list[Voice], chance: Random, similarity: float
+) -> None:
+    rules = MergePolicy(similarity=similarity)
+    shuffled = sorted(voices, key=lambda _: chance.random())
+    assert _groups(*shuffled, rules=rules) == _groups(*voices, rules=rules)
 
 
-def test_one_whose_side_is_not_known_grows_on_one_side_at_a_time() -> None:
-    alone = skill("e", kind="evolved")
-    assert due(material([alone, skill("d"), skill("p", kind="pattern")])) == [("e", ["p"])]
+@given(VOICES)
+def test_a_group_is_its_seed_and_all_unused_that_agree_with_it(voices: list[Voice]) -> None:
+    used: set[str] = set()
+    expected: list[set[str]] = []
+    for seed in sorted(voices):
+        agreeing = {
+            v.subject
+            for v in voices
+            if seed.causes and v.causes and v.subject not in used
+            and 2 * len({*seed.causes} & {*v.causes}) > min(len(seed.causes), len(v.causes))
+        }  # fmt: skip
+        if seed.subject not in used and len(agreeing) >= 3:
+            expected.append(agreeing)
+            used |= agreeing
+    assert [group.subjects for group in _groups(*voices)] == expected
 
 
-def test_where_a_source_is_gone_the_evolved_skill_speaks_for_it() -> None:
-    found = material([EVOLVED, skill("d")], THREE[:2], GROWN)
-    (only,) = merge.plan_merges(found, POLICY).due
-    assert (only.earlier, only.missing) == (("a", "b"), ("c",))
-    assert "e" in [s.name for s in merge.merge_brief(only, found, POLICY.merge).skills]
+# ── what a subject says ──────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("change", [{"status": "pinned"}, {"origin": "manual"}])
-def test_one_that_a_person_holds_does_not_grow(change: dict[str, Any]) -> None:
-    held = skill("e", kind="evolved", **change)
-    assert due(material([held, skill("d")], THREE, GROWN)) == []
+def test_what_says_the_same_has_the_same_key_in_whatever_subject() -> None:
+    here = findings_of([ended(0, TENANT)])
+    there = findings_of([ended(5, TENANT, decision__target="billing")])
+    assert cause_keys(here) == cause_keys(there)
+    assert len(cause_keys(here)) == 1
+    assert cause_keys(findings_of([ended(0, PRICES)])) != cause_keys(here)
 
 
-def test_a_source_that_was_brought_back_stays_out() -> None:
-    assert due(material([EVOLVED, THREE[0]], THREE[1:], GROWN)) == []
+def test_a_target_is_no_part_of_what_a_subject_says() -> None:
+    said = "I assume that {} needs no restart after the change."
+    keys = {
+        cause_keys(findings_of([ended(0, said.format(target), decision__target=target)]))
+        for target in ("checkout-web", "billing-api")
+    }
+    assert len(keys) == 1
 
 
-def test_the_first_of_two_that_it_belongs_to_takes_it() -> None:
-    second = skill("f", "- Another.\n", kind="evolved", created="2026-11-02")
-    links = [*GROWN, linked("g", "f"), linked("h", "f")]
-    archived = [*THREE, skill("g"), skill("h")]
-    assert due(material([EVOLVED, second, skill("x")], archived, links)) == [("e", ["x"])]
+def test_the_opposite_has_another_key() -> None:
+    retry, not_retry = (
+        "I retry the failed payment at once.",
+        "I do not retry the failed payment at once.",
+    )
+    assert cause_keys(findings_of([ended(0, retry)])) != cause_keys(
+        findings_of([ended(0, not_retry)])
+    )
+
+
+def test_kinds_are_keys_of_their_own() -> None:
+    lesson = ended(0, "", lesson={"do": TENANT})
+    assert not {*cause_keys(findings_of([lesson]))} & {*cause_keys(findings_of([ended(0, TENANT)]))}
+
+
+def test_where_only_the_kind_agrees_nothing_is_said_to_be_the_same() -> None:
+    assert cause_keys(findings_of([ended(0, TENANT), ended(1, PRICES)])) == ()
+
+
+def test_who_had_answers_refused_never_merges() -> None:
+    answered = ended(1, TENANT, result={"answer": "24", "evidence": ERROR})
+    assert cause_keys(findings_of([ended(0, TENANT), answered])) == ()
+
+
+def test_what_worked_instead_and_what_is_contested_says_nothing() -> None:
+    plain = findings_of([ended(0, TENANT)])
+    cured = findings_of([ended(0, TENANT), ended(1, CHECKED, "success")])
+    assert cause_keys(cured) == cause_keys(plain)
+    assert cause_keys(findings_of([ended(0, TENANT), ended(1, TENANT, "success")])) == ()
 
 
 # ── what a person took away ──────────────────────────────────────────────────────────
 
-
-def commit(sources: str, *targets: str, sha: str = "c1") -> Commit:
-    """A commit of merge."""
-    return Commit(sha, "merge", "", "", tuple(f"skill:{s}" for s in sources), targets)
+GONE = Rejection("skill:evolved-ops-x", "c1")
 
 
-def test_a_rejected_merge_stands_for_any_set_that_shares_two_of_its_sources() -> None:
-    gone = [commit("abc", "skill:e")]
-    plan = merge.plan_merges(material([*THREE, skill("d")], commits=gone), POLICY)
-    assert plan.due == ()
-    assert [(r.target, r.commit) for r in plan.rejected] == [("skill:e", "c1")]
-    others = [skill("c"), skill("x"), skill("y")]
-    assert due(material(others, commits=gone)) == [(None, ["c", "x", "y"])]
+@pytest.mark.parametrize(
+    ("sources", "is_rejected"), [("abc", True), ("abx", True), ("axy", False), ("xyz", False)]
+)
+def test_a_rejected_merge_stands_for_any_set_that_shares_two_of_its_sources(
+    sources: str, is_rejected: bool
+) -> None:
+    sets = [(frozenset("abc"), GONE), (frozenset("pq"), Rejection("skill:e", "c2"))]
+    assert rejected([*sources], sets) == (GONE if is_rejected else None)
 
 
-def test_what_an_evolved_skill_took_in_later_is_rejected_with_it() -> None:
-    gone = [commit("d", "skill:e", "link:l", sha="c2"), commit("abc", "skill:e")]
-    assert due(material([skill("a"), skill("d"), skill("x")], commits=gone)) == []
-
-
-def test_a_growth_that_was_taken_away_is_not_redone() -> None:
-    link = linked("d", "e")
-    gone = [commit("d", "skill:e", f"link:{link.id}", sha="c2"), commit("abc", "skill:e")]
-    plan = merge.plan_merges(material([EVOLVED, skill("d")], THREE, GROWN, gone), POLICY)
-    assert plan.due == ()
-    assert [r.target for r in plan.rejected] == [f"link:{link.id}"]
-
-
-def test_links_that_were_removed_by_hand_are_known_from_the_commit() -> None:
-    made = [commit("abc", "skill:e")]
-    found = material([EVOLVED, skill("d")], THREE, commits=made)
-    assert [m.earlier for m in merge.plan_merges(found, POLICY).due] == [("a", "b", "c")]
-
-
-# ── what holds for all ───────────────────────────────────────────────────────────────
-
-
-POOL = [skill(n, created=f"2026-11-0{1 + i % 3}") for i, n in enumerate("abcd")]
-POOL += [skill(n, OTHER) for n in "xyz"] + [EVOLVED, skill("p", kind="pattern")]
-
-
-@given(st.permutations(POOL))
-def test_the_order_of_the_vault_changes_nothing(order: list[Skill]) -> None:
-    archived = [skill("s"), skill("t", OTHER)]
-    links = [linked("s", "e"), linked("t", "e")]
-    plans = [merge.plan_merges(material(each, archived, links), POLICY) for each in (order, POOL)]
-    assert plans[0] == plans[1]
-
-
-def about(*outcomes: Outcome) -> frozenset[str]:
-    """What a skill is about that rests on these."""
-    found = merge.MergeMaterial(
-        skills={},
-        all_skills={},
-        merged={},
-        sources={},
-        origins=Origins((), outcomes, {}),
-        rejections=Rejections([], ()),
-    )
-    return found.about(["a"])["a"]
-
-
-def test_a_skill_is_about_what_its_outcomes_are_about() -> None:
-    both = outcome(trade(0)), outcome(trade(1, decision__target="ETH-PERP"))
-    assert about(*both) == {"perps", "open-long", "sol-perp", "eth-perp"}
-
-
-def test_a_target_in_another_script_hides_no_other_word() -> None:
-    assert about(outcome(trade(0, decision__target="比特币"))) == {"perps", "open-long"}
+def test_nothing_is_rejected_where_nothing_was_taken_away() -> None:
+    assert rejected("abc", []) is None

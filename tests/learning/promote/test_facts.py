@@ -81,9 +81,45 @@ def test_a_confirmed_verdict_must_be_strong(good: bool, quality: float, expected
     assert promoted(pair) is expected
 
 
-@pytest.mark.parametrize("right", [False, None])
-def test_an_unconfirmed_verdict_is_no_fact(right: bool | None) -> None:
-    assert not promoted(judged(0, judge_was_right=right))
+def test_a_verdict_that_the_result_does_not_test_is_no_fact() -> None:
+    assert not promoted(judged(0, judge_was_right=None))
+
+
+@pytest.mark.parametrize(("quality", "expected"), [(0.3, True), (0.31, False)])
+def test_a_strong_verdict_that_was_wrong_is_a_fact_of_high_importance(
+    quality: float, expected: bool
+) -> None:
+    pair = judged(0, judge_was_right=False, quality_score=quality)
+    plan = promote.plan_facts(material([pair]), POLICY)
+    assert [p.importance for p in plan.promotions] == (["high"] if expected else [])
+
+
+def test_under_seed_a_wrong_verdict_is_no_fact() -> None:
+    assert not promoted(judged(0, judge_was_right=False), Policy(profile="seed"))
+
+
+def written(policy: Policy, **changes: Any) -> Fact:
+    """The fact that one evaluation becomes."""
+    (promotion,) = promote.plan_facts(material([judged(0, **changes)]), policy).promotions
+    (made,) = (w for w in promote.promotion_change(promotion, policy).writes if isinstance(w, Fact))
+    return made
+
+
+def test_a_fact_keeps_what_to_do_and_the_time_of_its_outcome() -> None:
+    made = written(POLICY, better_approach="Reproduce it under load first.")
+    assert made.text == f"{SAID}\nReproduce it under load first."
+    assert promote.statement_of(made) == SAID
+    assert made.created_at == outcome(raw(0)).occurred_at
+
+
+def test_under_seed_a_fact_is_the_insight_alone() -> None:
+    assert written(Policy(profile="seed"), better_approach="Reproduce it.").text == SAID
+
+
+def test_what_a_fact_says_to_do_does_not_tell_it_from_what_repeats_it() -> None:
+    known = fact(f"{SAID}\nReproduce it under load first, with the trace at hand.", kind="judge")
+    plan = promote.plan_facts(material([judged(0)], facts=[known]), POLICY)
+    assert [repetition.fact for repetition in plan.repetitions] == ["known-fact"]
 
 
 def test_an_evaluation_without_insight_is_no_fact() -> None:

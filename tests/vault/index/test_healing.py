@@ -84,7 +84,7 @@ SILENT: dict[str, Harm] = {
     "an outcome less": executed("delete from outcome where n = (select min(n) from outcome)"),
     "an outcome twice": executed(
         "insert into outcome select n + 100000, id, domain, action, target, trust, at, event, "
-        "session, decision, status, failed from outcome"
+        "session, decision, status from outcome"
     ),
     "a commit less": executed("delete from commits where depth = 2"),
     "a commit too many": executed(
@@ -115,7 +115,7 @@ def place(vault: Vault) -> Path:
 def told(vault: Vault) -> tuple[object, ...]:
     """What a fresh process is told by each command."""
     fresh = Vault.open(vault.root)
-    served = fresh.recommend("perps", "funding and volatility are high").recommended
+    served = fresh.recommend("perps", "a long that is stopped out in a cascade").recommended
     report = fresh.run(now=NOW)
     texts = fresh.search("funding", semantic=False)
     return served, fresh.status(), report.done, report.waiting, texts, fresh.check().problems

@@ -15,6 +15,7 @@ from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.steps.run import Run
 from skillvault.vault.files import codec, layout
 from skillvault.vault.index.snapshot import Snapshot
+from skillvault.vault.index.subjects import VoiceRow
 from tests.given import NOW, as_file, evaluation, outcome, raw, recommendation, trade
 from tests.vault.given import showing
 from tests.vault.index.test_database import cut_off, damaged, of_another_version
@@ -48,16 +49,47 @@ def test_the_outcomes_behind_a_skill_are_found_through_all_links() -> None:
 def test_a_subject_is_one_trusts_outcomes_of_one_action_and_target() -> None:
     one, other = outcome(raw(2)), outcome(raw(1))
     view = showing(one, other, outcome(raw(0), "untrusted"), outcome(raw(3, decision__target=None)))
-    assert [placed.id for placed in view.outcomes.on_subject_of(one.id)] == [other.id, one.id]
-    assert view.outcomes.on_subject_of("20260101t000000z-0000000000") == []
+    assert [placed.id for placed in view.subjects.history(one.id)] == [other.id, one.id]
+    assert view.subjects.history("20260101t000000z-0000000000") == []
 
 
-def test_trusted_outcomes_are_ranked_among_trusted_ones() -> None:
-    mine, theirs = outcome(raw(1)), outcome(raw(0), "untrusted")
-    view = showing(mine, theirs, outcome(raw(2)))
-    assert (view.outcomes.count_peers_from(mine), view.outcomes.count_peers(mine)) == (2, 2)
-    assert (view.outcomes.count_peers_from(theirs), view.outcomes.count_peers(theirs)) == (3, 3)
+def test_an_outcome_is_read_by_marks_that_go_when_it_changes_or_the_policy_does() -> None:
+    one, other = outcome(raw(1)), outcome(raw(2))
+    view = showing(one, other, evaluation(one))
+    assert [placed.marks for placed in view.subjects.history(one.id)] == [None, None]
+    assert [placed.evaluated for placed in view.subjects.history(one.id)] == [True, False]
+    view.subjects.keep_marks({one.id: ("error x", "loss"), other.id: ()})
+    assert [placed.marks for placed in view.subjects.history(one.id)] == [("error x", "loss"), ()]
+    view.stage({layout.path_of(one): codec.encode(one)})
+    assert [placed.marks for placed in view.subjects.history(one.id)] == [None, ()]
+    view.stage({layout.MARK: b"generate: {warning_below: -0.2}\n"})
+    assert [placed.marks for placed in view.subjects.history(one.id)] == [None, None]
+
+
+def test_what_a_subject_says_stands_until_its_outcome_is_gone() -> None:
+    one = outcome(raw(1))
+    view = showing(one)
+    said = VoiceRow("a subject", one.id, ("error-1", "guess-2"), "")
+    view.subjects.keep_voice("coding", "warning", said)
+    view.subjects.keep_groups("coding", "warning", {"a subject": "a group"})
+    view.subjects.keep_voice("coding", "warning", said)
+    assert view.subjects.voices("coding", "warning") == [said._replace(evolved="a group")]
+    assert view.subjects.voices("coding", "pattern") == []
+    view.stage({layout.path_of(one): None})
+    assert view.subjects.voices("coding", "warning") == []
+
+
+def test_what_domains_have_is_counted_by_trust() -> None:
+    times = [raw(day) for day in range(3)]
+    first, last = outcome(times[0]), outcome(times[1])
+    theirs = outcome(times[2], "untrusted")
+    view = showing(first, last, theirs, evaluation(first), evaluation(last), evaluation(theirs))
     assert view.outcomes.domains("local") == {"coding"}
+    assert view.outcomes.ids_by_domain([theirs.id, "gone"]) == {"coding": {theirs.id}}
+    assert view.outcomes.latest_time() == view.outcomes.latest_time("coding") == last.occurred_at
+    assert view.outcomes.latest_time("perps") is None
+    assert view.outcomes.count_evaluated("coding") == 2
+    assert view.outcomes.evaluated_before_latest("coding", 5, 1) == [first.id]
 
 
 def test_what_contradicts_a_fact_is_not_what_a_skill_rests_on() -> None:

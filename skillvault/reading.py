@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from skillvault.records import Outcome
 from skillvault.text import sentences
 
 _FLAGS = re.IGNORECASE
@@ -116,6 +117,19 @@ _LEAST, _MOST = 15, 220
 _NOTE = 1200
 
 
+# What went wrong says more than where.
+_TELLING_LINES = (
+    re.compile(r"error\b|exception|assert|expected|mismatch|refused|denied|错误", re.IGNORECASE),
+    re.compile(r"fail|error|timeout|失败", re.IGNORECASE),
+)
+# A verifier's bare verdict is the status said again.
+_BARE = re.compile(
+    r"^(?:verifier )?(?:reward|score|status|result)?\W*[\d.]*\W*$|^(?:fail|pass)(?:ed)?\W*$",
+    re.IGNORECASE,
+)
+_HOW = ("exit_reason", "reason", "error", "cause")
+
+
 class Reading(NamedTuple):
     """A reasoning's statements by what they show, the most telling first."""
 
@@ -170,6 +184,32 @@ def read(reasoning: str) -> Reading:
         figures=len(_FIGURE.findall(reasoning)),
         size=sum(map(len, parts)),
     )
+
+
+@lru_cache(maxsize=4096)
+def stated(reasoning: str) -> tuple[str, ...]:
+    """The statements of a reasoning in order, without those too short or too long to be one."""
+    return tuple(dict.fromkeys(part for part in _parts(reasoning) if _fits(part)))
+
+
+def evidence_lines(outcome: Outcome) -> list[str]:
+    """The evidence's lines, each once, without a test runner's `E` margin."""
+    lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in outcome.result.evidence.splitlines())
+    return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
+
+
+def how(outcome: Outcome) -> str | None:
+    """What the result itself says of how it came, in a few words; None for a bare verdict."""
+    result = outcome.result
+    lines = evidence_lines(outcome)
+    named = (result.extra.get(key) for key in _HOW)
+    candidates = (
+        next((line for cue in _TELLING_LINES for line in lines if cue.search(line)), None),
+        next((value for value in named if isinstance(value, str)), None),
+        None if _BARE.match(result.summary.strip()) else result.summary,
+        *lines[:1],
+    )
+    return next((text for text in candidates if text and text.strip()), None)
 
 
 def telling(statement: str) -> float:
@@ -261,8 +301,8 @@ def _hollow(claim: str) -> bool:
 
 def _substance(claim: str) -> float:
     """How much of a result a claim states; where a file was saved is none of it."""
-    said = _PATH.sub("", claim)
-    return telling(said) + 2.0 * min(len(_FIGURE.findall(said)), 4)
+    substance = _PATH.sub("", claim)
+    return telling(substance) + 2.0 * min(len(_FIGURE.findall(substance)), 4)
 
 
 def _thesis(parts: Sequence[str]) -> str | None:

@@ -1,0 +1,1 @@
+"""account: what is known of a subject, computed from its records whenever it is asked."""

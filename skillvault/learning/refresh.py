@@ -1,0 +1,231 @@
+"""refresh: a subject's skill says what its account says by now.
+
+What a person wrote stays. A skill for which nothing speaks any more leaves, and one that left so or
+whose time was over comes back under its name.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.brief import Draft, Findings
+from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.due import LinkedFrom, Queue, Same, Source, Through, When
+from skillvault.learning import sections
+from skillvault.learning.account.account import calls_for_skill, digest, shown_by
+from skillvault.learning.expire import EXPIRES, lifetime
+from skillvault.learning.generate.warning_pattern import (
+    Present,
+    expiry_of,
+    is_over,
+    judges_of,
+    made_at,
+    placed,
+    skill_shelf,
+    skill_text,
+    subject_words,
+)
+from skillvault.learning.length import References
+from skillvault.learning.naming import subject_key
+from skillvault.markdown import statements
+from skillvault.policy import Policy
+from skillvault.records import Link, Ref, Skill, link_of, stamp
+from skillvault.text import shorten
+
+STEP = "refresh"
+_MOST = 20  # statements that a message tells
+_ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
+DEPENDS_ON = (
+    Queue(
+        name=STEP,
+        every="outcome",
+        when=(
+            When("outcome"),
+            When("evaluation"),
+            When("outcome", "gone", along=(Same("subject"),)),
+            When("recommendation", along=(Same("decision"),)),
+            When("skill", "moved", along=_ORIGINS),
+            When("link", types=("merged",), along=(Source("skill"), *_ORIGINS)),
+        ),
+    ),
+)
+
+
+class Refreshing(Struct, frozen=True, kw_only=True):
+    """What is to be done about a subject's skill of one kind.
+
+    `what`: its text is written anew, it leaves, or it comes back.
+    `fresh` are the evaluations to be linked; `merged` the older skills of the subject that leave.
+    """
+
+    what: Literal["refresh", "leave", "restore"]
+    findings: Findings
+    present: Present
+    fresh: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+
+
+def refreshing(
+    findings: Findings, present: Present, unlinked: Collection[str], policy: Policy
+) -> Refreshing | None:
+    """What is due for a subject's skill; None for nothing.
+
+    `unlinked` are the evaluations whose link to it a person took away.
+    """
+    skill = present.skill
+    if skill is None or present.put_away or present.group:
+        return None
+    if skill.status in ("pinned", "retired"):
+        return None
+    calls = calls_for_skill(findings, policy)
+    if calls and is_over(findings, present, policy):
+        return None  # the step expire sees to it
+    if present.shelf == "archive" and _is_dated_by_hand(skill, policy):
+        return None  # a person said when it ends
+    what = _what(skill, present, calls=calls, said=digest(findings) if calls else "")
+    if what is None:
+        return None
+    linked = {*present.linked, *unlinked}
+    fresh = tuple(name for name in shown_by(findings) if name not in linked) if calls else ()
+    return Refreshing(
+        what=what, findings=findings, present=present, fresh=fresh, merged=present.more
+    )
+
+
+def _is_dated_by_hand(skill: Skill, policy: Policy) -> bool:
+    """Whether its end is not the one that the program gave it."""
+    usual = lifetime(replace(skill, expires=None), policy)
+    return skill.expires is not None and (usual is None or skill.expires != stamp(usual.ends))
+
+
+def _what(
+    skill: Skill, present: Present, *, calls: bool, said: str
+) -> Literal["refresh", "leave", "restore"] | None:
+    archived = present.shelf == "archive"
+    if not calls:
+        return None if archived else "leave"
+    if archived:
+        return "restore"
+    return None if skill.account == said and not present.more else "refresh"
+
+
+def leave_change(due: Refreshing) -> Change:
+    """The commit that archives a skill of which nothing is left to say."""
+    skill, shelf = due.present.skill, due.present.shelf
+    assert skill is not None
+    outcomes = due.findings.account.outcomes
+    return Change(
+        step=STEP,
+        subject=f"archive {skill.name}",
+        reason=(
+            f"As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}, nothing that "
+            "its subject's outcomes say would change a decision."
+        ),
+        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
+        targets=(Ref("skill", skill.name),),
+    )
+
+
+def bare_change(skill: Skill, shelf: str) -> Change:
+    """The commit that archives a skill of whose subject no outcome is left."""
+    return Change(
+        step=STEP,
+        subject=f"archive {skill.name}",
+        reason="No evaluated outcome of its subject is left.",
+        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
+        targets=(Ref("skill", skill.name),),
+    )
+
+
+def rewrite_change(
+    due: Refreshing,
+    draft: Draft,
+    written: sections.Written,
+    *,
+    references: References,
+    policy: Policy,
+) -> Change:
+    """The commit by which a skill says what its account says; an archived one comes back.
+
+    `references` are its files.
+    """
+    skill, findings = due.present.skill, due.findings
+    assert skill is not None
+    shelf, home = due.present.shelf, skill_shelf(findings.account.outcomes[0])
+    path = f"{shelf}/{skill.name}/SKILL.md"
+    text = skill_text(findings, draft, policy)
+    body = sections.rewritten(skill.body, written.bodies, text.body)
+    home = home if shelf == "archive" else shelf
+    links = tuple(_links(due, skill.name))
+    moves = [Move(f"archive/{skill.name}", f"{home}/{skill.name}")] if shelf == "archive" else []
+    moves += [Move(f"{at}/{name}", f"archive/{name}") for at, name in map(_split, due.merged)]
+    return Change(
+        step=STEP,
+        subject=f"restore {skill.name}" if due.what == "restore" else skill.name,
+        reason=_reason(due, skill.body, body),
+        writes=links,
+        files=placed(skill.name, home, references.placed(text.files)),
+        edits=tuple(_edits(due, draft, written, policy)),
+        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        moves=tuple(moves),
+        sources=tuple(Ref("evaluation", outcome_id) for outcome_id in due.fresh),
+        targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
+        judge=judges_of(findings),
+    )
+
+
+def _split(place: str) -> tuple[str, str]:
+    shelf, _, name = place.partition("/")
+    return shelf, name
+
+
+def _links(due: Refreshing, name: str) -> Iterator[Link]:
+    at, target = made_at(due.findings), Ref("skill", name)
+    for outcome_id in due.fresh:
+        yield link_of("reinforced", Ref("evaluation", outcome_id), target, at)
+
+
+def _edits(
+    due: Refreshing, draft: Draft, written: sections.Written, policy: Policy
+) -> Iterator[Edit]:
+    """The keys to set; a description, and a later end, that a person wrote stay."""
+    skill, findings = due.present.skill, due.findings
+    assert skill is not None
+    path = f"{due.present.shelf}/{skill.name}/SKILL.md"
+    description = shorten(draft.description, 1024)
+    if description != skill.description and sections.untouched(
+        written.descriptions, skill.description
+    ):
+        yield Edit(path, ("description",), description)
+    life, ends = lifetime(skill, policy), expiry_of(findings, policy)
+    keys = {
+        "subject": (skill.subject, subject_key(findings.account.outcomes[0].subject)),
+        "account": (skill.account, digest(findings)),
+        "created": (skill.created, stamp(made_at(findings))),
+    }
+    for key, (now, value) in keys.items():
+        if now != value:
+            yield Edit(path, ("metadata", key), value)
+    if life and ends and stamp(life.ends) < ends and not _is_dated_by_hand(skill, policy):
+        yield Edit(path, EXPIRES, ends)
+
+
+def _reason(due: Refreshing, before: str, after: str) -> str:
+    """Which statements came, went or changed, and why."""
+    outcomes = due.findings.account.outcomes
+    old, new = list(statements(before)), list(statements(after))
+    came = [f"+ {shorten(line, 200)}" for line in new if line not in old]
+    went = [f"- {shorten(line, 200)}" for line in old if line not in new]
+    told = [*came, *went]
+    more = [f"{len(told) - _MOST} more in the diff."] if len(told) > _MOST else []
+    last = outcomes[-1]
+    counts = f"{len(came)} statements came or changed, {len(went)} went or stood otherwise."
+    kept = "its text stays as it is, which a person wrote or took back."
+    about = f"{subject_words(last)}, as of {len(outcomes)} outcomes, {last.occurred_at:%Y-%m-%d}"
+    lead = f"{about}: {kept if before == after else counts}"
+    merged = [
+        f"{place.partition('/')[2]} said it before and goes to archive/." for place in due.merged
+    ]
+    return "\n".join([lead, *merged, *(f"  {line}" for line in told[:_MOST]), *more])

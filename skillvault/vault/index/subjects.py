@@ -1,0 +1,116 @@
+"""What of an outcome decides when its subject's account is read, as the index keeps it.
+
+Texts in, texts out: what they mean is `learning.account`'s to say.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from skillvault.records import Placed
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.outcomes import HAS_EVALUATION
+from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.rows import bound
+
+_BETWEEN = "\n"
+
+
+class VoiceRow(NamedTuple):
+    """What a subject says for a kind of skill, as keys, and as part of which group it was told.
+
+    `first` is one of its outcomes; `evolved` is "" for none.
+    """
+
+    subject: str
+    first: str
+    causes: tuple[str, ...]
+    evolved: str
+
+
+class Subjects:
+    """The outcomes of each subject as they are counted."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def history(self, outcome_id: str) -> list[Placed]:
+        """The outcomes of one subject and trust, oldest first; nothing of one that is gone."""
+        same = (
+            "o.domain = s.domain and o.action = s.action and o.target is s.target "
+            "and o.trust = s.trust"
+        )
+        query = (
+            f"select o.at, o.id, {HAS_EVALUATION}, m.marks from outcome s "
+            f"join outcome o on {same} left join mark m on m.outcome = o.id "
+            "where s.id = ? order by o.at, o.id"
+        )
+        rows = self._reader.rows(query, [outcome_id])
+        history = (
+            Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
+            for at, name, evaluated, marks in rows
+        )
+        return list({placed.id: placed for placed in history}.values())
+
+    def voices(self, domain: str, kind: str) -> list[VoiceRow]:
+        """What the subjects of a domain say for a kind of skill, by name."""
+        query = (
+            "select v.subject, v.first, v.causes, coalesce(v.evolved, '') from voice v "
+            "where v.domain = ? and v.kind = ? "
+            "and exists (select 1 from outcome o where o.id = v.first) order by v.subject"
+        )
+        rows = self._reader.rows(query, [domain, kind])
+        return [VoiceRow(name, first, _split(of), evolved) for name, first, of, evolved in rows]
+
+    def without_outcomes(self) -> list[tuple[str, str, str]]:
+        """(domain, kind, subject) of what was told of a subject of which nothing is left."""
+        query = (
+            "select v.domain, v.kind, v.subject from voice v where not exists "
+            f"(select 1 from outcome o where o.id = v.first and {HAS_EVALUATION}) "
+            "order by v.domain, v.kind, v.subject"
+        )
+        return [(domain, kind, name) for domain, kind, name in self._reader.rows(query)]
+
+
+class WritableSubjects(Subjects):
+    """The outcomes of each subject as they are counted; what they are counted by can be kept."""
+
+    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
+        super().__init__(reader)
+        self._database = database
+
+    def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
+        """Keep the marks of outcomes, by id."""
+        self._database.begin()
+        rows = [(bound(name), bound(_BETWEEN.join(of))) for name, of in marks.items()]
+        query = "insert or replace into mark values (?, ?)"
+        self._database.run(lambda database: database.executemany(query, rows) and None)
+
+    def keep_voice(self, domain: str, kind: str, voice: VoiceRow) -> None:
+        """Keep what a subject says; as part of which group it was told is kept as it is."""
+        self._database.begin()
+        query = (
+            "insert into voice values (?, ?, ?, ?, ?, ?) on conflict (domain, kind, subject) "
+            "do update set first = excluded.first, causes = excluded.causes"
+        )
+        causes = _BETWEEN.join(voice.causes)
+        values = (domain, kind, voice.subject, voice.first, causes, voice.evolved)
+        self._database.rows(query, values)
+
+    def drop_voice(self, domain: str, kind: str, subject: str) -> None:
+        """Forget what a subject said."""
+        self._database.begin()
+        query = "delete from voice where domain = ? and kind = ? and subject = ?"
+        self._database.rows(query, [domain, kind, subject])
+
+    def keep_groups(self, domain: str, kind: str, members: Mapping[str, str]) -> None:
+        """Keep as part of which group each subject is told; of the others that it is of none."""
+        self._database.begin()
+        query = "update voice set evolved = '' where domain = ? and kind = ? and evolved != ''"
+        self._database.rows(query, [domain, kind])
+        query = "update voice set evolved = ? where domain = ? and kind = ? and subject = ?"
+        for subject, evolved in members.items():
+            self._database.rows(query, [evolved, domain, kind, subject])
+
+
+def _split(marks: str) -> tuple[str, ...]:
+    return tuple(marks.split(_BETWEEN)) if marks else ()

@@ -1,0 +1,124 @@
+"""reading points: how far an account is read, by what is new and how much there is."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillvault.learning.account.reading import last_point, marks_of, points, read_until
+from skillvault.policy import GeneratePolicy, Policy
+from tests.given import outcome, raw, trade
+
+SAME = ("error x",)
+
+
+def _read(*marks: Sequence[str]) -> int:
+    return read_until(marks)
+
+
+def test_points_grow_by_a_quarter() -> None:
+    first = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 38, 48, 60, 75]
+    assert list(islice(points(), len(first))) == first
+
+
+@given(st.integers(1, 10**6))
+def test_the_next_point_is_never_more_than_a_quarter_away(count: int) -> None:
+    point = last_point(count)
+    assert point <= count
+    assert count < max(point + 1, round(point * 1.25))
+
+
+def test_of_none_nothing_is_read() -> None:
+    assert (read_until([]), last_point(0)) == (0, 0)
+
+
+@given(st.integers(0, 200))
+def test_of_what_says_nothing_new_the_last_point_is_read(count: int) -> None:
+    assert _read(*[SAME] * count) == last_point(count)
+
+
+@pytest.mark.parametrize("mark", ["error y", "guess", "success", "loss", "gain"])
+def test_what_is_new_is_read_at_once(mark: str) -> None:
+    assert _read(*[SAME] * 6, SAME) == 6
+    assert _read(*[SAME] * 6, (*SAME, mark)) == 7
+    assert _read(*[SAME] * 6, (mark,), SAME) == 8
+    assert _read(*[SAME] * 8, (mark,), SAME) == 10
+
+
+def test_what_was_there_before_is_not_new() -> None:
+    assert _read(("success",), *[SAME] * 5, ("success",)) == 6
+
+
+@pytest.mark.parametrize("mark", ["loss", "gain"])
+def test_losses_and_gains_are_read_at_points_of_their_own(mark: str) -> None:
+    """Each of the first six at once, the seventh waits, the eighth does not."""
+    marks: list[Sequence[str]] = [SAME] * 100
+    for number, place in enumerate(range(31, 38), 1):
+        marks[place - 1] = (mark,)
+        until = read_until(marks[:place])
+        assert until == (place if number < 7 else 36)
+    assert read_until([*marks[:38], (mark,)]) == 39
+
+
+def test_who_has_twelve_causes_waits_for_the_next_point() -> None:
+    marks = [(f"error {number}",) for number in range(14)]
+    assert [read_until(marks[:count]) for count in (10, 11, 12, 13, 14)] == [10, 11, 12, 12, 12]
+
+
+MARKS = st.lists(
+    st.lists(
+        st.sampled_from(["error x", "error y", "guess", "success", "loss", "gain"]), max_size=3
+    ),
+    max_size=60,
+)
+
+
+@given(MARKS)
+def test_what_was_read_stays_read(marks: list[list[str]]) -> None:
+    """However many came at once: what is read never shrinks, and depends on the order alone."""
+    read = [read_until(marks[:count]) for count in range(len(marks) + 1)]
+    assert read == sorted(read)
+    assert all(last_point(count) <= until <= count for count, until in enumerate(read))
+
+
+@given(MARKS)
+def test_what_is_read_was_read_when_it_was_the_last(marks: list[list[str]]) -> None:
+    until = read_until(marks)
+    assert read_until(marks[:until]) == until
+
+
+# ── the marks of an outcome ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("score", "marks"),
+    [
+        (-0.1, ()),
+        (-0.1001, ("loss",)),
+        (0.2, ("success",)),
+        (0.2001, ("gain", "success")),
+        (0.0, ()),
+    ],
+)
+def test_a_loss_or_gain_beyond_the_bound_is_marked(score: float, marks: tuple[str, ...]) -> None:
+    one = outcome(trade(score=score, decision__reasoning="", result={"score": score}))
+    assert marks_of(one, Policy()) == marks
+
+
+def test_the_bound_is_the_policys() -> None:
+    one = outcome(trade(score=-0.06, decision__reasoning="", result={"score": -0.06}))
+    policy = Policy(generate=GeneratePolicy(warning_below=-0.05))
+    assert marks_of(one, policy) == ("loss",)
+
+
+def test_an_error_is_marked_by_its_wording_and_a_guess_by_its_kind() -> None:
+    guess = "I assume that the cache key needs no tenant."
+    result = {"status": "failure", "evidence": "FAILED a - assert 504 == 200", "answer": "24.0"}
+    one = outcome(raw(decision__reasoning=guess, result=result))
+    assert marks_of(one, Policy()) == ("error failed a - assert ==", "answer 24", "guess")
+
+
+def test_a_neutral_outcome_has_no_mark() -> None:
+    assert marks_of(outcome(raw(result__status="neutral")), Policy()) == ()

@@ -1,0 +1,322 @@
+"""refresh: a skill says what its account says by now, and what a person wrote stays."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from skillvault.brief import Draft, Findings
+from skillvault.change import Change, Edit, Move
+from skillvault.learning import refresh
+from skillvault.learning.account.account import digest, shown_by
+from skillvault.learning.generate.warning_pattern import (
+    STATEMENTS,
+    Present,
+    expiry_of,
+    made_at,
+    skill_change,
+)
+from skillvault.learning.length import OVERFLOW, References
+from skillvault.learning.refresh import Refreshing
+from skillvault.learning.sections import Version, Written, parts, theirs
+from skillvault.policy import Policy
+from skillvault.records import Link, Ref, Skill, stamp
+from tests.learning.accounts import CHECKED, TENANT, ended, findings_of
+
+POLICY = Policy()
+NO_FILES = References(set(), set())
+BEFORE = findings_of([ended(0, TENANT)])
+FOUND = findings_of([ended(0, TENANT), ended(3, TENANT)])
+SILENT = findings_of([ended(0, TENANT), ended(1, TENANT, "success")])
+FIRST = Draft("Keys", "Warns of keys.", (("What Went Wrong", "- a"), ("Checklist", "- [ ] b?")))
+NEXT = Draft("Keys", "Warns more.", (("What Went Wrong", "- a\n- c"), ("Checklist", "- [ ] d?")))
+
+
+def _own(found: Findings = BEFORE, draft: Draft = FIRST, **changes: Any) -> Skill:
+    """A skill as `generate` made it, otherwise."""
+    made = skill_change(found, draft, taken=frozenset[str]().__contains__, policy=POLICY)
+    skill = made.writes[0]
+    assert isinstance(skill, Skill)
+    return replace(skill, **changes)
+
+
+OWN = _own()
+PATH = f"skills/{OWN.name}/SKILL.md"
+
+
+def _due(
+    found: Findings, skill: Skill | None = OWN, shelf: str = "skills", **present: Any
+) -> Refreshing | None:
+    there = Present(**{"skill": skill, "shelf": shelf, **present})
+    return refresh.refreshing(found, there, (), POLICY)
+
+
+def _what(found: Findings, skill: Skill | None = OWN, **present: Any) -> str | None:
+    due = _due(found, skill, **present)
+    return due.what if due else None
+
+
+# ── what is due ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_skill_whose_account_says_something_else_is_written_anew() -> None:
+    assert _what(FOUND) == "refresh"
+
+
+def test_one_whose_account_says_what_it_was_made_of_is_left() -> None:
+    assert _what(BEFORE) is None
+    assert _what(FOUND, _own(FOUND)) is None
+
+
+def test_one_from_before_accounts_is_written_anew() -> None:
+    assert _what(BEFORE, replace(OWN, account=None)) == "refresh"
+
+
+def test_one_for_which_nothing_speaks_any_more_leaves() -> None:
+    assert _what(SILENT) == "leave"
+    assert _what(SILENT, shelf="archive") is None
+
+
+def test_an_archived_one_comes_back_when_its_account_speaks_again() -> None:
+    assert _what(FOUND, shelf="archive") == "restore"
+    assert _what(BEFORE, shelf="archive") == "restore"
+
+
+@pytest.mark.parametrize("found", [FOUND, SILENT, BEFORE])
+@pytest.mark.parametrize(
+    "present",
+    [
+        {"skill": None, "shelf": ""},
+        {"skill": replace(OWN, status="pinned")},
+        {"skill": replace(OWN, status="retired")},
+        {"skill": replace(OWN, status="retired"), "shelf": "archive"},
+        {"shelf": "archive", "put_away": "a person"},
+        {"group": "coding / warning / k"},
+        {"group": "coding / warning / k", "shelf": "archive"},
+    ],
+)
+def test_what_is_pinned_retired_put_away_or_told_by_another_is_left(
+    found: Findings, present: dict[str, Any]
+) -> None:
+    assert _due(found, **{"skill": OWN, **present}) is None
+
+
+@pytest.mark.parametrize("shelf", ["skills", "archive"])
+def test_one_whose_time_is_over_is_left_to_expire(shelf: str) -> None:
+    ends = made_at(FOUND) + timedelta(days=60)
+    assert _what(FOUND, shelf=shelf, clock=ends) is not None
+    assert _what(FOUND, shelf=shelf, clock=ends + timedelta(seconds=1)) is None
+
+
+def test_of_more_skills_of_a_subject_one_is_written_and_the_others_leave() -> None:
+    due = _due(BEFORE, more=("skills/warning-coding-older",))
+    assert due is not None
+    assert (due.what, due.merged) == ("refresh", ("skills/warning-coding-older",))
+    change = _rewritten(due)
+    assert Move("skills/warning-coding-older", "archive/warning-coding-older") in change.moves
+    assert "warning-coding-older said it before and goes to archive/." in change.reason
+
+
+def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() -> None:
+    old, new = shown_by(FOUND)
+    fresh = _due(FOUND, linked=frozenset({old}))
+    assert fresh is not None
+    assert fresh.fresh == (new,)
+    there = Present(skill=OWN, shelf="skills", linked=frozenset({old}))
+    unlinked = refresh.refreshing(FOUND, there, {new}, POLICY)
+    assert unlinked is not None
+    assert unlinked.fresh == ()
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def _refreshed(
+    skill: Skill = OWN, found: Findings = FOUND, shelf: str = "skills", **present: Any
+) -> Refreshing:
+    due = _due(found, skill, shelf, **present)
+    assert due is not None
+    return due
+
+
+def _rewritten(
+    due: Refreshing,
+    draft: Draft = NEXT,
+    said: Sequence[str] = (OWN.description,),
+    references: References = NO_FILES,
+) -> Change:
+    written = Written(
+        bodies=[Version(None, OWN.body)], descriptions=[Version(None, text) for text in said]
+    )
+    return refresh.rewrite_change(due, draft, written, references=references, policy=POLICY)
+
+
+def test_its_text_and_its_keys_are_written_in_place() -> None:
+    change = _rewritten(_refreshed())
+    (rewrite,) = change.rewrites
+    assert rewrite.path == PATH
+    assert "as of 2 outcomes, 2026-11-04" in rewrite.body
+    assert rewrite.body.endswith("## What Went Wrong\n\n- a\n- c\n\n## Checklist\n\n- [ ] d?")
+    assert change.edits == (
+        Edit(PATH, ("description",), "Warns more."),
+        Edit(PATH, ("metadata", "account"), digest(FOUND)),
+        Edit(PATH, ("metadata", "created"), "2026-11-04T09:00:00Z"),
+        Edit(PATH, ("metadata", "expires"), "2027-01-03T09:00:00Z"),
+    )
+    assert (change.moves, change.files) == ((), ())
+
+
+def test_each_new_outcome_is_linked_as_support() -> None:
+    old, new = shown_by(FOUND)
+    change = _rewritten(_refreshed(linked=frozenset({old})))
+    (link,) = change.writes
+    assert isinstance(link, Link)
+    assert (link.type, link.source.id, link.target.id) == ("reinforced", new, OWN.name)
+    assert link.created_at == made_at(FOUND)
+    assert change.sources == (Ref("evaluation", new),)
+    assert change.targets == (Ref("skill", OWN.name), Ref("link", link.id))
+
+
+def test_its_commit_says_which_statements_came_and_went() -> None:
+    change = _rewritten(_refreshed())
+    assert change.headline == f"refresh: {OWN.name}"
+    assert change.reason.startswith("fix-flaky-test on checkout, as of 2 outcomes, 2026-11-04: ")
+    assert "\n  + c" in change.reason
+    assert "\n  - [ ] b?" in change.reason
+    assert "\n  + a" not in change.reason
+
+
+def test_its_commit_lists_at_most_20_statements() -> None:
+    lines = "\n".join(f"- Statement {number}." for number in range(30))
+    change = _rewritten(_refreshed(), replace(NEXT, sections=(("What Went Wrong", lines),)))
+    listed = [line for line in change.reason.splitlines() if line.startswith("  ")]
+    assert len(listed) == 20
+    assert change.reason.splitlines()[-1].endswith("more in the diff.")
+
+
+def test_one_that_comes_back_moves_with_its_new_text() -> None:
+    change = _rewritten(_refreshed(shelf="archive"))
+    assert change.moves == (Move(f"archive/{OWN.name}", f"skills/{OWN.name}"),)
+    assert change.headline == f"refresh: restore {OWN.name}"
+    assert [rewrite.path for rewrite in change.rewrites] == [f"archive/{OWN.name}/SKILL.md"]
+
+
+def test_an_untrusted_one_comes_back_to_where_it_is_only_proposed() -> None:
+    found = findings_of([ended(0, TENANT, trust="untrusted")])
+    skill = _own(found)
+    change = _rewritten(_refreshed(skill, found, "archive"))
+    assert change.moves == (Move(f"archive/{skill.name}", f"proposed/{skill.name}"),)
+
+
+def test_one_that_a_person_renamed_keeps_its_name() -> None:
+    skill = replace(OWN, name="warning-mine")
+    change = _rewritten(_refreshed(skill))
+    assert [rewrite.path for rewrite in change.rewrites] == ["skills/warning-mine/SKILL.md"]
+    assert {write.target.id for write in change.writes if isinstance(write, Link)} == {
+        "warning-mine"
+    }
+
+
+def test_one_that_leaves_goes_to_the_archive_with_its_text() -> None:
+    change = refresh.leave_change(_refreshed(found=SILENT))
+    assert change.moves == (Move(f"skills/{OWN.name}", f"archive/{OWN.name}"),)
+    assert (change.writes, change.rewrites, change.edits) == ((), (), ())
+    assert change.headline == f"refresh: archive {OWN.name}"
+    assert "As of 2 outcomes, 2026-11-02" in change.reason
+    assert change.targets == (Ref("skill", OWN.name),)
+
+
+# ── what a person wrote ──────────────────────────────────────────────────────────────
+
+
+def test_a_section_that_a_person_wrote_stays_and_the_others_are_renewed() -> None:
+    mine = OWN.body.replace("- [ ] b?", "- [ ] mine?")
+    body = _rewritten(_refreshed(replace(OWN, body=mine))).rewrites[0].body
+    assert "- a\n- c" in body
+    assert body.endswith("## Checklist\n\n- [ ] mine?")
+
+
+@pytest.mark.parametrize("said", [["Other words."], ["Warns.", OWN.description + " More."], []])
+def test_a_description_that_a_person_changed_stays(said: list[str]) -> None:
+    change = _rewritten(_refreshed(), said=said)
+    assert ("description",) not in [edit.key for edit in change.edits]
+
+
+@pytest.mark.parametrize("expires", ["2030-01-01T00:00:00Z", "2027-01-03T09:00:00Z"])
+def test_a_later_end_stays(expires: str) -> None:
+    change = _rewritten(_refreshed(replace(OWN, expires=expires)))
+    assert ("metadata", "expires") not in [edit.key for edit in change.edits]
+
+
+def test_the_end_that_it_was_given_is_renewed_by_new_outcomes() -> None:
+    change = _rewritten(_refreshed())
+    assert Edit(PATH, ("metadata", "expires"), expiry_of(FOUND, POLICY) or "") in change.edits
+
+
+def test_an_end_that_a_person_wrote_stays() -> None:
+    change = _rewritten(_refreshed(replace(OWN, expires=stamp(made_at(BEFORE)))))
+    assert not [edit for edit in change.edits if edit.key == ("metadata", "expires")]
+
+
+def test_a_subject_that_a_skill_does_not_state_yet_is_written_to_it() -> None:
+    change = _rewritten(_refreshed(replace(OWN, subject=None)))
+    subject = "coding / fix-flaky-test / checkout"
+    assert Edit(PATH, ("metadata", "subject"), subject) in change.edits
+
+
+def test_a_file_that_has_nothing_more_to_hold_keeps_its_heading() -> None:
+    change = _rewritten(_refreshed(), references=References({STATEMENTS}, set()))
+    assert change.files == (
+        (f"skills/{OWN.name}/references/{STATEMENTS}", f"{OVERFLOW}\n".encode()),
+    )
+
+
+def test_what_has_no_room_goes_to_its_file() -> None:
+    lines = "\n".join(f"- Statement {number} of a rather long list." for number in range(200))
+    draft = replace(NEXT, sections=(("What Went Wrong", lines),))
+    ((path, data),) = _rewritten(
+        _refreshed(), draft, references=References({STATEMENTS}, set())
+    ).files
+    assert path == f"skills/{OWN.name}/references/{STATEMENTS}"
+    assert b"Statement 199 of" in data
+
+
+def test_a_file_that_a_person_wrote_stays_and_what_has_no_room_gets_one_of_its_own() -> None:
+    lines = "\n".join(f"- Statement {number} of a rather long list." for number in range(200))
+    draft = replace(NEXT, sections=(("What Went Wrong", lines),))
+    edited = References(set(), {STATEMENTS, "mine.md"})
+    ((path, data),) = _rewritten(_refreshed(), draft, references=edited).files
+    assert path.endswith("/references/statements-2.md")
+    assert b"Statement 199 of" in data
+    assert _rewritten(_refreshed(), references=edited).files == ()
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["## Checklist\n", "## Mine\n", "## Evidence\n", "- mine\n", "\n", "x ", "```\n"]
+    ),
+    max_size=10,
+).map("".join)
+
+
+@given(TEXTS)
+def test_a_persons_sections_keep_every_byte(edited: str) -> None:
+    body = edited.strip()
+    change = _rewritten(_refreshed(replace(OWN, body=body)))
+    after = change.rewrites[0].body if change.rewrites else body
+    mine = theirs([Version(None, OWN.body)], body)
+    for key, text in parts(body).items():
+        if key in mine:
+            assert text.strip("\r\n") in after
+
+
+def test_a_pattern_is_refreshed_like_a_warning() -> None:
+    outcomes = [ended(0, TENANT), ended(1, CHECKED, "success")]
+    skill = _own(findings_of(outcomes, "pattern"))
+    found = findings_of([*outcomes, ended(2, CHECKED, "success")], "pattern")
+    assert _what(found, skill) == "refresh"
+    assert _what(findings_of(outcomes, "pattern"), skill) is None

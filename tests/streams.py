@@ -1,0 +1,60 @@
+"""A stream of outcomes on its way into a vault: in bulk, one at a time, in batches, in any order.
+
+What a vault serves in the end must not depend on the way, at one `now`.
+"""
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from skillvault.api import Vault
+from skillvault.markdown import statements
+from tests.given import NOW
+
+Raw = Mapping[str, Any]
+Served = dict[str, list[str]]
+WAYS = ("bulk", "one at a time", "random batches", "random order")
+
+
+def batches(stream: Sequence[Raw], way: str, seed: int = 0) -> list[list[Raw]]:
+    """The stream as it arrives in a way."""
+    chance = random.Random(seed)
+    if way == "bulk":
+        return [list(stream)]
+    if way == "one at a time":
+        return [[one] for one in stream]
+    left = list(stream)
+    if way == "random order":
+        chance.shuffle(left)
+    found: list[list[Raw]] = []
+    while left:
+        size = chance.randint(1, max(1, len(stream) // 4))
+        found.append(left[:size])
+        left = left[size:]
+    return found
+
+
+def learned(vault: Vault, parts: Iterable[Sequence[Raw]], now: datetime = NOW) -> Vault:
+    """A vault after it took each part of a stream in and learned from it."""
+    for number, part in enumerate(parts):
+        files = [(f"{number}-{i}.json", json.dumps(one).encode()) for i, one in enumerate(part)]
+        vault.record(files, now=now)
+        vault.run(now=now)
+    return vault
+
+
+def served(root: Path) -> Served:
+    """What the skills of a vault say: a title of each skill in skills/ -> its statements.
+
+    A title is what the skill is about: its subject, its domain, or its own first line.
+    """
+    found: Served = {}
+    for name, skill in Vault.open(root).store.head().skills.items():
+        about = f"{skill.kind}: {skill.subject or skill.domain or name}"
+        files = sorted((root / "skills" / name / "references").glob("*.md"))
+        texts = [skill.body, *(f"## \n{file.read_text()}" for file in files)]
+        found.setdefault(about, []).extend(line for text in texts for line in statements(text))
+    return found

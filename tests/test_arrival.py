@@ -1,0 +1,144 @@
+"""The same outcomes end in the same served statements, whatever the way they arrived in."""
+
+import json
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillvault.api import Vault
+from tests.given import START, raw, trade
+from tests.streams import WAYS, Raw, Served, batches, learned, served
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OTHER_WAYS = WAYS[1:]
+ALIKE = "The cache is warm, so I ship it at once because the dashboards look green."
+DEPLOYS = (
+    "Error: connection to the database refused",
+    "Error: config map payments missing",
+    "timeout: health check failed after migration",
+    "permission denied: cannot push the image to the registry",
+)
+REASONINGS = (
+    "I raise the timeout because the machine is slow.",
+    "I assume the cache is warm and ship without checking it.",
+    "I read the trace first and found that the clock of the runner drifts.",
+    "Let me look at the log. Let me see the trace. Now I will restart the worker.",
+    "A retry is enough, the quota is large.",
+)
+
+
+def in_a_way(place: Path, stream: list[Raw], way: str, seed: int = 0) -> Vault:
+    """A new vault that the stream reached in a way."""
+    vault, _ = Vault.init(place, ["coding", "perps"], now=START)
+    return learned(vault, batches(stream, way, seed), NOW)
+
+
+def from_accounts(said: Served) -> Served:
+    """Without what facts made: their order of promotion is the order of arrival."""
+    return {about: lines for about, lines in said.items() if " / " in about or "strategy" in about}
+
+
+def alike() -> list[Raw]:
+    """Thirty decisions with one reasoning, three of them won."""
+    won = {-16, -7, 4}
+    return [
+        raw(day, decision__reasoning=ALIKE, event_id=f"alike-{day}",
+            source__session=f"s{day}",
+            result={"status": "success" if day in won else "failure"})
+        for day in range(-20, 10)
+    ]  # fmt: skip
+
+
+def deploys() -> list[Raw]:
+    """Four failures of one subject, a day each, of four causes."""
+    return [
+        raw(day, decision__action="deploy", decision__target="shop", event_id=f"deploy-{day}",
+            decision__reasoning=f"I deploy the release now, change set {day}.",
+            result={"status": "failure", "evidence": text})
+        for day, text in enumerate(DEPLOYS)
+    ]  # fmt: skip
+
+
+def losses() -> list[Raw]:
+    """Losses of one cause on four targets, and gains between them."""
+    targets = ("SOL-PERP", "ARB-PERP", "DOGE-PERP", "WIF-PERP")
+    return [
+        trade(day, -0.11 - day / 100 if day % 3 else 0.25, decision__target=targets[day % 4])
+        for day in range(16)
+    ]
+
+
+STREAMS: dict[str, Callable[[], list[Raw]]] = {
+    "alike": alike,
+    "deploys": deploys,
+    "losses": losses,
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_a_stream_ends_in_what_it_ends_in_at_once(tmp_path: Path, name: str, way: str) -> None:
+    stream = STREAMS[name]()
+    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk").root)
+    vault = in_a_way(tmp_path / "way", stream, way, seed=7)
+    assert from_accounts(served(vault.root)) == from_accounts(at_once)
+    assert vault.run(now=NOW).done == []
+    assert vault.check().problems == []
+
+
+def test_thirty_alike_of_which_three_won_make_no_pattern(tmp_path: Path) -> None:
+    said = served(in_a_way(tmp_path / "v", alike(), "one at a time").root)
+    assert not [about for about in said if about.startswith("pattern")]
+    (warning,) = (lines for about, lines in said.items() if about.startswith("warning"))
+    assert any("3 of 30" in line for line in warning)
+
+
+def test_four_causes_stand_in_one_warning(tmp_path: Path) -> None:
+    said = served(in_a_way(tmp_path / "v", deploys(), "one at a time").root)
+    (warning,) = (lines for about, lines in said.items() if about.startswith("warning"))
+    assert all(any(cause in line for line in warning) for cause in DEPLOYS)
+
+
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_the_agent_runs_end_in_the_same_skills(tmp_path: Path, shared: Path, way: str) -> None:
+    lines = (shared / "data/agent-runs/by-run.jsonl").read_text().splitlines()
+    stream = [json.loads(line) for line in lines]
+    at_once = from_accounts(served(in_a_way(tmp_path / "bulk", stream, "bulk").root))
+    assert from_accounts(served(in_a_way(tmp_path / "way", stream, way, seed=3).root)) == at_once
+    warning = at_once["warning: office / financial-modeling-qa"]
+    assert warning[0] == "Refused so far, same task: 24 (5 runs), -19 (1)."
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.data())
+def test_any_stream_ends_in_the_same_skills(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    place = tmp_path_factory.mktemp("drawn")
+    chance = random.Random(data.draw(st.integers(0, 2**32)))
+    stream = [_drawn(number, chance) for number in range(data.draw(st.integers(4, 24)))]
+    at_once = from_accounts(served(in_a_way(place / "bulk", stream, "bulk").root))
+    for way in OTHER_WAYS:
+        vault = in_a_way(place / way.replace(" ", "-"), stream, way, seed=chance.randrange(99))
+        assert from_accounts(served(vault.root)) == at_once
+
+
+def _drawn(number: int, chance: random.Random) -> Raw:
+    graded = chance.random() < 0.4
+    fields = {
+        "event_id": f"drawn-{number}",
+        "decision__target": chance.choice(("one", "two", "three", "four", None)),
+        "decision__action": chance.choice(("fix", "deploy")),
+        "decision__reasoning": chance.choice(REASONINGS),
+        "source__session": f"s{chance.randrange(6)}",
+    }
+    if graded:
+        return trade(number, round(chance.gauss(0, 0.2), 3), **fields)
+    status = chance.choice(("success", "failure", "failure"))
+    evidence = {"evidence": chance.choice(DEPLOYS)} if status == "failure" else {}
+    return raw(number, result={"status": status, **evidence}, **fields)

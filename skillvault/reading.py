@@ -124,7 +124,8 @@ _TELLING_LINES = (
 )
 # A verifier's bare verdict is the status said again.
 _BARE = re.compile(
-    r"^(?:verifier )?(?:reward|score|status|result)?\W*[\d.]*\W*$|^(?:fail|pass)(?:ed)?\W*$",
+    r"^(?:verifier )?(?:reward|score|status|result)?\W*+(?:\d[\d.]*+\W*+)?$"
+    r"|^(?:fail|pass)(?:ed)?\W*+$",
     re.IGNORECASE,
 )
 _HOW = ("exit_reason", "reason", "error", "cause")
@@ -225,6 +226,7 @@ def telling(statement: str) -> float:
 def _parts(reasoning: str) -> list[str]:
     """Sentences without list marks and headings, code blocks left out, in order."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", reasoning, flags=re.DOTALL)
+    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # or each empty line would look over all others
     lines = re.sub(r"\n(?=\s*(?:#|\|))", "\n\n", prose)
     # An item ends where its line ends, even when the next line is prose.
     lines = re.sub(r"(?m)^(\s*(?:[-*+]|\d+[.)])\s.*)$", r"\1\n", lines)

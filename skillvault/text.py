@@ -146,6 +146,14 @@ def tokens(text: str) -> int:
     return len(text) - plain + -(-plain // 4)
 
 
+def trimmed(text: str, most: int) -> str:
+    """White space folded, cut at a word to at most so many tokens, with `…` if cut."""
+    size = len(text)
+    while size > 1 and tokens(shorten(text, size)) > most:
+        size = size * 7 // 8
+    return shorten(text, size)
+
+
 def split_prose(paragraph: str) -> Iterator[str]:
     """The sentences of a paragraph, each with those that lean on it.
 

@@ -4,12 +4,14 @@ What a person brought back after it had expired begins its time anew. Every `clo
 of the skill's domain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.change import Change, Edit, Move
+from skillvault.learning.sections import Version, untouched
 from skillvault.policy import Policy
 from skillvault.records import Ref, Skill, stamp
 
@@ -50,6 +52,17 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     if skill.origin == "generated" and created and days:
         return Lifetime(created + timedelta(days=days), timedelta(days=days))
     return None
+
+
+def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
+    """Whether its time ends before the usual, because a person wrote so.
+
+    `ends` are the ends that the program wrote, oldest first.
+    """
+    if skill.expires is None or untouched(ends, skill.expires):
+        return False
+    life, usual = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
+    return life is None or usual is None or life.ends < usual.ends
 
 
 def expiry(

@@ -6,8 +6,9 @@ from typing import NamedTuple
 from skillvault import markdown
 from skillvault.text import tokens
 
-_MORE = "statements.md"
+STATEMENTS = "statements.md"  # the file for what has no room
 OVERFLOW = "# What has no room in SKILL.md"  # heading of that file
+_LINES = 6  # one line of the head has at most such a part of a text
 
 
 class References(NamedTuple):
@@ -22,13 +23,15 @@ class References(NamedTuple):
         Of a file of the program's that has nothing more to hold the heading alone stays.
         """
         placed = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
-        for name, text in files.items():
-            stem, number, free = name.removesuffix(".md"), 1, name
-            while free in self.edited:
-                number += 1
-                free = f"{stem}-{number}.md"
-            placed[free] = text
-        return placed
+        return placed | {self.free(name): text for name, text in files.items()}
+
+    def free(self, name: str) -> str:
+        """Under which name a file is written."""
+        stem, number, free = name.removesuffix(".md"), 1, name
+        while free in self.edited:
+            number += 1
+            free = f"{stem}-{number}.md"
+        return free
 
 
 def fitted(
@@ -36,30 +39,44 @@ def fitted(
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Sections within so many tokens, and what has no room, under the same headings.
 
-    The longest section gives way, from its end.
+    The longest section gives way, from its end; what the first says first is the last to go. A
+    section of which nothing has room is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
     sizes = [[tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks]
     totals = [sum(section) for section in sizes]
     overflow: list[list[str]] = [[] for _ in parts]
     while sum(totals) > room and any(blocks):
-        at = max(range(len(parts)), key=lambda i: (len(blocks[i]) > 1, totals[i]))
+        at = max(range(len(parts)), key=lambda i: (len(blocks[i]) > 1, i and totals[i], totals[i]))
         overflow[at].append(blocks[at].pop())
         totals[at] -= sizes[at].pop()
     names = [heading for heading, _ in parts]
-    fitting = ["".join(section).rstrip() or f"- See references/{_MORE}" for section in blocks]
+    fitting = ["".join(section).rstrip() for section in blocks]
     moved = ["".join(reversed(section)).rstrip() for section in overflow]
     return list(zip(names, fitting, strict=True)), [
         (name, text) for name, text in zip(names, moved, strict=True) if text
     ]
 
 
-def within(head: Sequence[str], parts: Sequence[tuple[str, str]], limit: int) -> tuple[str, str]:
-    """(a body of at most so many tokens, what has no room in it or ""), of head and sections."""
+def within(
+    head: Sequence[str],
+    parts: Sequence[tuple[str, str]],
+    limit: int,
+    file: str = STATEMENTS,
+) -> tuple[str, str]:
+    """(a body of at most so many tokens, what has no room in it or ""), of head and sections.
+
+    `file` is what the body calls the place of the rest.
+    """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
-    frame = "\n".join([*head, f"*More: references/{_MORE}*", *(name for name, _ in sections)])
+    frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
     fitting, moved = fitted(sections, limit - tokens(frame) - 4 * len(sections))
-    more = [f"{head[-1]}\n*More: references/{_MORE}*"] if moved else [head[-1]]
-    body = [*head[:-1], *more, *(f"## {name}\n\n{text}" for name, text in fitting)]
+    more = [f"{head[-1]}\n*More: references/{file}*"] if moved else [head[-1]]
+    body = [*head[:-1], *more, *(f"## {name}\n\n{text}" for name, text in fitting if text)]
     rest = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in moved)]
     return "\n\n".join(body), "\n\n".join(rest) + "\n" if moved else ""
+
+
+def part_of(limit: int) -> int:
+    """How many tokens one line of a head may have, so that most of a text is what it says."""
+    return limit // _LINES

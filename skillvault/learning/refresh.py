@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterator
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.due import LinkedFrom, Queue, Same, Source, Through, When
 from skillvault.learning import sections
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
-from skillvault.learning.expire import EXPIRES, lifetime
+from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_of,
@@ -80,10 +79,8 @@ def refreshing(
     if skill.status in ("pinned", "retired"):
         return None
     calls = calls_for_skill(findings, policy)
-    if calls and is_over(findings, present, policy):
+    if calls and is_over(findings, present, policy) and not _lives(skill, present, policy):
         return None  # the step expire sees to it
-    if present.shelf == "archive" and _is_dated_by_hand(skill, policy):
-        return None  # a person said when it ends
     what = _what(skill, present, calls=calls, said=digest(findings) if calls else "")
     if what is None:
         return None
@@ -94,10 +91,11 @@ def refreshing(
     )
 
 
-def _is_dated_by_hand(skill: Skill, policy: Policy) -> bool:
-    """Whether its end is not the one that the program gave it."""
-    usual = lifetime(replace(skill, expires=None), policy)
-    return skill.expires is not None and (usual is None or skill.expires != stamp(usual.ends))
+def _lives(skill: Skill, present: Present, policy: Policy) -> bool:
+    """Whether a person gave it a later end, which is not over."""
+    life, clock = lifetime(skill, policy), present.clock
+    living = present.shelf != "archive"
+    return living and life is not None and clock is not None and clock <= life.ends
 
 
 def _what(
@@ -155,7 +153,7 @@ def rewrite_change(
     assert skill is not None
     shelf, home = due.present.shelf, skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
-    text = skill_text(findings, draft, policy)
+    text = skill_text(findings, draft, policy, references)
     body = sections.rewritten(skill.body, written.bodies, text.body)
     home = home if shelf == "archive" else shelf
     links = tuple(_links(due, skill.name))
@@ -208,7 +206,8 @@ def _edits(
     for key, (now, value) in keys.items():
         if now != value:
             yield Edit(path, ("metadata", key), value)
-    if life and ends and stamp(life.ends) < ends and not _is_dated_by_hand(skill, policy):
+    shorter = life and ends and stamp(life.ends) < ends
+    if ends and shorter and not is_cut_short(skill, written.ends, policy):
         yield Edit(path, EXPIRES, ends)
 
 

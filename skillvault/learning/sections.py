@@ -24,10 +24,11 @@ class Version(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the program wrote of a skill, oldest first: its bodies and its descriptions."""
+    """What the program wrote of a skill, oldest first: its bodies, its descriptions, its ends."""
 
     bodies: Sequence[Version] = ()
     descriptions: Sequence[Version] = ()
+    ends: Sequence[Version] = ()
 
 
 def parts(body: str) -> dict[Key, str]:

@@ -29,7 +29,7 @@ from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
 
 # By these steps the program archives what it takes out again itself.
-_BACK = (EXPIRE, REFRESH, MERGE)
+BACK = (EXPIRE, REFRESH, MERGE)
 _LOOP = frozenset({GENERATE, REFRESH, MERGE, EXPIRE, ASSESS})
 
 
@@ -313,7 +313,7 @@ class Accounts:
         """Who archived a skill, if that is not what the program itself takes back."""
         touching = self._in.view.history.commits_touching([Ref("skill", skill.name)])
         steps = [commit.step for commit in touching if commit.sha == touching[0].sha]
-        if skill.status != "retired" and set(steps) & set(_BACK):
+        if skill.status != "retired" and set(steps) & set(BACK):
             return None
         return f"the step {steps[0]}" if steps and steps[0] else "a person"
 

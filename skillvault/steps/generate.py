@@ -32,7 +32,7 @@ def due(run: Run) -> Iterator[Findings]:
         kept = False
         for findings, present in run.accounts.both(reading.account):
             state = generate.standing(findings, present, run.policy).state
-            kept = kept or state == "due" or present.rejection is not None
+            kept = kept or state == "due"
             if present.rejection and findings.significant:
                 run.report.rejected.append(present.rejection)
             elif state == "due":

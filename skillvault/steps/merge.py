@@ -10,16 +10,21 @@ from skillvault.change import Change
 from skillvault.learning import sections
 from skillvault.learning.account.account import KINDS, calls_for_skill
 from skillvault.learning.account.reading import last_point
+from skillvault.learning.expire import is_cut_short, lifetime
+from skillvault.learning.generate.warning_pattern import STEP as GENERATE
 from skillvault.learning.generate.warning_pattern import Present, expiry_after, made_at
 from skillvault.learning.length import References
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import STEP, Group
-from skillvault.records import LinkType, Outcome, Placed, Ref, Skill, link_id, stamp
+from skillvault.learning.refresh import STEP as REFRESH
+from skillvault.records import Outcome, Placed, Ref, Skill, stamp
+from skillvault.steps.accounts import BACK
 from skillvault.steps.clock import clock
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run
 from skillvault.vault.commit.skill_versions import skill_files
+from skillvault.vault.files import layout
 
 _Value = TypeVar("_Value")
 
@@ -82,7 +87,7 @@ def merging(run: Run, group: Group) -> Merging | None:
         return None
     account = run.accounts.account(read)
     together = run.accounts.findings(account, group.kind)
-    if not calls_for_skill(together, run.policy) or _is_over(run, group, together):
+    if not calls_for_skill(together, run.policy) or _is_over(run, group, together, present):
         return None
     ids = {placed.id for placed in read}
     parts = ([placed for placed in each if placed.id in ids] for each in histories)
@@ -104,11 +109,13 @@ def _histories(run: Run, group: Group) -> Iterator[list[Placed]]:
     return run.accounts.histories((voice.first for voice in group.voices), set())
 
 
-def _is_over(run: Run, group: Group, together: Findings) -> bool:
-    """Whether its time to live would be over by its domain's clock."""
+def _is_over(run: Run, group: Group, together: Findings, present: Present) -> bool:
+    """Whether its time to live would be over by its domain's clock; not as long as it lives."""
     ends = expiry_after(made_at(together), run.policy.generate.evolved_days)
     at = clock(run.view, group.domain, run.now)
-    return at is not None and ends < stamp(at)
+    living = present.skill if present.shelf == "skills" else None
+    life = lifetime(living, run.policy) if living else None
+    return at is not None and ends < stamp(at) and not (life and at <= life.ends)
 
 
 def _present(run: Run, group: Group, read: Sequence[Placed]) -> Present:
@@ -138,11 +145,25 @@ def _own(run: Run, group: Group) -> tuple[str, ...]:
             skill = run.view.skills.find(place.name)
             if place.shelf != "skills" or place.kind != group.kind or skill is None:
                 continue
-            bodies = run.versions(skill.name)[1]
+            at = f"{place.shelf}/{place.name}"
             ours = skill.origin == "generated" and run.accounts.is_ours(skill)
-            if ours and not sections.theirs(bodies, skill.body):
-                places.append(f"{place.shelf}/{place.name}")
+            if ours and not is_edited(run, at) and not is_brought_back(run, skill.name):
+                places.append(at)
     return tuple(places)
+
+
+def is_edited(run: Run, place: str) -> bool:
+    """Whether a person wrote in the text of the skill at `<shelf>/<name>`."""
+    name = place.partition("/")[2]
+    skill = run.view.skills.find(name)
+    return skill is not None and bool(sections.theirs(run.versions(name).bodies, skill.body))
+
+
+def is_brought_back(run: Run, name: str) -> bool:
+    """Whether a living skill was put away by the program last, so that a person brought it back."""
+    commits = run.commits_on(Ref("skill", name), BACK)
+    places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
+    return any(shelf == "archive" for shelf, _ in skill_files(run.store.git, places).values())
 
 
 def _left(run: Run, domain: str, kind: str, groups: Sequence[Group]) -> Iterator[Change]:
@@ -155,16 +176,20 @@ def _left(run: Run, domain: str, kind: str, groups: Sequence[Group]) -> Iterator
         # One without a subject is from before membership was computed.
         ours = skill.subject is None or skill.subject.startswith(f"{domain} / {kind} / ")
         alive = run.accounts.is_ours(skill) and skill.subject not in subjects
-        if ours and alive and not sections.theirs(run.versions(name)[1], skill.body):
+        left = ours and alive and not is_edited(run, f"skills/{name}")
+        if left and not is_brought_back(run, name):
             yield evolved.leave_change(skill)
 
 
 def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[str]:
-    """The outcomes whose evaluation's link to a skill a person took away."""
-    target = Ref("skill", name)
-    types: tuple[LinkType, ...] = ("generated", "reinforced")
-    links = [(o.id, link_id(t, Ref("evaluation", o.id), target)) for o in outcomes for t in types]
-    return {key for key, link in links if run.rejections.of_target(Ref("link", link))}
+    """The outcomes that a skill was made of, linked still or by a person's word no more."""
+    sources = [Ref("evaluation", outcome.id) for outcome in outcomes]
+    made = (
+        pair
+        for step_name in (GENERATE, REFRESH, STEP)
+        for pair in run.view.history.targets_of(step_name, "skill", sources)
+    )
+    return {source for source, target in made if target == name}
 
 
 def _composed(run: Run, due: Merging) -> Change | None:
@@ -178,11 +203,13 @@ def _composed(run: Run, due: Merging) -> Change | None:
             due, draft, taken=run.view.skills.is_name_taken, policy=run.policy
         )
         return change.noting(draft.note)
-    descriptions, bodies = run.versions(skill.name)
+    written = run.versions(skill.name)
+    if due.present.shelf == "archive" and is_cut_short(skill, written.ends, run.policy):
+        return None  # a person said when it ends
     change = evolved.growth_change(
         due,
         draft,
-        sections.Written(bodies=bodies, descriptions=descriptions),
+        written,
         references=references(run, due.present.shelf, skill),
         policy=run.policy,
     )

@@ -5,7 +5,6 @@ from functools import partial
 from itertools import groupby, islice
 
 from skillvault.change import Change
-from skillvault.learning import sections
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
@@ -126,7 +125,6 @@ def _written(
     skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None
-    descriptions, bodies = run.versions(pattern.skill)
-    written = sections.Written(bodies=bodies, descriptions=descriptions)
+    written = run.versions(pattern.skill)
     change = recurrence.growth_change(pattern, draft, skill, written, now=run.now)
     return change.noting(draft.note)

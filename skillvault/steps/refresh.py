@@ -3,10 +3,16 @@
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec.structs import replace
+
 from skillvault.change import Change
 from skillvault.learning import refresh, sections
+from skillvault.learning.account.account import KINDS
+from skillvault.learning.expire import is_cut_short
+from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import STEP, Refreshing
-from skillvault.steps.merge import references, unlinked
+from skillvault.records import Skill
+from skillvault.steps.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.steps.run import Run
 
 
@@ -22,14 +28,19 @@ def step(run: Run) -> Iterator[Change]:
 
 def _without_outcomes(run: Run) -> Iterator[Change]:
     """The skills of subjects of which no outcome is left leave."""
-    for domain, kind, subject in run.view.subjects.without_outcomes():
-        for place in run.view.skills.by_subject(subject):
-            skill = run.view.skills.find(place.name)
-            plain = place.kind == kind and place.shelf != "archive"
-            if skill and plain and run.accounts.is_ours(skill):
-                yield refresh.bare_change(skill, place.shelf)
-        if not run.options.asks:
-            run.store.staged.subjects.drop_voice(domain, kind, subject)
+    for place in run.view.skills.without_outcomes():
+        skill = run.view.skills.find(place.name)
+        if skill is None or skill.kind not in KINDS or skill.origin != "generated":
+            continue
+        ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
+        if ours and not _is_evaluated(run, skill):
+            yield refresh.bare_change(skill, place.shelf)
+
+
+def _is_evaluated(run: Run, skill: Skill) -> bool:
+    """Whether an outcome of a skill's subject is evaluated."""
+    subjects = run.view.subjects.evaluated(skill.domain or "", skill.trust)
+    return any(subject_key(subject) == skill.subject for subject in subjects)
 
 
 def waiting(run: Run) -> int:
@@ -48,8 +59,12 @@ def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
         kept = False
         for findings, present in run.accounts.both(reading.account):
             name = present.skill.name if present.skill else ""
+            older = tuple(place for place in present.more if not is_edited(run, place))
             one = refresh.refreshing(
-                findings, present, unlinked(run, findings.account.outcomes, name), run.policy
+                findings,
+                replace(present, more=older),
+                unlinked(run, findings.account.outcomes, name),
+                run.policy,
             )
             if one is not None:
                 kept = True
@@ -64,13 +79,15 @@ def _name(due: Refreshing) -> str:
 
 def _composed(run: Run, due: Refreshing) -> Change | None:
     """The commit for one skill; None if there is nothing that the program may do."""
-    descriptions, bodies = run.versions(_name(due))
-    written = sections.Written(bodies=bodies, descriptions=descriptions)
+    written = run.versions(_name(due))
     skill = due.present.skill
     assert skill is not None
     if due.what == "leave":
-        personal = sections.theirs(bodies, skill.body)
-        return None if personal else refresh.leave_change(due)
+        personal = sections.theirs(written.bodies, skill.body)
+        kept = personal or is_brought_back(run, skill.name)
+        return None if kept else refresh.leave_change(due)
+    if due.what == "restore" and is_cut_short(skill, written.ends, run.policy):
+        return None  # a person said when it ends
     draft = run.judge.write(due.findings)
     if draft is None:
         return None

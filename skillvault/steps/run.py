@@ -16,7 +16,7 @@ from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
-from skillvault.learning.sections import Version
+from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
 from skillvault.records import (
     Commit,
@@ -108,6 +108,11 @@ def _locally_edited(error: EditedError) -> Waiting:
     """What waits because a person edits it locally."""
     path, _, reason = str(error).partition(": ")
     return Waiting(path, reason)
+
+
+def _personal_parts(skill: Skill) -> tuple[str, str, str]:
+    """What of a skill a person may have changed since the program wrote it."""
+    return skill.description, skill.body, skill.expires or ""
 
 
 def _closes_intake(pending: Sequence[Change], following: Change) -> bool:
@@ -207,21 +212,20 @@ class Run:
         found = reversed(self.view.history.commits_changing(ref))
         return [c for c in found if c.step in steps and c.sha not in self._own]
 
-    def versions(self, name: str) -> tuple[list[Version], list[Version]]:
-        """(the descriptions, the bodies) that the program itself wrote of a skill, oldest first."""
+    def versions(self, name: str) -> Written:
+        """What the program itself wrote of a skill."""
         shas = [commit.sha for commit in self.commits_on(Ref("skill", name), WRITERS)]
         places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
         found = skill_texts(self.store.git, places)
         both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]
         texts = [(old[1:] if old else None, new[1:]) for old, new in both if new]
         for old, new in self._written.get(name, []):
-            before = (old.description, old.body) if old else None
-            texts.append((before, (new.description, new.body)))
-        descriptions, bodies = (
+            texts.append((_personal_parts(old) if old else None, _personal_parts(new)))
+        descriptions, bodies, ends = (
             [Version(old[part] if old else None, new[part]) for old, new in texts]
-            for part in (0, 1)
+            for part in range(3)
         )
-        return descriptions, bodies
+        return Written(bodies=bodies, descriptions=descriptions, ends=ends)
 
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:

@@ -10,7 +10,6 @@ from skillvault.learning.generate import STRATEGY, strategy
 from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
-from skillvault.learning.sections import Written
 from skillvault.records import Ref
 from skillvault.steps.clock import clock
 from skillvault.steps.run import Run
@@ -91,7 +90,6 @@ def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
     if material.skill is None:
         made = strategy.first_change(material, brief, draft, policy=run.policy)
         return made.noting(draft.note)
-    descriptions, bodies = run.versions(material.name)
-    written = Written(bodies=bodies, descriptions=descriptions)
+    written = run.versions(material.name)
     made = strategy.next_change(material, brief, draft, written, policy=run.policy)
     return made.noting(draft.note)

@@ -61,6 +61,20 @@ def test_a_text_has_at_most_so_many_tokens_and_names_the_file_of_the_rest() -> N
     ]
 
 
+def test_what_the_first_section_says_first_stays_though_others_are_shorter() -> None:
+    body, rest = within(
+        HEAD, [("Insight", f"- {'best ' * 60}"), ("Checklist", "- [ ] Short?")], 110
+    )
+    assert "best" in body
+    assert "Short?" in rest
+    assert "## Checklist" not in body
+
+
+def test_the_body_names_the_file_that_the_rest_is_in() -> None:
+    body, _ = within(HEAD, [("Principles", LINES)], 300, "statements-2.md")
+    assert "*More: references/statements-2.md*" in body
+
+
 def test_a_short_text_has_no_file() -> None:
     body, rest = within(HEAD, [("Insight", "- One."), ("Empty", " \n")], 300)
     assert body == "# Warning: Long\n\n*head*\n*Domain: coding*\n\n## Insight\n\n- One."

@@ -14,13 +14,12 @@ from skillvault.change import Change, Edit, Move
 from skillvault.learning import refresh
 from skillvault.learning.account.account import digest, shown_by
 from skillvault.learning.generate.warning_pattern import (
-    STATEMENTS,
     Present,
     expiry_of,
     made_at,
     skill_change,
 )
-from skillvault.learning.length import OVERFLOW, References
+from skillvault.learning.length import OVERFLOW, STATEMENTS, References
 from skillvault.learning.refresh import Refreshing
 from skillvault.learning.sections import Version, Written, parts, theirs
 from skillvault.policy import Policy
@@ -289,9 +288,11 @@ def test_a_file_that_a_person_wrote_stays_and_what_has_no_room_gets_one_of_its_o
     lines = "\n".join(f"- Statement {number} of a rather long list." for number in range(200))
     draft = replace(NEXT, sections=(("What Went Wrong", lines),))
     edited = References(set(), {STATEMENTS, "mine.md"})
-    ((path, data),) = _rewritten(_refreshed(), draft, references=edited).files
+    change = _rewritten(_refreshed(), draft, references=edited)
+    ((path, data),) = change.files
     assert path.endswith("/references/statements-2.md")
     assert b"Statement 199 of" in data
+    assert "*More: references/statements-2.md*" in change.rewrites[0].body
     assert _rewritten(_refreshed(), references=edited).files == ()
 
 

@@ -8,7 +8,8 @@ from decimal import Decimal, InvalidOperation
 from skillvault.brief import RefusedAnswers
 from skillvault.records import Outcome
 
-_NUMBER = r"[-−–+]?(?:[$€£¥]\s?)?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?%)?"
+# A figure begins at its sign or first digit: else each digit of a long one would be a beginning.
+_NUMBER = r"(?:[-−–+]|(?<![\d,_]))(?:[$€£¥]\s?)?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?%)?"
 _MARKED = (
     r"\*\*(?P<bold>[^*\n]{1,60})\*\*|`(?P<code>[^`\n]{1,60})`"
     r"|[\"“](?P<said>[^\"”\n]{1,60})[\"”]"
@@ -19,11 +20,11 @@ _VALUE = (
 )
 _NOUN = r"(?:answer|result|solution|output value|final value)"
 _ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)
-_IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)\s*:?)"
+_IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)(?:\s*:)?)"
 # Each says: this value is the answer. `words` only count behind the plainest of them.
 _GIVEN = (
     re.compile(
-        rf"\b(?:final |correct |computed |the )*{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
+        rf"\b{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
         rf"[\"'*]*{_IS}[\s*]*{_VALUE}",
         re.IGNORECASE,
     ),
@@ -48,7 +49,7 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _FILE = re.compile(
-    rf"\b[\w./-]*(?:answer|result|solution)[\w-]*\.(?:txt|md|csv|out)\b"
+    rf"(?:answer|result|solution)[\w-]{{0,60}}\.(?:txt|md|csv|out)\b"
     r"(?:[\s\"'`:=>*]|-(?![\d$€£¥]))*"
     rf"(?:(?:contains?|holds?|reads?|says|content|was|is)\b[\s\"'`:=]*)*"
     rf"(?P<number>{_NUMBER})(?=\s*(?:$|\n|[\"'`*]))",
@@ -75,6 +76,7 @@ _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-
 _UNIT = re.compile(r"^([-−–+]?)\s*[$€£¥]\s?")
 _DIGITS = 60  # before or behind the point; a figure with more stays as it is written
 _TAIL = 2000  # characters in which an answer is looked for
+_LINE = 120  # of a line that is nothing but a value
 _WORDS = 5  # of a phrase that is an answer; more are a sentence
 
 
@@ -89,7 +91,8 @@ def answer_of(outcome: Outcome) -> str | None:
 
 def _last_given(text: str) -> str | None:
     """What an agent's own text gives last, else the value that is its last line."""
-    line = _LONE.fullmatch(text.strip().rpartition("\n")[2])
+    last = text.strip().rpartition("\n")[2]
+    line = _LONE.fullmatch(last) if len(last) <= _LINE else None
     return _last(_given(text, (*_GIVEN, _FIELD, _FILE))) or (
         normal_value(line["number"]) if line else None
     )

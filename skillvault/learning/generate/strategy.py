@@ -19,7 +19,7 @@ from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.significance import beyond, words_beyond
 from skillvault.learning.contrast.conditions import unrecorded, varying
 from skillvault.learning.contrast.contrast import contrasts
-from skillvault.learning.expire import EXPIRES, lifetime
+from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
@@ -275,7 +275,7 @@ def next_change(
     if skill.created != stamp(at):
         edits.append(Edit(path, ("metadata", "created"), stamp(at)))
     life, ends = lifetime(skill, policy), at + timedelta(days=policy.generate.strategy_days)
-    if life and life.ends < ends:
+    if life and life.ends < ends and not is_cut_short(skill, written.ends, policy):
         edits.append(Edit(path, EXPIRES, stamp(ends)))
     archived = path.startswith("archive/")
     restored = Move(f"archive/{material.name}", f"skills/{material.name}")

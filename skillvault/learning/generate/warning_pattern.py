@@ -12,15 +12,14 @@ from msgspec import Struct
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
-from skillvault.learning.length import within
+from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import is_strategy, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Link, Outcome, Ref, Skill, link_of, stamp
-from skillvault.text import count_of, inert, listed, shorten, slug
+from skillvault.text import count_of, inert, listed, shorten, slug, trimmed
 
 STEP = "generate"
-STATEMENTS = "statements.md"  # the file for what has no room
 
 State = Literal[
     "due", "waiting", "done", "counted", "unread", "silent", "between", "not new", "merged",
@@ -188,18 +187,22 @@ class ComposedText(Struct, frozen=True):
     files: dict[str, str]
 
 
-def skill_text(findings: Findings, draft: Draft, policy: Policy) -> ComposedText:
-    """The text within its length; the rest goes to a file."""
+def skill_text(
+    findings: Findings, draft: Draft, policy: Policy, references: References | None = None
+) -> ComposedText:
+    """The text within its length; the rest goes to a file, beside those that are there."""
     account = findings.account
     last, count = account.outcomes[-1], len(account.outcomes)
     of = f"{count} outcome{'s' * (count > 1)}"
+    limit = policy.generate.max_tokens
+    most, file = part_of(limit), (references or References()).free(STATEMENTS)
     header = [
-        f"*{subject_words(last)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
+        f"*{trimmed(subject_words(last), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
         f"*Domain: {last.domain}*",
     ]
-    title = f"# {findings.kind.capitalize()}: {draft.title}"
-    body, rest = within([title, "\n".join(header)], draft.sections, policy.generate.max_tokens)
-    return ComposedText(body, {STATEMENTS: rest} if rest else {})
+    title = f"# {findings.kind.capitalize()}: {trimmed(draft.title, most)}"
+    body, rest = within([title, "\n".join(header)], draft.sections, limit, file)
+    return ComposedText(body, {file: rest} if rest else {})
 
 
 def placed(name: str, shelf: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:

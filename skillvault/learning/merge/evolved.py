@@ -12,9 +12,8 @@ from skillvault.brief import Agreement, Cause, Draft, Findings, Statement
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
-from skillvault.learning.expire import EXPIRES, lifetime
+from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import (
-    STATEMENTS,
     Present,
     expiry_after,
     judges_of,
@@ -22,12 +21,12 @@ from skillvault.learning.generate.warning_pattern import (
     placed,
     subject_words,
 )
-from skillvault.learning.length import References, within
+from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.merge.groups import STEP, Group
 from skillvault.learning.naming import free_name
 from skillvault.policy import Policy
 from skillvault.records import Link, Outcome, Ref, Skill, link_of, stamp
-from skillvault.text import count_of, flat, listed, shorten, slug
+from skillvault.text import count_of, flat, listed, shorten, slug, tokens, trimmed
 
 _SOURCES = "sources.md"
 _TOLD = 20  # statements that a message lists
@@ -53,21 +52,34 @@ class Merging(Struct, frozen=True, kw_only=True):
 # ── the text ─────────────────────────────────────────────────────────────────────────
 
 
-def evolved_text(due: Merging, draft: Draft, policy: Policy) -> tuple[str, dict[str, str]]:
-    """(the body, the files in references/ by name)."""
+def evolved_text(
+    due: Merging, draft: Draft, policy: Policy, references: References | None = None
+) -> tuple[str, dict[str, str]]:
+    """(the body, the files in references/ by name), beside the files that are there."""
     together = due.brief.together
     outcomes = together.account.outcomes
     names = [subject_words(findings.account.outcomes[0]) for findings in due.brief.apart]
-    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    limit = policy.merge.max_tokens
+    most, file = part_of(limit), (references or References()).free(STATEMENTS)
     header = [
-        f"*Stands for {len(names)} subjects: {listed([*names[:_NAMED], *more])}*",
+        f"*Stands for {len(names)} subjects: {_some(names, most)}*",
         f"*As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}*",
         f"*Domain: {due.group.domain}*",
     ]
-    title = f"# Evolved: {draft.title}"
-    body, rest = within([title, "\n".join(header)], draft.sections, policy.merge.max_tokens)
+    title = f"# Evolved: {trimmed(draft.title, most)}"
+    body, rest = within([title, "\n".join(header)], draft.sections, limit, file)
     files = {_SOURCES: _sources_text(due)}
-    return body, {**files, STATEMENTS: rest} if rest else files
+    return body, {**files, file: rest} if rest else files
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    """As many names as so many tokens hold, and how many more there are."""
+    for count in range(min(len(names), _NAMED), 0, -1):
+        more = [f"{len(names) - count} more"] if len(names) > count else []
+        text = listed([*names[:count], *more])
+        if tokens(text) <= most:
+            return text
+    return trimmed(text, most)
 
 
 def _sources_text(due: Merging) -> str:
@@ -164,14 +176,14 @@ def growth_change(
     skill, shelf = due.present.skill, due.present.shelf
     assert skill is not None
     path = f"{shelf}/{skill.name}/SKILL.md"
-    text, files = evolved_text(due, draft, policy)
+    text, files = evolved_text(due, draft, policy, references)
     body = sections.rewritten(skill.body, written.bodies, text)
     back = (Move(f"archive/{skill.name}", f"skills/{skill.name}"),) if shelf == "archive" else ()
     links = tuple(_links(due, skill.name, "reinforced"))
     return Change(
         step=STEP,
         subject=f"{'restore' if back else 'grow'} {skill.name}",
-        reason=_reason(due, skill.name),
+        reason=_reason(due, skill.name, references.free(_SOURCES)),
         writes=links,
         files=placed(skill.name, "skills", references.placed(files)),
         edits=tuple(_edits(due, draft, written, policy)),
@@ -242,7 +254,7 @@ def _edits(due: Merging, draft: Draft, written: sections.Written, policy: Policy
         if now != value:
             yield Edit(path, ("metadata", key), value)
     life, ends = lifetime(skill, policy), expiry_after(at, policy.generate.evolved_days)
-    if life and stamp(life.ends) < ends:
+    if life and stamp(life.ends) < ends and not is_cut_short(skill, written.ends, policy):
         yield Edit(path, EXPIRES, ends)
 
 
@@ -253,8 +265,8 @@ def _tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
 
 
-def _reason(due: Merging, name: str) -> str:
-    """Which subjects, on what, and what became of their statements."""
+def _reason(due: Merging, name: str, file: str = _SOURCES) -> str:
+    """Which subjects, on what, and what became of their statements; `file` tells all."""
     together = due.brief.together
     count, significant = len(together.account.outcomes), len(together.significant)
     what = {"warning": "failures or losses", "pattern": "successes or gains"}[due.group.kind]
@@ -266,5 +278,5 @@ def _reason(due: Merging, name: str) -> str:
         for findings, fates in _fates(due)
         for line in fates
     ]
-    more = [f"{len(told) - _TOLD} more in references/{_SOURCES}."] if len(told) > _TOLD else []
+    more = [f"{len(told) - _TOLD} more in references/{file}."] if len(told) > _TOLD else []
     return "\n".join([*lines, *told[:_TOLD], *more])

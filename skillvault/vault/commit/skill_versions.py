@@ -1,7 +1,7 @@
 """The files of skills as they were at commits, in whatever folder they were then."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skillvault.errors import BadInputError
 from skillvault.lazy import LazyModule
@@ -15,11 +15,12 @@ else:
 
 
 class SkillText(NamedTuple):
-    """What a skill said at a commit, and in which folder it was."""
+    """What a skill said at a commit, when its time ended, and in which folder it was."""
 
     shelf: str
     description: str
     body: str
+    expires: str = ""
 
 
 def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SkillText]:
@@ -30,11 +31,17 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
         name = names[commit, path]
         try:
             meta, body = codec.front_matter(codec.text_of(content))
-            texts[commit, name] = SkillText(shelf, str(meta.get("description", "")), body)
+            description = str(meta.get("description", ""))
+            texts[commit, name] = SkillText(shelf, description, body, _end(meta))
         except BadInputError:
             # What a person broke then counts as theirs, whatever it said.
             texts[commit, name] = SkillText(shelf, "", "")
     return texts
+
+
+def _end(meta: Mapping[str, Any]) -> str:
+    fields = meta.get("metadata")
+    return str(fields.get("expires") or "") if isinstance(fields, Mapping) else ""
 
 
 def skill_files(

@@ -7,7 +7,7 @@ from skillvault.errors import GitError
 from skillvault.records import Outcome, Ref, Skill, Subject
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.index.folder import Folder
-from skillvault.vault.index.outcomes import Outcomes
+from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
 
 _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob from skill"
@@ -99,6 +99,17 @@ class Skills(Folder[Skill]):
             "and domain = ? and subject is not null order by subject"
         )
         return [subject for (subject,) in self._reader.rows(query, [kind, domain])]
+
+    def without_outcomes(self) -> list[SkillPlace]:
+        """The living skills about a subject that rest on no evaluated outcome, by name."""
+        query = (
+            "select s.id, s.shelf, s.kind from skill s "
+            "where s.shelf != 'archive' and s.subject is not null and not exists "
+            "(select 1 from link l join outcome o on o.id = l.source_id "
+            "where l.target_id = s.id and l.target_kind = 'skill' "
+            f"and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"
+        )
+        return list(map(SkillPlace._make, self._reader.rows(query)))
 
     def by_subject(self, subject: str) -> list[SkillPlace]:
         """The skills about a subject, on whatever shelf and under whatever name, by name."""

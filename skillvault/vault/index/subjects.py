@@ -6,7 +6,7 @@ Texts in, texts out: what they mean is `learning.account`'s to say.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from skillvault.records import Placed
+from skillvault.records import Placed, Subject
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Reader
@@ -56,19 +56,19 @@ class Subjects:
         query = (
             "select v.subject, v.first, v.causes, coalesce(v.evolved, '') from voice v "
             "where v.domain = ? and v.kind = ? "
-            "and exists (select 1 from outcome o where o.id = v.first) order by v.subject"
+            f"and exists (select 1 from outcome o where o.id = v.first and {HAS_EVALUATION}) "
+            "order by v.subject"
         )
         rows = self._reader.rows(query, [domain, kind])
         return [VoiceRow(name, first, _split(of), evolved) for name, first, of, evolved in rows]
 
-    def without_outcomes(self) -> list[tuple[str, str, str]]:
-        """(domain, kind, subject) of what was told of a subject of which nothing is left."""
+    def evaluated(self, domain: str, trust: str) -> list[Subject]:
+        """The subjects of a domain that have an evaluated outcome."""
         query = (
-            "select v.domain, v.kind, v.subject from voice v where not exists "
-            f"(select 1 from outcome o where o.id = v.first and {HAS_EVALUATION}) "
-            "order by v.domain, v.kind, v.subject"
+            "select distinct o.domain, o.action, o.target from outcome o "
+            f"where o.domain = ? and o.trust = ? and {HAS_EVALUATION}"
         )
-        return [(domain, kind, name) for domain, kind, name in self._reader.rows(query)]
+        return [(of, action, on) for of, action, on in self._reader.rows(query, [domain, trust])]
 
 
 class WritableSubjects(Subjects):
@@ -95,12 +95,6 @@ class WritableSubjects(Subjects):
         causes = _BETWEEN.join(voice.causes)
         values = (domain, kind, voice.subject, voice.first, causes, voice.evolved)
         self._database.rows(query, values)
-
-    def drop_voice(self, domain: str, kind: str, subject: str) -> None:
-        """Forget what a subject said."""
-        self._database.begin()
-        query = "delete from voice where domain = ? and kind = ? and subject = ?"
-        self._database.rows(query, [domain, kind, subject])
 
     def keep_groups(self, domain: str, kind: str, members: Mapping[str, str]) -> None:
         """Keep as part of which group each subject is told; of the others that it is of none."""

@@ -13,6 +13,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change
+from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.account import digest
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import Present, standing
@@ -135,6 +136,21 @@ def _skill(found: Findings, draft: Draft = DRAFT, policy: Policy | None = None) 
     skill = _made(found, draft, policy).writes[0]
     assert isinstance(skill, Skill)
     return skill
+
+
+def test_however_long_its_subject_is_a_text_is_within_its_length_and_says_the_best() -> None:
+    names: dict[str, Any] = {
+        "decision__action": "修复支付服务" * 20,
+        "decision__target": "比特币永续合约" * 20,
+    }
+    found = findings_of(
+        [ended(day, f"I assume that {'无需检查' * 20}.", **names) for day in (0, 1)]
+    )
+    draft = OfflineJudge().write(found)
+    assert draft is not None
+    body = _skill(found, draft).body
+    assert tokens(body) <= 400
+    assert "无需检查" * 10 in body.partition("## ")[2]
 
 
 def _linked(change: Change) -> list[str]:

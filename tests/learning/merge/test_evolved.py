@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from skillvault.brief import Agreement, Draft
 from skillvault.change import Change, Edit, Move
-from skillvault.learning.generate.warning_pattern import STATEMENTS, Present
-from skillvault.learning.length import OVERFLOW, References
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.length import OVERFLOW, STATEMENTS, References
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import Group, Voice, cause_keys
@@ -106,6 +107,19 @@ def test_the_skill_its_links_and_what_stood_alone_are_one_commit() -> None:
     assert change.sources == tuple(link.source for link in links)
     assert change.targets == (Ref("skill", skill.name),)
     assert (change.headline, change.judge) == (f"merge: {skill.name}", "scripted 1")
+
+
+def test_however_long_its_subjects_are_a_text_is_within_its_length_and_says_the_best() -> None:
+    names = [f"比特币永续合约{number}" * 8 for number in range(12)]
+    cause = f"I assume that {'无需检查' * 20}."
+    brief = _brief([_subject(day, name, cause) for day, name in enumerate(names)])
+    draft = OfflineJudge().write(brief)
+    assert draft is not None
+    body = _skill(_made(_merging(brief), draft, limit=400)).body
+    assert tokens(body) <= 400
+    assert "*Stands for 12 subjects: fix-flaky-test on 比特币" in body
+    assert "无需检查" * 10 in body.partition("## ")[2]
+    assert "more*" in body
 
 
 def test_no_skill_of_a_subject_need_have_been_there() -> None:
@@ -253,6 +267,7 @@ def _grown(
     shelf: str = "skills",
     references: References = NO_FILES,
     said: Sequence[str] = ("Said.",),
+    ends: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
     """The change by which the evolved skill takes a third subject in."""
@@ -265,7 +280,9 @@ def _grown(
         read="ba9876543210",
     )
     written = Written(
-        bodies=[Version(None, BODY)], descriptions=[Version(None, text) for text in said]
+        bodies=[Version(None, BODY)],
+        descriptions=[Version(None, text) for text in said],
+        ends=[Version(None, text) for text in ends],
     )
     draft = replace(DRAFT, sections=(DRAFT.sections[0], ("Key Principles", "- Say b.\n- Say d.")))
     return evolved.growth_change(due, draft, written, references=references, policy=Policy())
@@ -308,11 +325,17 @@ def test_a_key_that_a_person_set_stays(changes: dict[str, Any], key: tuple[str, 
     assert key not in {edit.key for edit in _grown(**changes).edits}
 
 
-def test_an_earlier_end_and_what_it_does_not_state_yet_are_renewed() -> None:
-    change = _grown(expires="2026-11-07T00:00:00Z", subject=None, created=None)
+def test_an_end_that_it_was_given_and_what_it_does_not_state_yet_are_renewed() -> None:
+    given_end = "2026-11-07T00:00:00Z"
+    change = _grown(expires=given_end, ends=[given_end], subject=None, created=None)
     assert {edit.key[-1] for edit in change.edits} == {
         "description", "account", "subject", "created", "expires",
     }  # fmt: skip
+
+
+def test_an_earlier_end_that_a_person_wrote_stays() -> None:
+    change = _grown(expires="2026-11-07T00:00:00Z", ends=["2027-05-01T00:00:00Z"])
+    assert "expires" not in {edit.key[-1] for edit in change.edits}
 
 
 TEXTS = st.lists(

@@ -68,7 +68,7 @@ def test_an_outcome_is_read_by_marks_that_go_when_it_changes_or_the_policy_does(
 
 def test_what_a_subject_says_stands_until_its_outcome_is_gone() -> None:
     one = outcome(raw(1))
-    view = showing(one)
+    view = showing(one, evaluation(one))
     said = VoiceRow("a subject", one.id, ("error-1", "guess-2"), "")
     view.subjects.keep_voice("coding", "warning", said)
     view.subjects.keep_groups("coding", "warning", {"a subject": "a group"})

@@ -1,0 +1,55 @@
+"""What reads foreign text: its work grows with the text's length, however it is made."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from skillvault import reading
+from skillvault.learning.account.answers import answer_of
+from skillvault.learning.account.causes import signature
+from tests.given import outcome, raw
+
+READERS: dict[str, Callable[[str], object]] = {
+    "read": reading.read.__wrapped__,
+    "stated": reading.stated.__wrapped__,
+    "how": lambda text: reading.how(outcome(raw(result__summary=text, result__evidence=None))),
+    "signature": signature,
+    "answer": lambda text: answer_of(outcome(raw(decision__reasoning=text))),
+}
+PARTS = (
+    "a/",
+    "-",
+    "(",
+    "1.",
+    "1",
+    "1,",
+    " ",
+    "\n",
+    "\n ",
+    '"',
+    "`",
+    "_",
+    ".",
+    "the ",
+    "answer.txt ",
+)
+
+
+def _work(reader: Callable[[str], object], text: str) -> float:
+    """The least of five times, in seconds of the processor."""
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        reader(text)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("part", PARTS)
+def test_reading_grows_no_faster_than_what_is_read(reader: str, part: str) -> None:
+    few, many = (f"x{part * (count // len(part))}!x" for count in (5_000, 20_000))
+    least = 0.01  # below, a ratio says nothing
+    # Four times the text: linear work takes 4 times as long, quadratic 16 times.
+    assert _work(READERS[reader], many) < max(least, 9 * _work(READERS[reader], few))

@@ -4,14 +4,14 @@ What a person brought back after it had expired begins its time anew. Every `clo
 of the skill's domain.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.change import Change, Edit, Move
-from skillvault.learning.sections import Version, untouched
+from skillvault.learning.sections import Version, Written, untouched
 from skillvault.policy import Policy
 from skillvault.records import Ref, Skill, stamp
 
@@ -63,6 +63,24 @@ def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
         return False
     life, usual = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
     return life is None or usual is None or life.ends < usual.ends
+
+
+def key_edits(
+    path: str, skill: Skill, told: Skill, written: Written, *, policy: Policy
+) -> Iterator[Edit]:
+    """The keys by which a skill comes to be as it is told now.
+
+    A description that a person wrote stays, and so does a later end, or an earlier one of theirs.
+    """
+    if told.description != skill.description and untouched(written.descriptions, skill.description):
+        yield Edit(path, ("description",), told.description)
+    for key in ("subject", "account", "created"):
+        if getattr(skill, key) != getattr(told, key):
+            yield Edit(path, ("metadata", key), getattr(told, key))
+    life, ends = lifetime(skill, policy), told.expires
+    is_longer = life is not None and ends is not None and stamp(life.ends) < ends
+    if ends and is_longer and not is_cut_short(skill, written.ends, policy):
+        yield Edit(path, EXPIRES, ends)
 
 
 def expiry(

@@ -8,13 +8,15 @@ from collections.abc import Collection, Iterator
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change, Edit, Move, Rewrite
-from skillvault.due import LinkedFrom, Queue, Same, Source, Through, When
+from skillvault.due import Queue
 from skillvault.learning import sections
+from skillvault.learning.account import SKILL_CHANGES
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
-from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
+from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_of,
@@ -35,21 +37,7 @@ from skillvault.text import shorten
 
 STEP = "refresh"
 _MOST = 20  # statements that a message tells
-_ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
-DEPENDS_ON = (
-    Queue(
-        name=STEP,
-        every="outcome",
-        when=(
-            When("outcome"),
-            When("evaluation"),
-            When("outcome", "gone", along=(Same("subject"),)),
-            When("recommendation", along=(Same("decision"),)),
-            When("skill", "moved", along=_ORIGINS),
-            When("link", types=("merged",), along=(Source("skill"), *_ORIGINS)),
-        ),
-    ),
-)
+DEPENDS_ON = (Queue(name=STEP, every="outcome", when=SKILL_CHANGES),)
 
 
 class Refreshing(Struct, frozen=True, kw_only=True):
@@ -188,27 +176,18 @@ def _links(due: Refreshing, name: str) -> Iterator[Link]:
 def _edits(
     due: Refreshing, draft: Draft, written: sections.Written, policy: Policy
 ) -> Iterator[Edit]:
-    """The keys to set; a description, and a later end, that a person wrote stay."""
-    skill, findings = due.present.skill, due.findings
+    findings, skill = due.findings, due.present.skill
     assert skill is not None
+    told = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        subject=subject_key(findings.account.outcomes[0].subject),
+        account=digest(findings),
+        created=stamp(made_at(findings)),
+        expires=expiry_of(findings, policy),
+    )
     path = f"{due.present.shelf}/{skill.name}/SKILL.md"
-    description = shorten(draft.description, 1024)
-    if description != skill.description and sections.untouched(
-        written.descriptions, skill.description
-    ):
-        yield Edit(path, ("description",), description)
-    life, ends = lifetime(skill, policy), expiry_of(findings, policy)
-    keys = {
-        "subject": (skill.subject, subject_key(findings.account.outcomes[0].subject)),
-        "account": (skill.account, digest(findings)),
-        "created": (skill.created, stamp(made_at(findings))),
-    }
-    for key, (now, value) in keys.items():
-        if now != value:
-            yield Edit(path, ("metadata", key), value)
-    shorter = life and ends and stamp(life.ends) < ends
-    if ends and shorter and not is_cut_short(skill, written.ends, policy):
-        yield Edit(path, EXPIRES, ends)
+    return key_edits(path, skill, told, written, policy=policy)
 
 
 def _reason(due: Refreshing, before: str, after: str) -> str:

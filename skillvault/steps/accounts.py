@@ -315,7 +315,8 @@ class Accounts:
         steps = [commit.step for commit in touching if commit.sha == touching[0].sha]
         if skill.status != "retired" and set(steps) & set(BACK):
             return None
-        return f"the step {steps[0]}" if steps and steps[0] else "a person"
+        decided = next((step for step in steps if step in _LOOP), None)
+        return f"the step {decided}" if decided else "a person"
 
     def _taken_away(self, findings: Findings) -> Rejection | None:
         """The skill of this kind that was made of the subject and that a person took away."""

@@ -81,7 +81,10 @@ def _evidence(brief: Agreement) -> Iterator[str]:
 
 
 def _ended(found: Findings) -> str:
-    return count_of(len(found.significant), len(found.account.outcomes))
+    """How many ended so, the small losses and gains with the others."""
+    status = "failure" if found.kind == "warning" else "success"
+    outcomes = found.account.outcomes
+    return count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
 
 
 def _title(brief: Agreement) -> str:

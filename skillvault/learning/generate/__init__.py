@@ -1,23 +1,11 @@
 """generate: a subject's account becomes its warning and its pattern, a domain gets a strategy."""
 
-from skillvault.due import LinkedFrom, Queue, Same, Source, Through, When
+from skillvault.due import LinkedFrom, Queue, Source, When
+from skillvault.learning.account import SKILL_CHANGES
 
 STRATEGY = "strategy"  # the queue of domains whose strategy is to be looked at
-# The skills that were merged into one, and the outcomes that all of them were made of.
-_ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
 DEPENDS_ON = (
-    Queue(
-        name="generate",
-        every="outcome",
-        when=(
-            When("outcome"),
-            When("evaluation"),
-            When("outcome", "gone", along=(Same("subject"),)),
-            When("recommendation", along=(Same("decision"),)),
-            When("skill", "moved", along=_ORIGINS),
-            When("link", types=("merged",), along=(Source("skill"), *_ORIGINS)),
-        ),
-    ),
+    Queue(name="generate", every="outcome", when=SKILL_CHANGES),
     Queue(
         name=STRATEGY,
         every="outcome",

@@ -1,18 +1,13 @@
 """merge: subjects that say the same get one skill."""
 
-from skillvault.due import LinkedFrom, Queue, Same, Through, When
+from skillvault.due import LinkedFrom, Queue, Through, When
+from skillvault.learning.account import CHANGES
 
 _ORIGINS = (Through("merged"), LinkedFrom("evaluation"))
 DEPENDS_ON = (
     Queue(
         name="merge",
         every="outcome",
-        when=(
-            When("outcome"),
-            When("evaluation"),
-            When("outcome", "gone", along=(Same("subject"),)),
-            When("recommendation", along=(Same("decision"),)),
-            When("skill", "moved", along=_ORIGINS),
-        ),
+        when=(*CHANGES, When("skill", "moved", along=_ORIGINS)),
     ),
 )

@@ -7,12 +7,13 @@ archive/, and comes back when the subject says something else.
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.brief import Agreement, Cause, Draft, Findings, Statement
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
-from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
+from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_after,
@@ -25,7 +26,7 @@ from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.merge.groups import STEP, Group
 from skillvault.learning.naming import free_name
 from skillvault.policy import Policy
-from skillvault.records import Link, Outcome, Ref, Skill, link_of, stamp
+from skillvault.records import Link, LinkType, Outcome, Ref, Skill, link_of, stamp
 from skillvault.text import count_of, flat, listed, shorten, slug, tokens, trimmed
 
 _SOURCES = "sources.md"
@@ -196,24 +197,23 @@ def growth_change(
 
 
 def leave_change(skill: Skill) -> Change:
-    """The commit that archives an evolved skill whose subjects do not say the same any more."""
+    """The commit that archives an evolved skill that stands for no group any more."""
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
-        reason="Its subjects do not say the same any more; each has its own skill again.",
+        reason="By what is recorded now it stands for no group of subjects that say the same.",
         moves=(Move(f"skills/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
     )
 
 
-def _links(due: Merging, name: str, support: str) -> Iterator[Link]:
+def _links(due: Merging, name: str, support: LinkType) -> Iterator[Link]:
     """One from each skill that goes, one from each outcome that is not linked yet."""
     target, at = Ref("skill", name), made_at(due.brief.together)
     for source in _own(due):
         yield link_of("merged", source, target, at)
     for outcome_id in due.fresh:
-        link = "generated" if support == "generated" else "reinforced"
-        yield link_of(link, Ref("evaluation", outcome_id), target, at)  # type: ignore[arg-type]
+        yield link_of(support, Ref("evaluation", outcome_id), target, at)
 
 
 def _own(due: Merging) -> list[Ref]:
@@ -235,27 +235,18 @@ def fresh_of(brief: Agreement, linked: frozenset[str]) -> tuple[str, ...]:
 
 
 def _edits(due: Merging, draft: Draft, written: sections.Written, policy: Policy) -> Iterator[Edit]:
-    """The keys to set; a description, and a later end, that a person wrote stay."""
-    skill, together = due.present.skill, due.brief.together
+    skill, at = due.present.skill, made_at(due.brief.together)
     assert skill is not None
-    path = f"{due.present.shelf}/{skill.name}/SKILL.md"
-    description = shorten(draft.description, 1024)
-    if description != skill.description and sections.untouched(
-        written.descriptions, skill.description
-    ):
-        yield Edit(path, ("description",), description)
-    at = made_at(together)
-    keys = (
-        ("subject", skill.subject, due.group.subject),
-        ("account", skill.account, due.read),
-        ("created", skill.created, stamp(at)),
+    told = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        subject=due.group.subject,
+        account=due.read,
+        created=stamp(at),
+        expires=expiry_after(at, policy.generate.evolved_days),
     )
-    for key, now, value in keys:
-        if now != value:
-            yield Edit(path, ("metadata", key), value)
-    life, ends = lifetime(skill, policy), expiry_after(at, policy.generate.evolved_days)
-    if life and stamp(life.ends) < ends and not is_cut_short(skill, written.ends, policy):
-        yield Edit(path, EXPIRES, ends)
+    path = f"{due.present.shelf}/{skill.name}/SKILL.md"
+    return key_edits(path, skill, told, written, policy=policy)
 
 
 def _tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -268,10 +259,14 @@ def _tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 def _reason(due: Merging, name: str, file: str = _SOURCES) -> str:
     """Which subjects, on what, and what became of their statements; `file` tells all."""
     together = due.brief.together
-    count, significant = len(together.account.outcomes), len(together.significant)
-    what = {"warning": "failures or losses", "pattern": "successes or gains"}[due.group.kind]
+    outcomes = together.account.outcomes
+    status, what = {
+        "warning": ("failure", "failures or losses"),
+        "pattern": ("success", "successes or gains"),
+    }[due.group.kind]
+    count = sum(outcome.result.status == status for outcome in outcomes)
     lead = f"{name} stands for {len(due.brief.apart)} subjects that say the same"
-    lines = [f"{lead}: {count_of(significant, count)} outcomes are {what}."]
+    lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {what}."]
     lines += [f"{ref.id} goes to archive/." for ref in _own(due)]
     told = [
         f"  {subject_words(findings.account.outcomes[0])}: {line}"

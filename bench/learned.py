@@ -1,13 +1,13 @@
 """The history of a vault that learned, without the learning: as fast as its texts are written.
 
-The commits are made by the program's own rules, with their names, links and messages; which causes
-the outcomes of a subject share, and which subjects say the same, is drawn instead. The proportions
-are those that the loop made of 1,000 outcomes of `stream` in batches of 50: 1,000 evaluations,
-1,934 links (1,236 generated, 633 reinforced, 29 merges), 169 skills of which 18 in archive/, 18
-facts, 831 commits (373 refresh, 186 generate, 169 promote, 62 merge).
+The commits are made by the program's own rules, with their names, links and messages; what becomes
+a fact, and which facts recur, is computed by them too. Which causes the outcomes of a subject
+share, and which subjects say the same, is drawn instead. The proportions are those that the loop
+made of 1,000 outcomes of `stream` in batches of 50: 1,000 evaluations, 4,067 links (1,744
+reinforced, 1,227 generated, 944 contradicted, 74 promoted, 49 derived, 29 merged), 74 facts, 169
+skills of which 19 in archive/, 944 commits (382 refresh, 240 promote, 187 generate, 55 merge).
 """
 
-import random
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
+from drafts import draft_of, skill_of, unedited, whole
+from promoter import Promoter
 from stream import START, shifted, stream
 
 from skillvault.brief import Account, Agreement, Cause, Draft, Extreme, Findings, Period, Statement
@@ -24,7 +25,13 @@ from skillvault.change import Change
 from skillvault.intake import outcome_from
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import record, refresh
-from skillvault.learning.account.account import KINDS, digest, shown_by
+from skillvault.learning.account.account import (
+    KINDS,
+    calls_for_skill,
+    digest,
+    findings_of,
+    shown_by,
+)
 from skillvault.learning.account.reading import marks_of, read_until
 from skillvault.learning.account.significance import significant
 from skillvault.learning.evaluate import evaluate
@@ -36,19 +43,15 @@ from skillvault.learning.length import References
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.groups import Group, Voice
 from skillvault.learning.naming import subject_key
-from skillvault.learning.promote import facts as promote
-from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.refresh import Refreshing
-from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Outcome, Skill, SkillKind, Subject
+from skillvault.records import Evaluation, Outcome, Skill, SkillKind, Subject
 from skillvault.steps.record import by_domain
-from skillvault.text import sentences, shorten
+from skillvault.text import sentences
 from skillvault.vault.files import layout
 
 DOMAINS = ("perps", "coding")
 BATCH = 50  # outcomes that arrive together
-NEW = 0.05  # of the confirmed insights, how many are a fact; the others repeat one
 ALIKE = 5  # one subject of so many says what others say
 POLICY = Policy()
 JUDGE = OfflineJudge()
@@ -73,6 +76,7 @@ class Known:
         self.count = 0  # of the outcomes, how many are read
         self.skills: dict[SkillKind, Skill] = {}
         self.linked: dict[SkillKind, set[str]] = defaultdict(set)
+        self._warns = (0, False)
 
     def add(self, outcome: Outcome, evaluation: Evaluation) -> None:
         """One more outcome, the latest."""
@@ -87,6 +91,21 @@ class Known:
         said = {one.id: self.evaluations[one.id] for one in read}
         return Account(outcomes=read, evaluations=said, tasks={})
 
+    @property
+    def calls_for_warning(self) -> bool:
+        """Whether the program makes a warning of what is read of it."""
+        count, warns = self._warns
+        if count != self.count:
+            account = self.account
+            members = tuple(significant(account.outcomes, "warning", POLICY))
+            unread = Findings(kind="warning", account=account, statements=(), significant=members)
+            # A loss beyond the bound calls for one, whatever else is to be said.
+            warns = calls_for_skill(unread, POLICY) or calls_for_skill(
+                findings_of(account, "warning", POLICY), POLICY
+            )
+            self._warns = self.count, warns
+        return warns
+
 
 def learned(
     records: int, *, batch: int = BATCH, starts: datetime = START, seed: int = 1
@@ -95,7 +114,7 @@ def learned(
 
     The last batch may bring a few more than asked. The same arguments give the same commits.
     """
-    loop = Loop(seed)
+    loop = Loop()
     given = (shifted(one, starts - START) for one in stream(records, seed))
     while len(loop.paths) < records:
         yield from loop.cycle(list(islice(given, batch)))
@@ -104,14 +123,13 @@ def learned(
 class Loop:
     """What is known of the vault so far, and the commits of one more cycle."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self) -> None:
         self.paths: set[str] = set()
-        self._chance = random.Random(seed)
         self._names: set[str] = set()
-        self._facts: dict[str, list[Fact]] = defaultdict(list)
-        self._sessions: dict[str, set[str]] = defaultdict(set)  # of a fact, until it recurs
-        self._recurred: set[str] = set()  # the facts that are a skill
         self._known: dict[Subject, Known] = defaultdict(Known)
+        self._promoter = Promoter(
+            POLICY, self._names, lambda subject: self._known[subject].calls_for_warning
+        )
         self._every: dict[str, list[tuple[Outcome, Evaluation]]] = defaultdict(list)
         self._strategies: dict[str, Skill] = {}
         self._looked_at: dict[str, set[str]] = defaultdict(set)  # by the strategies of a domain
@@ -125,6 +143,8 @@ class Loop:
         outcomes = [outcome_from(one, trust="local", now=late) for one in given]
         at = max(one.occurred_at for one in outcomes) + timedelta(minutes=1)
         for change in self._changes(outcomes, at):
+            self.paths.difference_update(f"{move.source}/SKILL.md" for move in change.moves)
+            self.paths.update(f"{move.target}/SKILL.md" for move in change.moves)
             self.paths.update(map(layout.path_of, change.writes))
             yield Dated(change, at)
 
@@ -137,9 +157,10 @@ class Loop:
             yield evaluate.evaluation_change(
                 domain, [evaluation for _, evaluation in of], JUDGE.info
             )
-        for of in pairs.values():
-            yield from self._promoted(of, at)
         fresh = {domain: self._read(of) for domain, of in pairs.items()}
+        yield from self._promoter.facts([pair for of in pairs.values() for pair in of])
+        for domain in sorted(pairs):
+            yield from self._promoter.skills(domain, at)
         for domain, of in pairs.items():
             yield from self._generated(fresh[domain])
             yield from self._planned(of)
@@ -166,45 +187,6 @@ class Loop:
                 fresh.append(known)
         return fresh
 
-    # ── promote ──────────────────────────────────────────────────────────────────────
-
-    def _promoted(self, pairs: list[tuple[Outcome, Evaluation]], at: datetime) -> Iterator[Change]:
-        repeats: dict[str, list[Evaluation]] = defaultdict(list)
-        touched: dict[str, Fact] = {}
-        for outcome, evaluation in pairs:
-            if not _confirmed(evaluation):
-                continue
-            facts = self._facts[outcome.domain]
-            if not facts or (evaluation.judge_was_right and self._chance.random() < NEW):
-                made = _promotion(evaluation, at)
-                facts.append(next(one for one in made.writes if isinstance(one, Fact)))
-                fact = facts[-1]
-                yield made
-            else:  # the first facts are those that are repeated most
-                fact = facts[int(len(facts) * self._chance.random() ** 3)]
-                repeats[fact.id].append(evaluation)
-            self._sessions[fact.id].add(outcome.session)
-            touched[fact.id] = fact
-        for fact_id, of in repeats.items():
-            yield promote.repetition_change(promote.Repetition(fact_id, tuple(of)), at)
-        for fact in touched.values():
-            yield from self._recurring(fact, at)
-
-    def _recurring(self, fact: Fact, at: datetime) -> Iterator[Change]:
-        known = len(self._sessions[fact.id])
-        if fact.id in self._recurred or known < POLICY.promote.cluster_size:
-            return
-        self._recurred.add(fact.id)  # one skill a fact
-        change = recurrence.skill_change(
-            recurrence.Pattern(facts=(fact,), fresh=(fact,), independent=True),
-            _draft(fact.text, fact.id, ("Consolidated Learning", "Application", "Origin")),
-            taken=self._names.__contains__,
-            now=at,
-            policy=POLICY,
-        )
-        self._names.add(_skill_of(change).name)
-        yield change
-
     # ── generate, refresh ────────────────────────────────────────────────────────────
 
     def _generated(self, fresh: Iterable[Known]) -> Iterator[Change]:
@@ -218,7 +200,7 @@ class Loop:
         change = generate.skill_change(
             found, _written(found), taken=self._names.__contains__, policy=POLICY
         )
-        known.skills[found.kind] = skill = _skill_of(change)
+        known.skills[found.kind] = skill = skill_of(change)
         known.linked[found.kind] |= {ref.id for ref in change.sources}
         self._names.add(skill.name)
         return change
@@ -238,10 +220,10 @@ class Loop:
                     fresh=tuple(sorted(fresh_links)),
                 )
                 change = refresh.rewrite_change(
-                    due, _written(found), _unedited(skill), references=References(), policy=POLICY
+                    due, _written(found), unedited(skill), references=References(), policy=POLICY
                 )
-                change = _whole(change, skill)
-                known.skills[kind] = _skill_of(change)
+                change = whole(change, skill)
+                known.skills[kind] = skill_of(change)
                 known.linked[kind] |= fresh_links
                 yield change
 
@@ -266,13 +248,13 @@ class Loop:
         )
         period = _period(domain, outcomes, {e.id: e for _, e in read})
         text = " ".join(evaluation.key_insight or "" for _, evaluation in read[-3:])
-        draft = _draft(text, domain, _SECTIONS["strategy"])
+        draft = draft_of(text, domain, _SECTIONS["strategy"])
         if skill is None:
             change = strategy.first_change(material, period, draft, policy=POLICY)
         else:
-            change = strategy.next_change(material, period, draft, _unedited(skill), policy=POLICY)
-            change = _whole(change, skill)
-        self._strategies[domain] = _skill_of(change)
+            change = strategy.next_change(material, period, draft, unedited(skill), policy=POLICY)
+            change = whole(change, skill)
+        self._strategies[domain] = skill_of(change)
         looked_at.update(ids)
         yield change
 
@@ -305,10 +287,10 @@ class Loop:
             change = evolved.merge_change(due, draft, taken=self._names.__contains__, policy=POLICY)
         else:
             change = evolved.growth_change(
-                due, draft, _unedited(before), references=References(("sources.md",)), policy=POLICY
+                due, draft, unedited(before), references=References(("sources.md",)), policy=POLICY
             )
-            change = _whole(change, before)
-        self._evolved[shelf] = skill = _skill_of(change)
+            change = whole(change, before)
+        self._evolved[shelf] = skill = skill_of(change)
         self._names.add(skill.name)
         self._resting[shelf].update(due.fresh)
         self._merged.update(known.skills[kind].name for known in members)
@@ -396,50 +378,9 @@ def _period(
     )
 
 
-def _skill_of(change: Change) -> Skill:
-    return next(one for one in change.writes if isinstance(one, Skill))
-
-
-def _unedited(skill: Skill) -> Written:
-    """That a skill is as the program left it."""
-    return Written([Version(None, skill.body)], [Version(None, skill.description)])
-
-
-def _whole(change: Change, skill: Skill) -> Change:
-    """A change that writes a skill as a whole, where it would edit the file."""
-    keys = {edit.key[-1]: edit.value for edit in change.edits}
-    body = change.rewrites[0].body if change.rewrites else skill.body
-    return replace(
-        change,
-        writes=(replace(skill, body=body, **keys), *change.writes),
-        edits=(),
-        rewrites=(),
-    )
-
-
 def _order(outcome: Outcome) -> tuple[datetime, str]:
     return outcome.order
 
 
 def _ground(outcome: Outcome) -> str:
     return sentences(outcome.decision.reasoning)[0]
-
-
-def _confirmed(evaluation: Evaluation) -> bool:
-    """Whether an evaluation meets promote's conditions: its verdict was sure, right or wrong."""
-    sure = promote.strength(evaluation) >= POLICY.promote.quality
-    return sure and evaluation.judge_was_right is not None
-
-
-def _promotion(evaluation: Evaluation, at: datetime) -> Change:
-    high = promote.strength(evaluation) >= POLICY.promote.high_from
-    made = promote.fact_id(evaluation)
-    promotion = promote.Promotion(evaluation, made, "high" if high else "medium", at)
-    return promote.promotion_change(promotion, POLICY)
-
-
-def _draft(said: str, title: str, headings: Iterable[str]) -> Draft:
-    """A text of the length that the judge's have: under each heading what is known."""
-    lines = [shorten(line, 200) for line in sentences(said)[:4]]
-    sections = tuple((name, "\n".join(f"- {name}: {line}" for line in lines)) for name in headings)
-    return Draft(shorten(title, 60), f"What is known of {title}: {shorten(said, 160)}", sections)

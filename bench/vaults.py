@@ -65,11 +65,11 @@ def _commit(message: bytes, at: datetime) -> bytes:
 
 
 def _files(change: Change) -> Iterator[bytes]:
+    for move in change.moves:
+        yield f"R {move.source} {move.target}\n".encode()
     written = [(layout.path_of(record), codec.encode(record)) for record in change.writes]
     for path, content in (*written, *change.files):
         yield f"M 100644 inline {path}\n".encode() + _data(content)
-    for move in change.moves:
-        yield f"R {move.source} {move.target}\n".encode()
 
 
 def _data(content: bytes) -> bytes:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
     from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import imported, judges, lookup, loop, registry
+    from skillvault.steps import imported, judges, lookup, loop, registry, sides
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -80,6 +80,7 @@ else:
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
+    sides = LazyModule("steps.sides")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
@@ -387,10 +388,14 @@ class Vault:
         return self.store.head().history.log(limit)
 
     def why(self, text: str) -> dict[str, Any]:
-        """`{ref, commits, sources}`: a record back to where it came from."""
+        """`{ref, commits, sources, against}`: a record back to where it came from.
+
+        `against` are the evaluations of the runs that speak against a fact or a skill.
+        """
         head = self.store.head()
         ref = lookup.resolve(self.store, head, text)
-        return {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
+        tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
+        return {**tree, "against": list(both_sides(self, ref).against)}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
@@ -586,6 +591,11 @@ def _done(state: Run, wanted: Sequence[str]) -> Report:
         state.renew()  # what waits may have met another run
     report.reasons = partial(reasons.reasons, state)
     return report
+
+
+def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
+    """The runs that speak for and against a fact or a skill; of anything else none."""
+    return sides.both_sides(_question(vault), ref)
 
 
 def _question(vault: Vault) -> Run:

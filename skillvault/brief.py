@@ -55,10 +55,14 @@ InsightKind = Literal[
 
 
 class Insight(Struct, frozen=True, kw_only=True):
-    """What one outcome shows, about itself alone: of which kind, and the words that it quotes."""
+    """What one outcome shows, about itself alone: of which kind, and the words that it quotes.
+
+    A lesson is `supposed` if no words of its outcome bear it out.
+    """
 
     kind: InsightKind
     quote: str
+    supposed: bool = False
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -73,7 +77,8 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     `quote` is the words of the one most like the others. `shown_by` are the outcomes that the skill
     is about and that show it, of so many (`of`); `agreeing` is how many of all that ended so say
-    it, `against` which ended otherwise though they say the same. Ids, oldest first.
+    it, `against` which ended otherwise though they say the same. Ids, oldest first. A lesson is
+    `supposed` if all that show it suppose it.
     """
 
     kind: InsightKind
@@ -83,6 +88,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     agreeing: int = 0
     against: tuple[str, ...] = ()
     alike: bool = True
+    supposed: bool = False
 
 
 class RefusedAnswers(Struct, frozen=True, kw_only=True):
@@ -211,14 +217,17 @@ class Recurrence(Struct, frozen=True, kw_only=True):
     """Facts that say the same, for a pattern skill.
 
     `facts` stand in their order, `evaluations` are those that support them, `outcomes` are
-    theirs by id, `theme` is what the facts share.
+    theirs by id, `theme` is what the facts share. `against` counts the runs that speak against
+    any of them.
     """
 
+    kind: SkillKind = "pattern"
     domain: str
     theme: str
     facts: tuple[Fact, ...]
     evaluations: tuple[Evaluation, ...]
     outcomes: Mapping[str, Outcome]
+    against: int = 0
 
 
 class Comparison(Struct, frozen=True, kw_only=True):

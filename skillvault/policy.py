@@ -87,7 +87,11 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = 0.85
     duplicate_above: Annotated[
         float,
-        Meta(ge=0, le=1, description="An insight more similar to a fact than this repeats it."),
+        Meta(
+            ge=0,
+            le=1,
+            description="Under seed: an insight more similar to a fact than this repeats it.",
+        ),
     ] = 0.6
     cluster_above: Annotated[
         float,

@@ -43,7 +43,8 @@ class ScriptedJudge:
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """One sentence an action."""
         self.asked.append(f"insight {case.outcome.decision.action}")
-        return InsightText(key_insight=f"{case.outcome.decision.action} fails", insight_type="risk")
+        said = f"{case.outcome.decision.action} fails without a trace"
+        return InsightText(key_insight=said, insight_type="risk")
 
     def write(self, brief: Brief) -> Draft | None:
         """A text, or none."""
@@ -146,7 +147,7 @@ def test_a_file_in_a_persons_hand_makes_only_that_change_wait(vault: Vault, pers
     mine = person.write(f"skills/{path}/SKILL.md", "mine\n")
     report = vault.run(now=NOW)
     assert [w.path for w in report.waiting] == [f"skills/{path}/SKILL.md"]
-    assert [d.change.step for d in report.done] == ["evaluate", "generate"]
+    assert [d.change.step for d in report.done] == ["evaluate", "promote", "promote", "generate"]
     assert mine.read_text() == "mine\n"
     mine.unlink()
     assert [d.change.step for d in vault.run(now=NOW).done] == ["generate"]

@@ -2,19 +2,23 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from tests.given import START, raw, trade
-from tests.streams import WAYS, Raw, Served, batches, learned, served
+from tests.golden import STORIES, played
+from tests.streams import WAYS, Raw, batches, learned, served
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MANY = 20  # outcomes, more than which do not arrive one at a time here
+LATE = datetime(2026, 12, 20, 12, tzinfo=UTC)  # after every story
 OTHER_WAYS = WAYS[1:]
 ALIKE = "The cache is warm, so I ship it at once because the dashboards look green."
 DEPLOYS = (
@@ -32,15 +36,10 @@ REASONINGS = (
 )
 
 
-def in_a_way(place: Path, stream: list[Raw], way: str, seed: int = 0) -> Vault:
+def in_a_way(place: Path, stream: list[Raw], way: str, seed: int = 0, now: datetime = NOW) -> Vault:
     """A new vault that the stream reached in a way."""
     vault, _ = Vault.init(place, ["coding", "perps"], now=START)
-    return learned(vault, batches(stream, way, seed), NOW)
-
-
-def from_accounts(said: Served) -> Served:
-    """Without what facts made: their order of promotion is the order of arrival."""
-    return {about: lines for about, lines in said.items() if " / " in about or "strategy" in about}
+    return learned(vault, batches(stream, way, seed), now)
 
 
 def alike() -> list[Raw]:
@@ -86,7 +85,7 @@ def test_a_stream_ends_in_what_it_ends_in_at_once(tmp_path: Path, name: str, way
     stream = STREAMS[name]()
     at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk").root)
     vault = in_a_way(tmp_path / "way", stream, way, seed=7)
-    assert from_accounts(served(vault.root)) == from_accounts(at_once)
+    assert served(vault.root) == at_once
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []
 
@@ -108,24 +107,46 @@ def test_four_causes_stand_in_one_warning(tmp_path: Path) -> None:
 def test_the_agent_runs_end_in_the_same_skills(tmp_path: Path, shared: Path, way: str) -> None:
     lines = (shared / "data/agent-runs/by-run.jsonl").read_text().splitlines()
     stream = [json.loads(line) for line in lines]
-    at_once = from_accounts(served(in_a_way(tmp_path / "bulk", stream, "bulk").root))
-    assert from_accounts(served(in_a_way(tmp_path / "way", stream, way, seed=3).root)) == at_once
+    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk").root)
+    assert served(in_a_way(tmp_path / "way", stream, way, seed=3).root) == at_once
     warning = at_once["warning: office / financial-modeling-qa"]
     assert warning[0] == "Refused so far, same task: 24 (5 runs), -19 (1)."
 
 
-@settings(max_examples=5, deadline=None)
+@pytest.mark.parametrize(("number", "story"), enumerate(STORIES))
+def test_the_outcomes_of_a_story_end_in_the_same_skills(
+    tmp_path: Path, number: int, story: str
+) -> None:
+    played(story, tmp_path / "story")
+    stream = list(_recorded(tmp_path / "story/vault"))
+    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk", now=LATE).root)
+    ways = OTHER_WAYS if len(stream) < MANY else OTHER_WAYS[1:]
+    way = ways[number % len(ways)]
+    vault = in_a_way(tmp_path / "way", stream, way, seed=number, now=LATE)
+    assert served(vault.root) == at_once
+
+
+def _recorded(vault: Path) -> Iterator[Raw]:
+    """The outcomes of a vault, as they may arrive in another one."""
+    for path in sorted(vault.glob("outcomes/**/*.yaml")):
+        record = yaml.safe_load(path.read_text())
+        del record["received"]
+        record["source"].pop("trust", None)
+        yield record
+
+
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_any_stream_ends_in_the_same_skills(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     place = tmp_path_factory.mktemp("drawn")
     chance = random.Random(data.draw(st.integers(0, 2**32)))
-    stream = [_drawn(number, chance) for number in range(data.draw(st.integers(4, 24)))]
-    at_once = from_accounts(served(in_a_way(place / "bulk", stream, "bulk").root))
+    stream = [_drawn(number, chance) for number in range(data.draw(st.integers(3, 10)))]
+    at_once = served(in_a_way(place / "bulk", stream, "bulk").root)
     for way in OTHER_WAYS:
         vault = in_a_way(place / way.replace(" ", "-"), stream, way, seed=chance.randrange(99))
-        assert from_accounts(served(vault.root)) == at_once
+        assert served(vault.root) == at_once
 
 
 def _drawn(number: int, chance: random.Random) -> Raw:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from watchdog.observers.api import BaseObserver, EventEmitter
@@ -593,7 +594,7 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
     person.write("vault.yaml", (vault.root / "vault.yaml").read_text() + "promote: {every: 100}\n")
     person.git("commit", "-qam", "seldom")
     ended = datetime.now(UTC) - timedelta(hours=1)
-    times = {
+    times: dict[str, Any] = {
         "occurred_at": ended.isoformat(),
         "decision__made_at": (ended - timedelta(hours=1)).isoformat(),
     }

@@ -7,7 +7,7 @@ from typing import get_args
 import click
 import msgspec
 
-from skillvault.api import ListedFact
+from skillvault.api import ListedFact, both_sides
 from skillvault.cli.options import (
     dry_option,
     json_option,
@@ -16,9 +16,9 @@ from skillvault.cli.options import (
     print_json,
     vault_option,
 )
-from skillvault.cli.report import print_committed, print_done, run_shape
+from skillvault.cli.report import print_committed, print_done, run_shape, say_sides
 from skillvault.errors import UsageError
-from skillvault.records import Importance
+from skillvault.records import Importance, ref_of
 from skillvault.text import shorten
 
 _LINE = 100  # characters of a fact in a list
@@ -72,13 +72,18 @@ def _print_memory(facts: list[ListedFact]) -> None:
 @vault_option
 @json_option
 def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Print one fact as it is committed."""
+    """Print one fact as it is committed.
+
+    The runs that speak for and against it go to stderr.
+    """
     vault = open_vault(vault_path)
     record, path = vault.fact(ref)
     if as_data:
-        print_json({**msgspec.to_builtins(record), "path": path})
-    else:
-        print_committed(vault, path)
+        sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
+        print_json({**msgspec.to_builtins(record), "path": path, **sides})
+        return
+    print_committed(vault, path)
+    say_sides(vault, ref_of(record))
 
 
 @fact.command()

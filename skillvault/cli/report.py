@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skillvault.api import Vault
+from skillvault.api import Vault, both_sides
 from skillvault.change import Change
 from skillvault.cli.options import print_json, say
 from skillvault.errors import GitError
 from skillvault.lazy import LazyModule
-from skillvault.records import Skill
+from skillvault.records import Ref, Skill
 from skillvault.steps.loop import counts
 from skillvault.steps.run import Done, Report
 from skillvault.vault.files import layout
@@ -43,6 +43,15 @@ def _change_shape(done: Done) -> dict[str, Any]:
         "sources": [str(ref) for ref in change.sources],
         "commit": done.commit,
     }
+
+
+def say_sides(vault: Vault, ref: Ref) -> None:
+    """How many runs speak for a fact or a skill and how many against it, and which, on stderr."""
+    sides = both_sides(vault, ref)
+    for word, ids in (("for", sides.supporting), ("against", sides.against)):
+        if ids:
+            more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+            say(f"{word} it: {len(ids)} run{'s' * (len(ids) > 1)}: {', '.join(ids[:_SHOWN])}{more}")
 
 
 def print_done(done: Done) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from skillvault.api import Vault
+from skillvault.api import Vault, both_sides
 from skillvault.cli.options import (
     dry_option,
     json_option,
@@ -18,10 +18,10 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.cli.report import print_committed, print_done, run_shape
+from skillvault.cli.report import print_committed, print_done, run_shape, say_sides
 from skillvault.errors import UsageError
 from skillvault.learning.recommend.shelf import stacked
-from skillvault.records import Shelved, Skill
+from skillvault.records import Shelved, Skill, ref_of
 from skillvault.steps.run import Report
 
 
@@ -125,15 +125,17 @@ def _layered(file: Shelved, wins: bool) -> dict[str, Any]:
 def show(name: str, vault_path: Path | None, as_data: bool) -> None:
     """Print one skill as it is committed.
 
-    What its use showed goes to stderr.
+    What its use showed, and the runs that speak for and against it, go to stderr.
     """
     vault = open_vault(vault_path)
     record, path = vault.skill(name)
     stats = next(iter(vault.effects(path.split("/")[1])), None)
     if as_data:
-        print_json({**msgspec.to_builtins(record), "path": path, "stats": stats})
+        sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
+        print_json({**msgspec.to_builtins(record), "path": path, "stats": stats, **sides})
         return
     print_committed(vault, path)
+    say_sides(vault, ref_of(record))
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
 

@@ -15,7 +15,16 @@ from skillvault.cli.tree import print_tree
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
 
+    The runs that speak against a skill or a fact stand below.
+
     REF is a name, a path, an id or the beginning of an id.
     """
     tree = open_vault(vault_path).why(ref)
-    print_json(tree) if as_data else print_tree(tree, "sources")
+    if as_data:
+        print_json(tree)
+        return
+    print_tree(tree, "sources")
+    if tree["against"]:
+        click.echo("against it:")
+        for evaluation in tree["against"]:
+            click.echo(f"  evaluation {evaluation}")

@@ -30,13 +30,11 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
-from skillvault.markdown import statements
 from skillvault.policy import Policy
 from skillvault.records import Link, Ref, Skill, link_of, stamp
 from skillvault.text import shorten
 
 STEP = "refresh"
-_MOST = 20  # statements that a message tells
 DEPENDS_ON = (Queue(name=STEP, every="outcome", when=SKILL_CHANGES),)
 
 
@@ -193,17 +191,12 @@ def _edits(
 def _reason(due: Refreshing, before: str, after: str) -> str:
     """Which statements came, went or changed, and why."""
     outcomes = due.findings.account.outcomes
-    old, new = list(statements(before)), list(statements(after))
-    came = [f"+ {shorten(line, 200)}" for line in new if line not in old]
-    went = [f"- {shorten(line, 200)}" for line in old if line not in new]
-    told = [*came, *went]
-    more = [f"{len(told) - _MOST} more in the diff."] if len(told) > _MOST else []
     last = outcomes[-1]
-    counts = f"{len(came)} statements came or changed, {len(went)} went or stood otherwise."
+    counts, *told = sections.statement_changes(before, after)
     kept = "its text stays as it is, which a person wrote or took back."
     about = f"{subject_words(last)}, as of {len(outcomes)} outcomes, {last.occurred_at:%Y-%m-%d}"
     lead = f"{about}: {kept if before == after else counts}"
     merged = [
         f"{place.partition('/')[2]} said it before and goes to archive/." for place in due.merged
     ]
-    return "\n".join([lead, *merged, *(f"  {line}" for line in told[:_MOST]), *more])
+    return "\n".join([lead, *merged, *told])

@@ -70,4 +70,6 @@ class Rejections:
 def _made_of(commit: Commit, target: str) -> tuple[str, ...]:
     """The sources that this target is what a commit made of."""
     kind, _, name = target.partition(":")
+    if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
+        return (commit.sources[commit.targets.index(target)],)  # each of one, in their order
     return commit.sources if kind in _LEARNED and not is_strategy(name) else ()

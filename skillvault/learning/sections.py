@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault import markdown
+from skillvault.text import shorten
 
+_TOLD = 20  # statements that a message tells
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 Key = tuple[str, int]  # a heading, and which of the sections of that name; ("", 0) is the head
@@ -123,3 +125,15 @@ def _joined(texts: Iterable[str], current: str) -> str:
         body += text
         above = text
     return body.strip("\r\n")
+
+
+def statement_changes(before: str, after: str) -> list[str]:
+    """What a message says of a rewritten body: how many statements came and went, and which."""
+    old, new = markdown.statements(before), markdown.statements(after)
+    came = [f"  + {shorten(line, 200)}" for line in new if line not in old]
+    went = [f"  - {shorten(line, 200)}" for line in old if line not in new]
+    lines = [*came, *went]
+    more = [f"{len(lines) - _TOLD} more in the diff."] if len(lines) > _TOLD else []
+    plural = "" if len(came) == 1 else "s"
+    counts = f"{len(came)} statement{plural} came or changed, {len(went)} went or stood otherwise."
+    return [counts, *lines[:_TOLD], *more]

@@ -9,6 +9,7 @@ from skillvault.learning.account.account import shown_by
 from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.support import support_standing
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Fact, Outcome, Ref
 from skillvault.text import percent
@@ -38,15 +39,15 @@ def answers(
     outcome: Outcome,
     material: AccountMaterial,
     memory: promote.PromotionMaterial,
-    policy: Policy,
+    fact: promote.PromotionState | None,
     *,
     aside: str | None = None,
     edited: str | None = None,
 ) -> list[StepAnswer]:
     """The steps of the loop in order, each with its answer for this outcome.
 
-    `aside`: why the judge failed at it, too often to be asked again; `edited`: the place of its
-    evaluation that a person edited.
+    `fact` is where its evaluation stands with memory. `aside`: why the judge failed at it, too
+    often to be asked again; `edited`: the place of its evaluation that a person edited.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
@@ -70,8 +71,8 @@ def answers(
             f"{agrees[evaluation.judge_was_right]} the result ({outcome.result.status})",
         )
     )
-    fact = promote.insight_state(evaluation, memory, policy)
-    steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
+    if fact is not None:
+        steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
     standing = material.standings[outcome.id]
     return [*steps, StepAnswer(STEP, standing.state, standing.reason)]
 
@@ -87,7 +88,7 @@ def fact_answers(
     )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
-    pattern = recurrence.fact_state(fact, memory, skills, policy.promote)
+    pattern = recurrence.fact_state(fact, memory, skills, policy)
     return [
         StepAnswer("memory", "done", support_text),
         StepAnswer(promote.STEP, pattern.state, pattern.reason),
@@ -96,10 +97,11 @@ def fact_answers(
 
 def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) -> list[str]:
     """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
+    state_of = promote.insight_state if policy.profile == "seed" else support_standing
     groups: dict[str, list[Evaluation]] = {}
     for part in memory:
         for evaluation in part.evaluations.values():
-            state = promote.insight_state(evaluation, part, policy).state
+            state = state_of(evaluation, part, policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
         f"{_plural(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, policy)}"
@@ -111,15 +113,20 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) 
     if state == "weak":
         bound = policy.promote.quality
         near = max(evaluations, key=promote.strength)
+        alone = (
+            ""
+            if policy.profile == "seed"
+            else ", nor do two sessions say the same with less against it"
+        )
         return (
             f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more, a bad "
-            f"one {1 - bound:.2f} or less; the nearest has {near.quality_score:.2f}"
+            f"one {1 - bound:.2f} or less; the nearest has {near.quality_score:.2f}{alone}"
         )
     return {
         "done": "a fact, or support of one, already",
         "rejected": "what was made of it was taken away by a person",
         "not confirmed": "the result does not confirm the verdict",
-        "silent": "no insight",
+        "silent": "no insight, or none that tells more than how its own run ended",
         "untrusted": "from a source that is not trusted",
         "without outcome": "its outcome is not here",
         "due": "due",

@@ -2,7 +2,7 @@
 
 from skillvault.sameness.comparison import SAME, Near, likeness, opposite, same
 from skillvault.sameness.form import Form, normal_form
-from skillvault.sameness.forms import Forms, components, most_like_others
+from skillvault.sameness.forms import Forms, components, lookup_keys, most_like_others
 
 __all__ = [
     "SAME",
@@ -11,6 +11,7 @@ __all__ = [
     "Near",
     "components",
     "likeness",
+    "lookup_keys",
     "most_like_others",
     "normal_form",
     "opposite",

@@ -33,9 +33,24 @@ def opposite(a: Form, b: Form, near: Near | None = None) -> bool:
     """Whether one text says the opposite of the other: the same but for what turns it round.
 
     That is a negation, a side or an order; two of them undo each other. With another number or
-    name a text is a different one, and no opposite.
+    name a text is a different one, and no opposite; nor is one that does not say what is denied.
     """
-    return _same_but_for_flips(a, b, near) and _flips(a, b) % 2 == 1
+    return (
+        _same_but_for_flips(a, b, near)
+        and _flips(a, b) % 2 == 1
+        and (a.negated == b.negated or _is_said(*((a, b) if a.negated else (b, a)), near))
+    )
+
+
+def _is_said(denying: Form, other: Form, near: Near | None) -> bool:
+    """Whether one text says what the other denies."""
+    for mark, scope in denying.scopes:
+        if mark.kind == "negation":
+            denied = scope & denying.stems
+            matched, _, _ = _matched(denied - other.stems, other.stems, near) if near else (0, 0, 0)
+            whole = sum(map(weight, denied))
+            return sum(map(weight, denied & other.stems)) + matched >= SAME * whole
+    return True
 
 
 def _same_but_for_flips(a: Form, b: Form, near: Near | None) -> bool:

@@ -74,6 +74,27 @@ def _total_weight(form: Form) -> int:
     return form.weight + MARK * (len(form.numbers) + len(form.names))
 
 
+def lookup_keys(form: Form) -> list[str]:
+    """Keys of which every two forms that say the same, or the opposite, have one in common.
+
+    The most telling stems, as long as what is left of the form could still be what both say; only
+    with the same numbers and names.
+    """
+    marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
+    left, keys = _total_weight(form), list[str]()
+    needed = SAME * left
+    amount = MARK * (len(form.numbers) + len(form.names))
+    weighed = sorted(
+        ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
+    )
+    for telling, stem in [(amount, "")] * bool(amount or not weighed) + weighed:
+        if left < needed:
+            break
+        keys.append(f"{stem} {marks}")
+        left -= telling
+    return keys
+
+
 def components(forms: Sequence[Form], near: Near | None = None) -> list[list[int]]:
     """The places of forms that say the same, directly or by way of others; whatever their order.
 

@@ -20,6 +20,7 @@ from skillvault.learning.generate.warning_pattern import Present, makes_skill
 from skillvault.learning.merge.groups import STEP as MERGE
 from skillvault.learning.merge.groups import Group, Voice, cause_keys, groups, rejected
 from skillvault.learning.naming import subject_key
+from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import Policy
@@ -30,7 +31,7 @@ from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
 
 # By these steps the program archives what it takes out again itself.
 BACK = (EXPIRE, REFRESH, MERGE)
-_LOOP = frozenset({GENERATE, REFRESH, MERGE, EXPIRE, ASSESS})
+_LOOP = frozenset({GENERATE, REFRESH, MERGE, EXPIRE, ASSESS, PROMOTE})
 
 
 class DueAccount(NamedTuple):

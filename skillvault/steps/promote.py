@@ -4,11 +4,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby, islice
 
+import msgspec
+
 from skillvault.change import Change
+from skillvault.learning import sections
+from skillvault.learning.account.account import calls_for_skill
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
-from skillvault.records import Evaluation, Fact, Ref
+from skillvault.learning.promote.support import (
+    Support,
+    SupportPlan,
+    fact_changes,
+    support_state,
+    weighing_changes,
+    witness_of,
+)
+from skillvault.records import Evaluation, Fact, Ref, Skill
+from skillvault.steps.clock import clock
+from skillvault.steps.insights import InsightMemory
 from skillvault.steps.run import Run
 
 _PAGE = 1000  # evaluations that are looked at together
@@ -22,10 +36,13 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """How many facts and skills are made or grow."""
-    facts = plan(run)
+    """How many facts and skills are made, grow or leave."""
     skills = sum(len(found.due) for _, found in patterns(run))
-    return len(facts.promotions) + len(facts.repetitions) + skills
+    if run.policy.profile == "seed":
+        facts = plan(run)
+        return len(facts.promotions) + len(facts.repetitions) + skills
+    weighed = support_plan(run)
+    return len(weighed.facts) + bool(weighed.links or weighed.retellings) + skills
 
 
 def plan(run: Run) -> promote.FactPlan:
@@ -38,6 +55,36 @@ def plan(run: Run) -> promote.FactPlan:
         )
     run.settle(promote.STEP, set(due).difference(candidates))
     return promote.plan_facts(of_evaluations(run, candidates), run.policy)
+
+
+def support_plan(run: Run) -> SupportPlan:
+    """What the evaluations that changed support and speak against; settles them all."""
+    due = run.view.due.keys(promote.STEP)
+    material = of_evaluations(run, due)
+    heard = (
+        witness_of(evaluation, material.outcomes.get(evaluation.outcome))
+        for evaluation in material.evaluations.values()
+    )
+    return Support(memory(run), material, run.policy).plan(filter(None, heard))
+
+
+def memory(run: Run) -> InsightMemory:
+    """What the runs of the vault said so far."""
+    asks = run.options.asks
+    return InsightMemory(
+        run.view, run.view.insights.unkept() if asks else run.store.staged.insights
+    )
+
+
+def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
+    """Where an evaluation stands with memory; None if there is none."""
+    material = of_evaluations(run, [evaluation_id])
+    evaluation = material.evaluations.get(evaluation_id)
+    if evaluation is None:
+        return None
+    if run.policy.profile == "seed":
+        return promote.insight_state(evaluation, material, run.policy)
+    return support_state(evaluation, memory(run), material, run.policy)
 
 
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
@@ -77,6 +124,8 @@ def _material(
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in refused).values(),
         support=view.evaluations.supporting,
         sessions_of=lambda names: view.facts.sessions(names, enough),
+        counts=view.facts,
+        clock=lambda domain: clock(view, domain, run.now),
     )
 
 
@@ -85,15 +134,67 @@ def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.P
     due = run.view.due.keys(CONSOLIDATE)
     for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
         found = of_facts(run, [domain])
-        live = run.view.skills.live(set(found.skills_of.values()))
-        plan = recurrence.patterns(found, live, run.policy)
-        if plan.due or plan.rejected:
+        plan = recurrence.patterns(found, skills_of(run, found), run.policy)
+        told = [each for each in plan.due if _is_told(run, found, each)]
+        plan = msgspec.structs.replace(plan, due=tuple(p for p in plan.due if p not in told))
+        if plan.due or plan.rejected or plan.left:
             yield found, plan
         else:
             run.settle(CONSOLIDATE, keys)
 
 
+def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:
+    """Whether a warning of facts would say again what the warnings of their subjects say."""
+    if pattern.kind != "warning" or pattern.skill or run.policy.profile == "seed":
+        return False
+    supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
+    for history in run.accounts.histories(sorted(supporters), set()):
+        read = run.accounts.read_part(history)
+        if not read:
+            return False
+        findings = run.accounts.findings(run.accounts.account(read), "warning")
+        if not calls_for_skill(findings, run.policy):
+            return False
+    return True
+
+
+def skills_of(run: Run, material: promote.PromotionMaterial) -> dict[str, Skill]:
+    """The living skills that were derived from facts, and those that this step archived."""
+    view, names = run.view, set(material.skills_of.values())
+    live = view.skills.live(names)
+    for name in sorted(view.skills.on_shelf("archive", names.difference(live))):
+        skill = view.skills.find(name)
+        touching = view.history.commits_touching([Ref("skill", name)])
+        ours = touching and touching[0].step == promote.STEP
+        if skill and ours and skill.status != "retired":
+            live[name] = skill
+    return live
+
+
 def _facts(run: Run) -> Iterator[Change]:
+    if run.policy.profile == "seed":
+        yield from _repeated(run)
+    else:
+        yield from _supported(run)
+
+
+def _supported(run: Run) -> Iterator[Change]:
+    due = run.view.due.keys(promote.STEP)
+    weighed = support_plan(run)
+    run.report.rejected += weighed.rejected
+    yield from fact_changes(run.track(weighed.facts, "promoting"), run.policy)
+    links = [
+        link for link in weighed.links if link.target.id in run.view.facts
+    ]  # or it has to wait
+    retellings = [retold for retold in weighed.retellings if retold.fact.id in run.view.facts]
+    if links or retellings:
+        yield from weighing_changes(links, retellings, run.policy)
+    if len(links) == len(weighed.links):
+        run.settle(promote.STEP, due)
+
+
+def _repeated(run: Run) -> Iterator[Change]:
+    """As the designs have it: what repeats a fact's text supports it."""
     found = plan(run)
     run.report.rejected += found.rejected
     for promotion in run.track(found.promotions, "promoting"):
@@ -106,6 +207,10 @@ def _facts(run: Run) -> Iterator[Change]:
 def _skills(run: Run) -> Iterator[Change]:
     for found, plan in list(patterns(run)):
         run.report.rejected += plan.rejected
+        for skill in plan.left:
+            bodies = run.versions(skill.name).bodies
+            if run.accounts.is_ours(skill) and not sections.theirs(bodies, skill.body):
+                yield recurrence.leave_change(skill, _shelf(run, skill))
         for pattern in plan.due:
             make = partial(_written, run, found, pattern)
             yield from run.written(make, pattern.skill or f"pattern-{pattern.facts[0].domain}")
@@ -126,5 +231,11 @@ def _written(
     if skill is None:
         return None
     written = run.versions(pattern.skill)
-    change = recurrence.growth_change(pattern, draft, skill, written, now=run.now)
+    change = recurrence.growth_change(
+        pattern, draft, skill, written, shelf=_shelf(run, skill), now=run.now, policy=run.policy
+    )
     return change.noting(draft.note)
+
+
+def _shelf(run: Run, skill: Skill) -> str:
+    return (run.view.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]

@@ -37,7 +37,12 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
         unevaluated = [] if ref.id in view.evaluations else [outcome]
         edited = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
         return rules.answers(
-            outcome, material, memory, run.policy, aside=aside, edited=next(iter(edited), None)
+            outcome,
+            material,
+            memory,
+            promoting.state(run, ref.id),
+            aside=aside,
+            edited=next(iter(edited), None),
         )
     if ref.kind in ("outcome", "fact"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")

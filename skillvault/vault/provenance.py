@@ -95,7 +95,8 @@ def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
         if evaluation is not None:
             yield None, Ref("outcome", evaluation.outcome)
     for link in snapshot.links.by_target([ref]):
-        yield link.id, link.source
+        if link.type != "contradicted":  # what speaks against a thing is not what it is made of
+            yield link.id, link.source
 
 
 def _ahead(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:

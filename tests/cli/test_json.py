@@ -25,7 +25,7 @@ def ask(vault: Vault, *args: str, exit_code: int = 0) -> Any:
 
 @pytest.fixture
 def learned(vault: Vault) -> Vault:
-    """A vault with one failure, its repeat, and the warning of the first."""
+    """A vault with one failure, its repeat, the warning of both, and the fact that they support."""
     vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(raw(1)))])
     vault.run()
     return vault
@@ -40,7 +40,7 @@ def test_status(learned: Vault) -> None:
     ]  # fmt: skip
     assert found["domains"] == ["coding", "perps"]
     assert (found["format"], found["outcomes"], found["evaluations"]) == (1, 2, 2)
-    assert found["links"] == {"total": 2, "generated": 2}
+    assert found["links"] == {"total": 4, "generated": 2, "promoted": 1, "reinforced": 1}
     assert set(found["waiting"]) == set(STEPS)
     assert set(found["waiting"].values()) == {0}
     assert found["paused"] is None
@@ -99,7 +99,8 @@ def test_skill_list_layers(vault: Vault, person: Person) -> None:
 def test_why_goes_back_to_the_outcomes(learned: Vault) -> None:
     name = ask(learned, "skill", "list")[0]["name"]
     tree = ask(learned, "why", name)
-    assert list(tree) == ["ref", "commits", "sources"]
+    assert list(tree) == ["ref", "commits", "sources", "against"]
+    assert tree["against"] == []
     assert tree["ref"] == {"kind": "skill", "id": name, "path": f"skills/{name}/SKILL.md"}
     assert [c["step"] for c in tree["commits"]] == ["generate"]
     assert all(list(c) == ["sha", "step", "subject", "date"] for c in tree["commits"])
@@ -203,7 +204,9 @@ def test_record_and_import(vault: Vault, tmp_path: Path) -> None:
 
 def test_log(learned: Vault) -> None:
     commits = ask(learned, "log")
-    assert [c["step"] for c in commits] == ["generate", "evaluate", "record", "init"]
+    assert [c["step"] for c in commits] == [
+        "generate", "promote", "promote", "evaluate", "record", "init",
+    ]  # fmt: skip
 
 
 def test_why_not(learned: Vault) -> None:

@@ -93,7 +93,8 @@ class World:
     def hand(self) -> tuple[str, str, dict[str, bytes]]:
         """The person's work: what differs in the index, what is not committed, its bytes."""
         person = self.person
-        status = [line for line in person.status().splitlines() if "quarantine" not in line]
+        entries = person.git("status", "--porcelain", "--untracked-files=all").splitlines()
+        status = [line for line in entries if "quarantine" not in line]
         paths = ("staged.md", "notes.md", "skills/mine/SKILL.md", "memory/perps/mine.md")
         seen = {path: (self.root / path).read_bytes() for path in (*paths, "intended.md")}
         return person.git("diff", "--cached"), "\n".join(sorted(status)), seen

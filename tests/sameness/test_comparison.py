@@ -121,3 +121,12 @@ def test_near_words_count_as_shared_where_the_texts_share_others() -> None:
     )
     assert likeness(a, b) < likeness(a, b, near)
     assert likeness(normal_form("dog"), normal_form("puppy"), near) == 0
+
+
+def test_a_denial_is_no_opposite_of_a_text_that_does_not_say_what_it_denies() -> None:
+    wide = "Because volatility is high I set the range around the price, so no swing leaves it."
+    narrow = (
+        "Because volatility is high I set the range around the price; it was left within hours."
+    )
+    assert not opposite(normal_form(wide), normal_form(narrow))
+    assert not opposite(normal_form(narrow), normal_form(wide))

@@ -19,14 +19,14 @@ LESSON = (
 )
 
 
-def loss(day: int, target: str, **changes: Any) -> dict[str, Any]:
-    """One of several losses that teach the same."""
+def loss(day: int, target: str, score: float = -0.05, **changes: Any) -> dict[str, Any]:
+    """One of several losses that teach the same; a small one makes its subject no warning."""
     fields = {
         "decision__target": target,
         "decision__reasoning": LESSON,
         "decision__confidence": 0.95,
     }
-    return trade(day, score=-0.12, **{**fields, **changes})
+    return trade(day, score=score, **{**fields, **changes})
 
 
 def learn(vault: Vault, *given: dict[str, Any]) -> None:
@@ -150,7 +150,6 @@ def test_a_person_keeps_a_description_although_the_text_grows(vault: Vault, pers
 
 def test_a_reverted_promotion_is_not_redone(vault: Vault, person: Person) -> None:
     learn(vault, *three())
-    person.git("revert", "--no-edit", "HEAD")  # what the last step made
     for commit in person.git("log", "--format=%H", "--grep=^promote:").split():
         person.git("revert", "--no-edit", commit)
     assert vault.facts() == []
@@ -189,7 +188,7 @@ def test_why_not_says_what_an_insight_lacks(vault: Vault) -> None:
 
 
 def test_an_untrusted_source_enters_no_memory(vault: Vault) -> None:
-    for number, given in enumerate(three()):
+    for number, given in enumerate(three(score=-0.12)):
         place = vault.root / "inbox" / "untrusted" / f"{number}.json"
         place.write_bytes(as_file(given))
     vault.run(now=NOW)

@@ -446,7 +446,7 @@ def test_what_changed_no_name_asks_no_outcome_again(vault: Vault, commit: Commit
 
 
 def test_skills_facts_and_evaluations_are_found(vault: Vault) -> None:
-    dropped(vault, *(outcome(day) for day in range(3)))
+    dropped(vault, outcome())
     vault.add_fact("Raise a timeout only with a trace at hand.", "coding", now=NOW)
     assert vault.search("posterior sampling of a bandit")[0].id == "thompson-sampling-analysis"
     kinds = {kind: vault.search("timeout", kind=kind) for kind in ("skill", "fact", "evaluation")}

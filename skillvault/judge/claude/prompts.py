@@ -150,9 +150,15 @@ def ended(outcome: Outcome) -> dict[str, Any]:
     return {"decision": decision, "result": result_fields}
 
 
-def shown(insights: Sequence[Insight]) -> list[dict[str, str]]:
+def shown(insights: Sequence[Insight]) -> list[dict[str, Any]]:
     """What an outcome shows by itself, as it was read by rule."""
-    return [{"kind": insight.kind, "quote": insight.quote} for insight in insights]
+    return [
+        {"kind": insight.kind, "quote": insight.quote, **_supposed(insight)} for insight in insights
+    ]
+
+
+def _supposed(lesson: Insight | Cause) -> dict[str, bool]:
+    return {"supposed": True} if lesson.supposed else {}
 
 
 def contrasted(contrasts: Sequence[Contrast]) -> list[dict[str, str]]:
@@ -229,6 +235,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "quote": cause.quote,
         "shown_by": count_of(len(cause.shown_by), cause.of),
         "ended_otherwise": len(cause.against),
+        **_supposed(cause),
     }
 
 

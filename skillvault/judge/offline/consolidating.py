@@ -35,7 +35,8 @@ def _application(brief: Recurrence) -> Iterator[str]:
     )
     ordered = sorted(advice.items(), key=lambda pair: (-pair[1], pair[0]))
     yield from (inert(text, 300) for text, _ in ordered[:_MOST])
-    yield from _merits([e for e in brief.evaluations if e.was_good_decision])
+    if brief.kind == "pattern":
+        yield from _merits([e for e in brief.evaluations if e.was_good_decision])
 
 
 def _merits(good: Sequence[Evaluation]) -> Iterator[str]:
@@ -66,6 +67,8 @@ def _origin(brief: Recurrence) -> Iterator[str]:
             f"{len(outcomes)} evaluation{'s' * (len(outcomes) > 1)} ({counts}) from "
             f"{sessions} session{'s' * (sessions > 1)}"
         )
+        if brief.against:
+            yield f"{brief.against} evaluation{'s' * (brief.against > 1)} against it"
         first, last = min(o.occurred_at for o in outcomes), max(o.occurred_at for o in outcomes)
         days = dict.fromkeys((f"{first:%Y-%m-%d}", f"{last:%Y-%m-%d}"))
         yield f"Seen {' to '.join(days)}"

@@ -56,6 +56,7 @@ _SHOWN: dict[InsightKind, str] = {
     "found": "found {}",
     "check": "checked it by {}",
 }
+_SUPPOSED = "the agent's own lesson, supposed: {}"
 ASKED: dict[InsightKind, str] = {
     "stopped": "Is the last announced step carried out, and its result reported?",
     "unchecked": "Is this checked now: {}",
@@ -112,7 +113,7 @@ def _better(brief: Findings) -> Iterator[str]:
         if isinstance(statement, Remedy):
             yield sentence(f"what worked instead: it {shown(statement.cause)}")
     causes = [s for s in brief.statements if isinstance(s, Cause)]
-    yield from filter(None, [advice_of(cause.kind, cause.quote) for cause in causes[:_ADVICE]])
+    yield from filter(None, [advice_of(cause) for cause in causes[:_ADVICE]])
 
 
 def _checklist(brief: Findings) -> Iterator[str]:
@@ -184,7 +185,8 @@ def rule_lines(brief: Findings) -> Iterator[str]:
 
 def shown(cause: Cause) -> str:
     """What outcomes of a cause did, as the end of a clause."""
-    return _SHOWN[cause.kind].format(quoted(cause.quote))
+    clause = _SUPPOSED if cause.supposed else _SHOWN[cause.kind]
+    return clause.format(quoted(cause.quote))
 
 
 def cause_line(cause: Cause, kind: SkillKind) -> str:

@@ -65,7 +65,7 @@ def _principles(together: Findings) -> Iterator[str]:
             yield sentence(f"what worked instead: it {shown(statement.cause)}")
     causes = [s for s in together.statements if isinstance(s, Cause) and s.alike]
     if together.kind == "warning":
-        yield from filter(None, [advice_of(c.kind, c.quote) for c in causes[:_ADVICE]])
+        yield from filter(None, [advice_of(c) for c in causes[:_ADVICE]])
         asked = [c for c in causes if c.kind in ASKED]
         yield from (f"[ ] {ASKED[c.kind].format(quoted(c.quote))}" for c in asked[:_ADVICE])
 

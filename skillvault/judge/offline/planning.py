@@ -148,7 +148,7 @@ def _silent(period: Period, comparisons: Sequence[Comparison]) -> str:
 def _advice(outcomes: Sequence[Outcome], period: Period) -> Iterator[str]:
     """What to do otherwise where nothing succeeded yet, the most repeated causes first."""
     shown = [insight for o in outcomes if (insight := insight_of(o, period))]
-    advised = [(i.kind, better) for i in shown if (better := advice_of(i.kind, i.quote))]
+    advised = [(i.kind, better) for i in shown if (better := advice_of(i))]
     often = Counter(kind for kind, _ in advised)
     for kind, count in sorted(often.items(), key=lambda pair: (-pair[1], pair[0]))[:_ACTIONS]:
         better = next(better for advice, better in advised if advice == kind)

@@ -6,7 +6,7 @@ what was said or reported stands in it verbatim, so that different causes never 
 
 import re
 
-from skillvault.brief import Case, Insight, InsightKind, InsightText
+from skillvault.brief import Case, Cause, Insight, InsightKind, InsightText
 from skillvault.judge.offline.speech import ended, plain, quoted, sentence, subject
 from skillvault.reading import how, read
 from skillvault.records import InsightType, Outcome
@@ -25,6 +25,7 @@ _CLAUSES: dict[InsightKind, str] = {
     "found": "it found {}",
     "check": "it was checked by {}",
 }
+_SUPPOSED = "its own lesson, supposed: {}"
 _ADVICE: dict[InsightKind, str] = {
     "lesson": "{}",
     "answer": "Do not give {} again for this task",
@@ -55,7 +56,7 @@ def told(case: Case) -> InsightText | None:
     ground = f": {clause_of(main, outcome)}" if main else ""
     text = sentence(f"{_when(outcome)}{subject(outcome)} {ended(outcome)}{by}{ground}")
     failed = outcome.result.status == "failure"
-    advice = [advice_of(main.kind, main.quote)] if main and failed else []
+    advice = [advice_of(main)] if main and failed else []
     return InsightText(
         key_insight=shorten(text, LONGEST),
         insight_type=_TYPES.get(main.kind, "method") if main else _untold(outcome),
@@ -85,7 +86,7 @@ def clause_of(insight: Insight, outcome: Outcome) -> str:
         return f"it answered {said}"
     if insight.kind == "ground":
         return f"its ground was {said}" if failed else f"it rested on {said}"
-    clause = _CLAUSES[insight.kind].format(said)
+    clause = (_SUPPOSED if insight.supposed else _CLAUSES[insight.kind]).format(said)
     return clause if failed else f"{clause}{_checked(insight, outcome)}"
 
 
@@ -95,14 +96,15 @@ def _checked(insight: Insight, outcome: Outcome) -> str:
     return f"; checked by {quoted(checks[0], 100)}" if checks and insight.kind == "found" else ""
 
 
-def advice_of(kind: InsightKind, quote: str) -> str | None:
+def advice_of(shown: Insight | Cause) -> str | None:
     """What to do instead, after a failure of this kind."""
-    if kind == "stopped":
-        return _carried_out(quote)
-    if kind == "lesson":
-        return sentence(plain(quote, 300))
-    advice = _ADVICE.get(kind)
-    return sentence(advice.format(quoted(quote))) if advice else None
+    if shown.kind == "stopped":
+        return _carried_out(shown.quote)
+    if shown.kind == "lesson":
+        lead = "supposed: " if shown.supposed else ""
+        return sentence(f"{lead}{plain(shown.quote, 300)}")
+    advice = _ADVICE.get(shown.kind)
+    return sentence(advice.format(quoted(shown.quote))) if advice else None
 
 
 def _at(step: str) -> str:

@@ -17,11 +17,12 @@ from skillvault.learning.account.insight import insights_of
 from skillvault.reading import stated
 from skillvault.records import Outcome
 from skillvault.sameness import Form, components, most_like_others, normal_form
+from skillvault.text import percent
 
 # Of these each wording is a cause of its own; of others only those that two outcomes share.
 _APART = frozenset({"error", "answer", "lesson"})
 # These quote the reasoning: another outcome may rest on the same words and end otherwise.
-_REASONED = frozenset(
+REASONED = frozenset(
     {"unchecked", "exposed", "guess", "certainty", "risk", "ground", "found", "check"}
 )
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\])+[\w.~-]*(?::\d+)*|\b[\w-]+\.[a-z]{1,4}:\d+\b")
@@ -44,7 +45,9 @@ def signature(message: str) -> str:
 def own_values(outcome: Outcome) -> tuple[str, ...]:
     """What an outcome's words hold of it alone: its target, its figures, what it observed."""
     values = (outcome.result.score, outcome.result.amount, outcome.result.entry_value)
-    figures = (f"{value:g}" for value in values if value is not None)
+    figures = [f"{value:g}" for value in values if value is not None]
+    if outcome.result.score is not None:
+        figures.append(percent(outcome.result.score))  # as an insight tells it
     context = (str(value) for value in outcome.context.values() if value is not None)
     target = (outcome.decision.target,) if outcome.decision.target else ()
     return (*target, *figures, *context)
@@ -99,12 +102,12 @@ def _by_wording(outcomes: Iterable[Outcome]) -> dict[frozenset[str], list[str]]:
     for outcome in outcomes:
         own = own_values(outcome)
         statements = stated(outcome.decision.reasoning)
-        for wording in {_wording(statement, own) for statement in statements}:
+        for wording in {wording_of(statement, own) for statement in statements}:
             holders[wording].append(outcome.id)
     return holders
 
 
-def _wording(statement: str, own: tuple[str, ...]) -> frozenset[str]:
+def wording_of(statement: str, own: tuple[str, ...]) -> frozenset[str]:
     """A statement's words and figures, but for the outcome's own: cheap, and nearly a form."""
     words = frozenset(_WORD.findall(statement.casefold()))
     return words.difference(*(_WORD.findall(value.casefold()) for value in own))
@@ -144,8 +147,8 @@ def _components(kind: InsightKind, forms: list[Form | str]) -> list[list[Form | 
 def _cause(kind: InsightKind, pairs: Sequence[Shown], material: _Material) -> Cause:
     shown_by = {outcome.id for outcome, _ in pairs}
     agreeing, against = set(shown_by), set[str]()
-    if kind in _REASONED:
-        wordings = {_wording(insight.quote, own_values(outcome)) for outcome, insight in pairs}
+    if kind in REASONED:
+        wordings = {wording_of(insight.quote, own_values(outcome)) for outcome, insight in pairs}
         agreeing |= {name for wording in wordings for name in material.agreeing.get(wording, ())}
         shown_by |= agreeing.intersection(material.members)
         against = {name for wording in wordings for name in material.others.get(wording, ())}
@@ -156,6 +159,7 @@ def _cause(kind: InsightKind, pairs: Sequence[Shown], material: _Material) -> Ca
         of=len(material.members),
         agreeing=len(agreeing),
         against=tuple(sorted(against)),
+        supposed=all(insight.supposed for _, insight in pairs),
     )
 
 

@@ -28,7 +28,7 @@ def _lesson(outcome: Outcome) -> Insight | None:
         return None
     parts = (("when ", lesson.when), ("", lesson.do), ("because ", lesson.because))
     said = [lead + text.strip().rstrip(".") for lead, text in parts if text.strip()]
-    return Insight(kind="lesson", quote=", ".join(said))
+    return Insight(kind="lesson", quote=", ".join(said), supposed=outcome.is_lesson_supposed)
 
 
 def _fault(outcome: Outcome) -> Iterator[Insight | None]:

@@ -283,13 +283,20 @@ def next_change(
         material,
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
+        changed=sections.statement_changes(skill.body, body),
         edits=tuple(edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(restored,) if archived else (),
     )
 
 
-def _generated(material: StrategyMaterial, period: Period, subject: str, **changes: Any) -> Change:
+def _generated(
+    material: StrategyMaterial,
+    period: Period,
+    subject: str,
+    changed: Sequence[str] = (),
+    **changes: Any,
+) -> Change:
     """A commit with its `generated` links, one for each evaluation that has none yet."""
     target = Ref("skill", material.name)
     new = [o.id for o in period.outcomes if o.id not in material.linked]
@@ -300,7 +307,7 @@ def _generated(material: StrategyMaterial, period: Period, subject: str, **chang
     return Change(
         step=STEP,
         subject=subject,
-        reason=_strategy_reason(period, len(new)),
+        reason="\n".join([*_strategy_reason(period, len(new)), *changed]),
         sources=sources,
         targets=(target,),
         judge=listed(sorted(judges)) or None,
@@ -356,15 +363,14 @@ def _strategy_tags(period: Period) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *most)))))
 
 
-def _strategy_reason(period: Period, new: int) -> str:
+def _strategy_reason(period: Period, new: int) -> list[str]:
+    """What was looked at, how it ended, and what separates it."""
     lines = [
         f"{_outcomes_line(period)}, {new} of them not in an earlier strategy.",
         f"{_results(period)}.",
     ]
     separations = [_contrast_line(comparison) for comparison in (*period.avoid, *period.seek)]
-    return "\n".join(
-        [*lines, *filter(None, separations)] if any(separations) else [*lines, _SILENT]
-    )
+    return [*lines, *filter(None, separations)] if any(separations) else [*lines, _SILENT]
 
 
 _SILENT = "No recorded condition separates losses or wins from the others."

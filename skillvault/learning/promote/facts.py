@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -24,6 +25,7 @@ from skillvault.records import (
     Link,
     Outcome,
     Ref,
+    Status,
     link_id,
     link_of,
 )
@@ -34,13 +36,35 @@ RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
 
 
+class FactCounts(Protocol):
+    """What is counted of facts: the runs for and against them."""
+
+    def runs(self, facts: Collection[str]) -> Mapping[str, int]:
+        """Fact -> how many runs made or repeat it."""
+
+    def against(self, facts: Collection[str]) -> Mapping[str, int]:
+        """Fact -> how many runs speak against it, of those against which any do."""
+
+    def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
+        """Fact -> how the run ended that made it, of those that a run made."""
+
+    def latest(self, facts: Collection[str]) -> datetime | None:
+        """When the last run ended that made or repeats any of these facts."""
+
+    def is_of_one_subject(self, facts: Collection[str]) -> bool:
+        """Whether all runs that made or repeat these facts are of one subject."""
+
+    def run_at(self, fact: str, place: int) -> str:
+        """Of the runs that made or repeat a fact the one at this place, in the order of time."""
+
+
 class PromotionMaterial(Struct, kw_only=True, dict=True):
     """What the rule reads of a vault, and what it asks of it more than once.
 
     `made_skills` says which skill a commit made of a fact, whatever became of the link;
     `taken_away` are the evaluations whose fact a person took away. `support` gives the
     evaluations that made or repeat a fact, in the order of their ids, `sessions_of` the sessions
-    of the outcomes behind some facts, or enough of them to decide.
+    of the outcomes behind some facts, or enough of them to decide. `clock` is a domain's time.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -52,6 +76,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     taken_away: Collection[Evaluation]
     support: Callable[[str], list[Evaluation]]
     sessions_of: Callable[[Sequence[str]], Collection[str]]
+    counts: FactCounts
+    clock: Callable[[str], datetime | None]
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
@@ -66,6 +92,12 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return {link.source.id: link for link in supports if link.target.kind == "fact"}
 
     @cached_property
+    def promoted(self) -> frozenset[str]:
+        """The evaluations that made a fact."""
+        links = (link for link in self.links.values() if link.type == "promoted")
+        return frozenset(link.source.id for link in links if link.target.kind == "fact")
+
+    @cached_property
     def superseded(self) -> dict[str, str]:
         """Fact id -> the fact that took its place."""
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
@@ -75,6 +107,18 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         """The facts that nothing supersedes, in their order."""
         current = (fact for fact in self.facts.values() if fact.id not in self.superseded)
         return sorted(current, key=lambda fact: fact.order)
+
+    @cached_property
+    def contested(self) -> frozenset[str]:
+        """The facts that have as much against them as for them; a person's word is one for."""
+        facts = {fact.id: fact for fact in self.current_facts}
+        against = self.counts.against(facts)
+        runs = self.counts.runs(against)
+        return frozenset(
+            name
+            for name, count in against.items()
+            if count >= runs.get(name, 0) + (facts[name].kind == "human")
+        )
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
@@ -164,11 +208,11 @@ def insight_state(
         return PromotionState(
             "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
         )
-    if refused := _taken_away(evaluation, material):
+    if refused := taken_away(evaluation, material):
         fact = refused.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, taken away since")
-    if unmet := _unmet(evaluation, material, policy):
-        return unmet
+    if weak := unmet(evaluation, material, policy):
+        return weak
     refused, _ = material.domain_texts(evaluation.domain, policy.promote).repeated(evaluation)
     if refused:
         origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
@@ -176,7 +220,7 @@ def insight_state(
     return PromotionState("due", "`skillvault run`")
 
 
-def _unmet(
+def unmet(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState | None:
     """The first condition that an evaluation does not meet; None if it meets all."""
@@ -240,8 +284,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
         elif repeated is not None:
             repeats[repeated].append(evaluation)
         else:
-            surprise = is_surprise(evaluation, policy)
-            high = surprise or strength(evaluation) >= rules.high_from
+            high = strength(evaluation) >= rules.high_from
             made_at = material.outcomes[evaluation.outcome].occurred_at
             importance: Importance = "high" if high else "medium"
             promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
@@ -258,7 +301,7 @@ def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Poli
     """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
     if evaluation.id in material.fact_links:
         return False
-    return bool(_taken_away(evaluation, material)) or not _unmet(evaluation, material, policy)
+    return bool(taken_away(evaluation, material)) or not unmet(evaluation, material, policy)
 
 
 def _candidates(
@@ -269,13 +312,13 @@ def _candidates(
     for evaluation in order:
         if not may_be_due(evaluation, material, policy):
             continue
-        if refused := _taken_away(evaluation, material):
+        if refused := taken_away(evaluation, material):
             rejected.append(refused)
         else:
             yield evaluation
 
 
-def _taken_away(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
+def taken_away(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
     """The fact, or its support of one, that a person took away."""
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
@@ -323,7 +366,7 @@ def promotion_change(promotion: Promotion, policy: Policy) -> Change:
     fact = Fact(
         id=promotion.fact,
         domain=evaluation.domain,
-        text=_fact_text(evaluation, policy),
+        text=fact_text(evaluation, policy),
         importance=promotion.importance,
         kind="judge",
         created_at=promotion.made_at,
@@ -345,7 +388,7 @@ def promotion_change(promotion: Promotion, policy: Policy) -> Change:
     )
 
 
-def _fact_text(evaluation: Evaluation, policy: Policy) -> str:
+def fact_text(evaluation: Evaluation, policy: Policy) -> str:
     """What it states, and in a line of its own what to do; under `seed` the statement alone."""
     advice = evaluation.better_approach if policy.profile != "seed" else None
     return "\n".join(filter(None, [evaluation.key_insight, advice]))

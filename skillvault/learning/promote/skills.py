@@ -6,15 +6,19 @@ alone waits in proposed/.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.brief import Draft, Recurrence
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
+from skillvault.learning.account.reading import last_point
+from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
 from skillvault.learning.naming import free_name
 from skillvault.learning.promote.facts import (
     STEP,
@@ -25,7 +29,17 @@ from skillvault.learning.promote.facts import (
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy, PromotePolicy
-from skillvault.records import Fact, Ref, Skill, link_id, link_of, stamp
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Ref,
+    Skill,
+    SkillKind,
+    Status,
+    link_id,
+    link_of,
+    stamp,
+)
 from skillvault.text import inert, shorten, similarity, slug, theme
 
 
@@ -33,69 +47,162 @@ class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
 
     `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of
-    enough different sessions stand behind them.
+    enough different sessions stand behind them. `digest` is of what the skill says, `ended` when
+    the last run ended that it rests on; None under `seed`. `is_admitted`: the skill waited for a
+    second session, and there is one.
     """
 
     facts: tuple[Fact, ...]
     fresh: tuple[Fact, ...]
     independent: bool
+    kind: SkillKind = "pattern"
     skill: str | None = None
+    digest: str | None = None
+    ended: datetime | None = None
+    is_admitted: bool = False
 
 
 class Patterns(Struct, frozen=True):
-    """The second arrow's work, and what a person rejected before."""
+    """The second arrow's work, and what a person rejected before; `left` are skills that leave."""
 
     due: tuple[Pattern, ...]
     rejected: tuple[Rejection, ...]
+    left: tuple[Skill, ...] = ()
 
 
 def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy) -> Patterns:
-    """What the second arrow has to do; `skills` are those in skills/ and proposed/."""
+    """What the second arrow has to do.
+
+    `skills` are those in skills/ and proposed/, and those that this step archived.
+    """
     due: list[Pattern] = []
     rejected: list[Rejection] = []
-    for facts in _recurring(material, policy.promote):
+    standing: set[str] = set()
+    for kind, facts in _recurring(material, policy):
         refused = [r for fact in facts if (r := _skill_taken_away(fact, material))]
         named = [material.skills_of[f.id] for f in facts if f.id in material.skills_of]
         skill = max(sorted(set(named)), key=named.count, default=None)
         independent = len(material.sessions(facts)) >= policy.promote.min_sessions
         fresh = tuple(f for f in facts if f.id not in material.skills_of)
+        digest = ended = None
+        if policy.profile != "seed":
+            digest, ended = _digest_of(facts, material), _rested_at(facts, material)
+        pattern = Pattern(
+            facts=facts,
+            fresh=fresh,
+            independent=independent,
+            kind=kind,
+            skill=skill,
+            digest=digest,
+            ended=ended,
+        )
+        if (
+            digest
+            and kind == "warning"
+            and material.counts.is_of_one_subject([f.id for f in facts])
+        ):
+            continue  # the subject's own warning tells it
+        over = _is_over(pattern, material, policy)
         if skill is None and refused:
             rejected += refused
         elif skill is None:
-            due.append(Pattern(facts=facts, fresh=facts, independent=independent))
-        elif skill in skills:
+            due += [] if over else [pattern]
+        elif skill in skills and not over:
+            standing.add(skill)
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
-            if linkable or (independent and _held_back(skills[skill])):
-                due.append(
-                    Pattern(facts=facts, fresh=linkable, independent=independent, skill=skill)
-                )
-    return Patterns(tuple(due), tuple(sorted(set(rejected))))
+            admitted = independent and _held_back(skills[skill])
+            if linkable or admitted or _says_otherwise(skills[skill], digest):
+                due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
+    contested = _contested_skills(material, skills, standing)
+    return Patterns(tuple(due), tuple(sorted(set(rejected))), contested)
 
 
-def _recurring(material: PromotionMaterial, rules: PromotePolicy) -> Iterator[tuple[Fact, ...]]:
-    """Clusters, and facts that enough evaluations of different sessions support."""
-    groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+def _rested_at(facts: Sequence[Fact], material: PromotionMaterial) -> datetime | None:
+    """When the last run ended that facts rest on; of those written by a person, when that was."""
+    written = [fact.created_at for fact in facts if fact.created_at]
+    return material.counts.latest([fact.id for fact in facts]) or max(written, default=None)
+
+
+def _ends(pattern: Pattern, policy: Policy) -> datetime | None:
+    days = policy.days(pattern.kind)
+    return pattern.ended + timedelta(days=days) if pattern.ended and days else None
+
+
+def _is_over(pattern: Pattern, material: PromotionMaterial, policy: Policy) -> bool:
+    """Whether its time to live would be over by its domain's clock."""
+    ends, clock = _ends(pattern, policy), material.clock(pattern.facts[0].domain)
+    return bool(ends and clock and ends < clock)
+
+
+def _says_otherwise(skill: Skill, digest: str | None) -> bool:
+    """Whether the program has written something else, and it is not in a person's hand."""
+    return (
+        digest is not None and skill.account != digest and skill.status not in ("pinned", "retired")
+    )
+
+
+def _digest_of(facts: Iterable[Fact], material: PromotionMaterial) -> str:
+    """Twelve hex digits that differ if what a skill of these facts says does."""
+    counts, names = material.counts, [fact.id for fact in facts]
+    runs, against = counts.runs(names), counts.against(names)
+    parts: list[str] = []
+    for fact in facts:
+        read = last_point(runs.get(fact.id, 0))
+        last = counts.run_at(fact.id, read) if read else ""
+        parts.append(f"{fact.id} {read} {last} {against.get(fact.id, 0)} {fact.text}")
+    return sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _contested_skills(
+    material: PromotionMaterial, skills: Mapping[str, Skill], standing: Collection[str]
+) -> tuple[Skill, ...]:
+    """The skills whose facts have as much against them as for them, so that too few are left."""
+    contested = {material.skills_of.get(fact) for fact in material.contested}
+    return tuple(
+        skill
+        for name, skill in sorted(skills.items())
+        if name in contested
+        and name not in standing
+        and skill.origin == "generated"
+        and skill.status not in ("pinned", "retired")
+    )
+
+
+def _recurring(
+    material: PromotionMaterial, policy: Policy
+) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
+    """Clusters, and facts that enough evaluations of different sessions support.
+
+    What failures taught is a warning. What has as much against it as for it supports nothing.
+    """
+    groups: dict[tuple[str, str, SkillKind], list[Fact]] = defaultdict(list)
+    rules, endings = policy.promote, dict[str, Status]()
+    if policy.profile != "seed":
+        endings |= material.counts.endings([fact.id for fact in material.current_facts])
     for fact in material.current_facts:
-        groups[fact.domain, fact.trust].append(fact)
-    for _, facts in sorted(groups.items()):
+        if fact.id not in material.contested:
+            kind: SkillKind = "warning" if endings.get(fact.id) == "failure" else "pattern"
+            groups[fact.domain, fact.trust, kind].append(fact)
+    for (_, _, kind), facts in sorted(groups.items()):
         used: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
         for places in clusters(texts, rules.cluster_above, rules.cluster_size):
             cluster = tuple(facts[i] for i in places)
             used.update(fact.id for fact in cluster)
-            yield cluster
+            yield kind, cluster
         for fact in facts:
             if fact.id not in used and _supported(fact, material, rules):
-                yield (fact,)
+                yield kind, (fact,)
 
 
 def fact_state(
-    fact: Fact, material: PromotionMaterial, skills: Collection[str], rules: PromotePolicy
+    fact: Fact, material: PromotionMaterial, skills: Collection[str], policy: Policy
 ) -> PromotionState:
     """Where one fact stands with the second arrow; `skills` are the living ones."""
     if fact.id in material.superseded:
         return PromotionState("superseded", f"by {material.superseded[fact.id]}")
-    if skill := material.skills_of.get(fact.id):
+    skill = material.skills_of.get(fact.id)
+    if skill and (skill in skills or fact.id not in material.contested):
         where = "" if skill in skills else ", which is not in service any more"
         return PromotionState("done", f"derived {skill}{where}")
     if refused := _skill_taken_away(fact, material):
@@ -103,9 +210,14 @@ def fact_state(
         return PromotionState(
             "rejected", f"made {skill} in {refused.commit[:10]}, taken away since"
         )
-    if any(fact in cluster for cluster in _recurring(material, rules)):
+    if fact.id in material.contested:
+        runs, against = material.counts.runs([fact.id]), material.counts.against([fact.id])
+        sides = f"{runs.get(fact.id, 0)} for it, {against[fact.id]} against it"
+        left = f"; {skill} left service" if skill else ""
+        return PromotionState("contested", f"as much speaks against it as for it: {sides}{left}")
+    if any(fact in cluster for _, cluster in _recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
-    return PromotionState("alone", _too_few(fact, material, rules))
+    return PromotionState("alone", _too_few(fact, material, policy.promote))
 
 
 def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
@@ -151,18 +263,26 @@ def _held_back(skill: Skill) -> bool:
 
 def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """What a judge is given to write the skill."""
-    support = [e for fact in pattern.facts for e in material.support(fact.id)]
+    names = [fact.id for fact in pattern.facts]
+    support = [e for name in names for e in _read(material.support(name), pattern)]
     unique = {e.id: e for e in support}
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # what its repeats share says more than its own first words
         texts = [e.key_insight for e in support if e.key_insight] or texts
     return Recurrence(
+        kind=pattern.kind,
         domain=pattern.facts[0].domain,
         theme=_plain(theme(texts)),
         facts=pattern.facts,
         evaluations=tuple(unique[key] for key in sorted(unique)),
         outcomes={key: material.outcomes[key] for key in unique if key in material.outcomes},
+        against=sum(material.counts.against(names).values()),
     )
+
+
+def _read(support: Sequence[Evaluation], pattern: Pattern) -> Sequence[Evaluation]:
+    """As far as they are read: the first so many in the order of time, by which ids are sorted."""
+    return support if pattern.digest is None else support[: last_point(len(support))]
 
 
 def _plain(shared_theme: str) -> str:
@@ -185,19 +305,21 @@ def skill_change(
     lead = pattern.facts[0]
     served = pattern.independent and lead.trust == "local"
     about = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
-    name = free_name("pattern", about, (fact.id for fact in pattern.facts), taken)
+    created = pattern.ended or now
+    name = free_name(pattern.kind, about, (fact.id for fact in pattern.facts), taken)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
         body=pattern_body(pattern, draft),
         tags=_pattern_tags(lead.domain, draft.title),
-        kind="pattern",
+        kind=pattern.kind,
         domain=lead.domain,
         status="testing" if served else "proposed",
         origin="generated",
-        created=stamp(now),
-        expires=stamp(now + timedelta(days=policy.generate.pattern_days)),
+        created=stamp(created),
+        expires=stamp(created + timedelta(days=policy.days(pattern.kind) or 0)),
         trust=lead.trust,
+        account=pattern.digest,
     )
     return _derived(pattern, skill.name, now, writes=(skill,))
 
@@ -208,28 +330,67 @@ def growth_change(
     skill: Skill,
     written: sections.Written,
     *,
+    shelf: str,
     now: datetime,
+    policy: Policy,
 ) -> Change:
-    """The commit by which a pattern skill takes in more facts, or is let into service.
+    """The commit by which a skill takes in more facts or more of their runs, or is served.
 
-    What a person changed in its text stays.
+    `shelf` is where it stands. What a person changed in its text stays.
     """
-    shelf = "proposed" if skill.status == "proposed" else "skills"
     path = f"{shelf}/{skill.name}/SKILL.md"
     admitted = pattern.independent and _held_back(skill)
-    edits: list[Edit] = []
-    if pattern.fresh and sections.untouched(written.descriptions, skill.description):
-        edits.append(Edit(path, ("description",), shorten(draft.description, 1024)))
-    if admitted:
-        edits.append(Edit(path, ("metadata", "status"), "testing"))
+    served = admitted or shelf == "archive"
     body = sections.rewritten(skill.body, written.bodies, pattern_body(pattern, draft))
     return _derived(
         pattern,
         skill.name,
         now,
-        edits=tuple(edits),
+        edits=tuple(_key_edits(pattern, draft, skill, written, path=path, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(Move(f"proposed/{skill.name}", f"skills/{skill.name}"),) if admitted else (),
+        moves=(Move(f"{shelf}/{skill.name}", f"skills/{skill.name}"),) if served else (),
+    )
+
+
+def _key_edits(
+    pattern: Pattern,
+    draft: Draft,
+    skill: Skill,
+    written: sections.Written,
+    *,
+    path: str,
+    policy: Policy,
+) -> Iterator[Edit]:
+    """The keys to set; a description, and an end, that a person wrote stay."""
+    description = shorten(draft.description, 1024)
+    if description != skill.description and sections.untouched(
+        written.descriptions, skill.description
+    ):
+        yield Edit(path, ("description",), description)
+    if pattern.independent and _held_back(skill):
+        yield Edit(path, ("metadata", "status"), "testing")
+    if pattern.digest and skill.account != pattern.digest:
+        yield Edit(path, ("metadata", "account"), pattern.digest)
+    ends, life = _ends(pattern, policy), lifetime(skill, policy)
+    if (
+        pattern.ended
+        and ends
+        and life
+        and life.ends < ends
+        and not is_cut_short(skill, written.ends, policy)
+    ):
+        yield Edit(path, ("metadata", "created"), stamp(pattern.ended))
+        yield Edit(path, EXPIRES, stamp(ends))
+
+
+def leave_change(skill: Skill, shelf: str) -> Change:
+    """The commit that archives a skill whose facts have as much against them as for them."""
+    return Change(
+        step=STEP,
+        subject=f"archive {skill.name}",
+        reason="As many runs speak against its facts as for them; `skillvault why` lists both.",
+        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
+        targets=(Ref("skill", skill.name),),
     )
 
 
@@ -258,7 +419,7 @@ def pattern_body(pattern: Pattern, draft: Draft) -> str:
         f"*From {count} memory fact{'s' * (count > 1)}{when}*",
         f"*Domain: {pattern.facts[0].domain}*",
     ]
-    parts = [f"# Pattern: {draft.title}", "\n".join(header)]
+    parts = [f"# {pattern.kind.capitalize()}: {draft.title}", "\n".join(header)]
     parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
     return "\n\n".join(parts)
 
@@ -275,8 +436,10 @@ def _pattern_reason(pattern: Pattern) -> str:
         lines = ["One memory fact that evaluations of several sessions support."]
     if pattern.skill is not None and pattern.fresh:
         lines = [f"{len(pattern.fresh)} more of {count} related memory facts."]
-    if pattern.skill is not None and not pattern.fresh:
+    elif pattern.is_admitted:
         lines = ["Its facts rest on more than one session now."]
+    elif pattern.skill is not None:
+        lines = ["More runs speak for its facts or against them."]
     if not pattern.independent:
         lines.append("All of it rests on one session, so it waits for approval in proposed/.")
     return "\n".join(lines + [f"- {shorten(f.text, 200)}" for f in pattern.fresh])

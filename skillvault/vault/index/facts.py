@@ -1,10 +1,12 @@
 """The facts of the vault, and the evaluations that they were made of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
-from skillvault.records import Evaluation, Fact
+from skillvault.records import Evaluation, Fact, Status
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
+from skillvault.vault.index.rows import moment
 
 _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
@@ -35,6 +37,62 @@ class Facts(Folder[Fact]):
         query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}}"
         facts = self._reader.records(self._reader.rows_in(query, domains), Fact)
         return {fact.id: fact for fact in facts}
+
+    def runs(self, facts: Iterable[str]) -> dict[str, int]:
+        """Fact -> how many evaluations made or repeat it."""
+        return dict(self._link_counts(facts, _TELLS))
+
+    def against(self, facts: Iterable[str]) -> dict[str, int]:
+        """Fact -> how many evaluations speak against it, of those against which any do."""
+        return dict(self._link_counts(facts, "type = 'contradicted'"))
+
+    def _link_counts(self, facts: Iterable[str], of: str) -> Iterator[tuple[str, int]]:
+        query = (
+            f"select target_id, count(*) from link where {of} and target_kind = 'fact' "
+            "and target_id in {} group by target_id"
+        )
+        yield from self._reader.rows_in(query, facts)
+
+    def endings(self, facts: Iterable[str]) -> dict[str, Status]:
+        """Fact -> how the run ended that made it, of those that a run made."""
+        query = (
+            "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
+            "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
+        )
+        return dict(self._reader.rows_in(query, facts))
+
+    def latest(self, facts: Iterable[str]) -> datetime | None:
+        """When the last run ended that made or repeats any of these facts."""
+        query = (
+            "select max(o.at) from link l join outcome o on o.id = l.source_id "
+            f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}}"
+        )
+        times = [at for (at,) in self._reader.rows_in(query, facts) if at is not None]
+        return moment(max(times)) if times else None
+
+    def is_of_one_subject(self, facts: Iterable[str]) -> bool:
+        """Whether all evaluations that made or repeat these facts are of one subject."""
+        query = (
+            "select distinct o.action, o.target from link l join outcome o on o.id = l.source_id "
+            f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"
+        )
+        return len(set(self._reader.rows_in(query, facts))) == 1
+
+    def supporters_at(self, fact: str, moment: str) -> list[str]:
+        """The evaluations that made or repeat a fact whose ids begin with a moment."""
+        query = (
+            f"select source_id from link where {_TELLS} and target_kind = 'fact' "
+            "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
+        )
+        return [name for (name,) in self._reader.rows(query, [fact, len(moment), moment])]
+
+    def run_at(self, fact: str, place: int) -> str:
+        """Of the evaluations that made or repeat a fact the one at this place, from 1, by time."""
+        query = (
+            f"select source_id from link where {_TELLS} and target_kind = 'fact' "
+            "and target_id = ? order by source_id limit 1 offset ?"
+        )
+        return str(self._reader.value(query, [fact, place - 1]) or "")
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
         """The sessions of the outcomes behind facts; no more than `limit` of them."""

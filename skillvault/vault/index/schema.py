@@ -48,6 +48,21 @@ create table mark (outcome text primary key, marks text) without rowid;
 create table voice (
     domain text, kind text, subject text, first text, causes text, evolved text,
     primary key (domain, kind, subject)) without rowid;
+create table insight (
+    evaluation text primary key, first text, status text, session text,
+    fact integer) without rowid;
+create index insight_first on insight (first, status, session);
+create index insight_fact on insight (first) where fact = 1;
+create table insight_key (
+    domain text, key text, first text, primary key (domain, key, first)) without rowid;
+create index insight_key_first on insight_key (first);
+create table stated (
+    domain text, wording text, status text, evaluation text,
+    primary key (domain, wording, status, evaluation)) without rowid;
+create index stated_evaluation on stated (evaluation);
+create table ground (
+    domain text, wording text, evaluation text,
+    primary key (domain, wording, evaluation)) without rowid;
 create index outcome_id on outcome (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
@@ -79,6 +94,8 @@ create table link (
     source_kind text, source_id text, target_kind text, target_id text);
 create index link_source on link (source_id, source_kind, id);
 create index link_target on link (target_id, target_kind, id);
+create index link_against on link (target_id) where type = 'contradicted';
+create index link_promoted on link (target_id, source_id) where type = 'promoted';
 create table commits (
     c integer primary key, sha text not null, depth integer, date text, step text, subject text,
     unique (sha, step));
@@ -97,12 +114,15 @@ insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
+# An evaluation has the id of its outcome.
+_SAID = ("insight", "insight_key", "stated", "ground")
 _ALL = (
     *(
         "file",
         *TYPED,
         "mark",
         "voice",
+        *_SAID,
         "used",
         "begun",
         "sums",
@@ -187,6 +207,8 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     _unuse(database, outcomes, marks)
     database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in outcomes])
+    evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
+    _unsay(database, [bound(i) for i in dict.fromkeys((*outcomes, *evaluations))])
     new = insert(database, {path: found for path, found in files.items() if found})
     numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
     moved = [n for path, n in new.items() if path not in same]
@@ -197,9 +219,22 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
         database.execute("delete from gone where ref_kind = ? and ref_id = ?", values)
         database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values)
     if layout.MARK in files:
-        for table in ("mark", "voice"):  # which outcomes count is the policy's to say
+        for table in ("mark", "voice", *_SAID):  # which outcomes count is the policy's to say
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
+
+
+def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Forget what runs said; if others say the same words, one of them stands for these now."""
+    for name in ids:
+        for table in ("insight", "stated"):
+            database.execute(f"delete from {table} where evaluation = ?", [name])
+        query = "select min(evaluation) from insight where first = ?"
+        (other,) = database.execute(query, [name]).fetchone()
+        database.execute("update insight set first = ? where first = ?", [other, name])
+        query = "update or ignore insight_key set first = ? where first = ?"
+        database.execute(query, [other, name] if other else ["", name])
+        database.execute("delete from insight_key where first in (?, '')", [name])
 
 
 def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:

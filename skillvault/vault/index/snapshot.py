@@ -16,6 +16,7 @@ from skillvault.vault.index.due import Due, WritableDue
 from skillvault.vault.index.facts import Evaluations, Facts
 from skillvault.vault.index.files import Files
 from skillvault.vault.index.history import History
+from skillvault.vault.index.insights import Insights, WritableInsights
 from skillvault.vault.index.layers import Layers, WritableLayers
 from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations
@@ -46,6 +47,7 @@ class Topics(ABC):
         self.history = History(reader)
         self.uses = Uses(reader)
         self.subjects = Subjects(reader)
+        self.insights = Insights(reader)
         self.due = Due(reader)
         self.layers = Layers(reader)
         self._reader = reader
@@ -108,6 +110,7 @@ class Staged(Topics):
     due: WritableDue
     uses: WritableUses
     subjects: WritableSubjects
+    insights: WritableInsights
     layers: WritableLayers
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
@@ -120,6 +123,7 @@ class Staged(Topics):
         self.due = WritableDue(self._reader, database)
         self.uses = WritableUses(self._reader, database)
         self.subjects = WritableSubjects(self._reader, database)
+        self.insights = WritableInsights(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
 
     @property

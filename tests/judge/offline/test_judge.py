@@ -133,16 +133,29 @@ def test_any_one_of_them_is_enough(recorded: dict[str, Any]) -> None:
     assert insight(case(outcome(**recorded)))
 
 
-def test_the_agents_own_lesson_is_told_in_its_words() -> None:
-    lesson = Lesson(do="Wait for the 4h close.", when="funding is high", because="longs crowd.")
-    given = case(outcome(None, status="failure", lesson=lesson))
+@pytest.mark.parametrize(
+    ("seen", "lead"),
+    [
+        ({"evidence": "Longs were crowded"}, "its own lesson"),
+        ({"evidence": "shorts were crowded"}, "its own lesson, supposed"),
+        ({"evidence": "Longs were crowded", "observed": False}, "its own lesson, supposed"),
+        ({}, "its own lesson, supposed"),
+    ],
+)
+def test_the_agents_own_lesson_is_told_in_its_words(seen: dict[str, Any], lead: str) -> None:
+    lesson = Lesson(
+        do="Wait for the 4h close.", when="funding is high", because="longs crowd.", **seen
+    )
+    given = case(
+        outcome(None, status="failure", evidence="Longs were crowded at 0.08 %.", lesson=lesson)
+    )
     said = JUDGE.insight(given, verdict(given.outcome))
     assert said is not None
     words = "when funding is high, Wait for the 4h close, because longs crowd"
-    assert f"its own lesson: “{words}”" in said.key_insight
-    assert (
-        said.better_approach == "When funding is high, Wait for the 4h close, because longs crowd."
-    )
+    assert f"{lead}: “{words}”" in said.key_insight
+    advice = said.better_approach or ""
+    assert advice.casefold().endswith(f"{words}.".casefold())
+    assert advice.startswith("Supposed: ") == lead.endswith("supposed")
 
 
 def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:

@@ -115,7 +115,7 @@ def test_what_is_an_outcomes_own_does_not_make_two_causes_of_one() -> None:
 
 def test_an_outcomes_own_values_are_its_target_its_figures_and_what_it_observed() -> None:
     one = outcome(trade(score=-0.2))
-    assert own_values(one) == ("SOL-PERP", "-0.2", "-200", "1000", "high", "bearish")
+    assert own_values(one) == ("SOL-PERP", "-0.2", "-200", "1000", "-20.0 %", "high", "bearish")
 
 
 def test_where_nothing_but_the_kind_agrees_it_is_one_cause_with_its_count() -> None:

@@ -2,7 +2,9 @@
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote.facts import clusters
 from skillvault.learning.rejection import Rejections
 from skillvault.policy import Policy, PromotePolicy
-from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, link_of
+from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Status, link_of
 from skillvault.text import similarity, theme
 from tests.given import NOW, evaluation, outcome, raw
 
@@ -27,6 +29,41 @@ def judged(day: int, *, trust: Any = "local", **changes: Any) -> tuple[Outcome, 
     """A failure and its evaluation."""
     of = outcome(raw(day), trust)
     return of, evaluation(of, **{"key_insight": SAID, **changes})
+
+
+class Counts(promote.FactCounts):
+    """What is counted of facts, from their links."""
+
+    def __init__(self, pairs: Sequence[tuple[Outcome, Evaluation]], links: Sequence[Link]) -> None:
+        self._outcomes = {o.id: o for o, _ in pairs}
+        self._links = links
+
+    def _supporters(self, facts: Collection[str]) -> list[tuple[str, str]]:
+        links = [link for link in self._links if link.type in ("promoted", "reinforced")]
+        return [(link.target.id, link.source.id) for link in links if link.target.id in facts]
+
+    def runs(self, facts: Collection[str]) -> Mapping[str, int]:
+        return Counter(fact for fact, _ in self._supporters(facts))
+
+    def against(self, facts: Collection[str]) -> Mapping[str, int]:
+        links = [link for link in self._links if link.type == "contradicted"]
+        return Counter(link.target.id for link in links if link.target.id in facts)
+
+    def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
+        made = [link for link in self._links if link.type == "promoted"]
+        ends = {link.target.id: self._outcomes.get(link.source.id) for link in made}
+        return {fact: of.result.status for fact, of in ends.items() if of and fact in facts}
+
+    def latest(self, facts: Collection[str]) -> datetime | None:
+        known = (self._outcomes.get(name) for _, name in self._supporters(facts))
+        return max((outcome.occurred_at for outcome in known if outcome), default=None)
+
+    def is_of_one_subject(self, facts: Collection[str]) -> bool:
+        known = (self._outcomes.get(name) for _, name in self._supporters(facts))
+        return len({outcome.subject for outcome in known if outcome}) == 1
+
+    def run_at(self, fact: str, place: int) -> str:
+        return sorted(name for _, name in self._supporters([fact]))[place - 1]
 
 
 def material(
@@ -47,6 +84,8 @@ def material(
         return sorted({link.source.id for link in told if link.target.id in names})
 
     return promote.PromotionMaterial(
+        counts=Counts(pairs, links),
+        clock=lambda _: None,
         outcomes={o.id: o for o, _ in pairs},
         evaluations=evaluations,
         facts={fact.id: fact for fact in facts},
@@ -83,15 +122,6 @@ def test_a_confirmed_verdict_must_be_strong(good: bool, quality: float, expected
 
 def test_a_verdict_that_the_result_does_not_test_is_no_fact() -> None:
     assert not promoted(judged(0, judge_was_right=None))
-
-
-@pytest.mark.parametrize(("quality", "expected"), [(0.3, True), (0.31, False)])
-def test_a_strong_verdict_that_was_wrong_is_a_fact_of_high_importance(
-    quality: float, expected: bool
-) -> None:
-    pair = judged(0, judge_was_right=False, quality_score=quality)
-    plan = promote.plan_facts(material([pair]), POLICY)
-    assert [p.importance for p in plan.promotions] == (["high"] if expected else [])
 
 
 def test_under_seed_a_wrong_verdict_is_no_fact() -> None:

@@ -14,7 +14,7 @@ from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Ski
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
 
-POLICY = Policy()
+POLICY = Policy(profile="seed")
 DRAFT = Draft("retry-upload", "Generated from 3 related memory facts: retry.", (("One", "- a"),))
 LIKE = "retry the upload only after {} because the server counts attempts"
 SKILL = "pattern-coding-retry"
@@ -110,7 +110,9 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
     facts = [fact(1), fact(2), fact(3)]
     held = Skill(SKILL, status="proposed", origin="generated", body="# Pattern: x", trust="local")
     (pattern,) = due(facts, derived=facts, skills=[held])
-    change = recurrence.growth_change(pattern, DRAFT, held, Written(), now=NOW)
+    change = recurrence.growth_change(
+        pattern, DRAFT, held, Written(), shelf="proposed", now=NOW, policy=POLICY
+    )
     assert [(m.source, m.target) for m in change.moves] == [
         (f"proposed/{SKILL}", f"skills/{SKILL}")
     ]
@@ -157,6 +159,8 @@ def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
         descriptions=[Version(None, "theirs")],
     )
     edited = Skill(SKILL, "mine", "# Pattern: x\n\n## One\n\n- mine")
-    change = recurrence.growth_change(pattern, DRAFT, edited, wrote, now=NOW)
+    change = recurrence.growth_change(
+        pattern, DRAFT, edited, wrote, shelf="skills", now=NOW, policy=POLICY
+    )
     assert change.edits == ()
     assert [r.body.partition("## ")[2] for r in change.rewrites] == ["One\n\n- mine"]

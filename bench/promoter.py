@@ -1,0 +1,134 @@
+"""Promote's part of a made vault: the facts that results support, and the skills of them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from drafts import draft_of, skill_of, unedited, whole
+from memory import FactRuns, WitnessMemory
+from msgspec.structs import replace
+
+from skillvault.change import Change
+from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.facts import PromotionMaterial, statement_of
+from skillvault.learning.promote.skills import Pattern
+from skillvault.learning.promote.support import (
+    Retelling,
+    Support,
+    fact_changes,
+    weighing_changes,
+    witness_of,
+)
+from skillvault.learning.rejection import Rejections
+from skillvault.policy import Policy
+from skillvault.records import Evaluation, Fact, Link, Outcome, Skill, Subject
+
+_HEADINGS = ("Consolidated Learning", "Application", "Origin")
+
+
+class Promoter:
+    """What was promoted so far, and the commits of one more cycle.
+
+    `names` are those of all skills of the vault; `warns` says whether a subject's own warning
+    tells how it failed.
+    """
+
+    def __init__(self, policy: Policy, names: set[str], warns: Callable[[Subject], bool]) -> None:
+        self._policy = policy
+        self._names = names
+        self._warns = warns
+        self._outcomes: dict[str, Outcome] = {}
+        self._clocks: dict[str, datetime] = {}
+        self._facts: dict[str, dict[str, Fact]] = defaultdict(dict)  # domain -> id -> fact
+        self._runs = FactRuns()
+        self._memory = WitnessMemory(self._runs)
+        self._derived: dict[str, str] = {}  # fact -> skill
+        self._skills: dict[str, Skill] = {}
+        self._shelves: dict[str, str] = {}
+
+    def facts(self, pairs: Sequence[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
+        """The first arrow, on what arrived; it comes in the order of time."""
+        witnesses = [witness_of(evaluation, outcome) for outcome, evaluation in pairs]
+        for outcome, _ in pairs:
+            self._outcomes[outcome.id] = outcome
+            self._clocks[outcome.domain] = outcome.occurred_at
+        facts = {name: fact for of in self._facts.values() for name, fact in of.items()}
+        support = Support(self._memory, self._material(facts), self._policy)
+        plan = support.plan(filter(None, witnesses))
+        changes = list(fact_changes(plan.facts, self._policy))
+        if plan.links or plan.retellings:
+            weighed = weighing_changes(plan.links, plan.retellings, self._policy)
+            changes += (_retold(change, plan.retellings) for change in weighed)
+        for change in changes:
+            self._keep(change)
+            yield change
+
+    def skills(self, domain: str, at: datetime) -> Iterator[Change]:
+        """The second arrow, in one domain."""
+        material = self._material(self._facts[domain])
+        plan = recurrence.patterns(material, self._skills, self._policy)
+        for skill in plan.left:
+            if skill.status == "testing" and self._shelves[skill.name] != "archive":
+                yield recurrence.leave_change(skill, self._shelves[skill.name])
+                self._shelves[skill.name] = "archive"
+        for pattern in plan.due:
+            if not self._is_told(pattern):
+                yield self._written(pattern, at)
+
+    def _material(self, facts: dict[str, Fact]) -> PromotionMaterial:
+        return PromotionMaterial(
+            outcomes=self._outcomes,
+            evaluations={},
+            facts=facts,
+            links={},
+            made_skills=self._derived,
+            rejections=Rejections((), ()),
+            taken_away=(),
+            support=self._memory.supporting,
+            sessions_of=self._runs.sessions,
+            counts=self._runs,
+            clock=self._clocks.get,
+        )
+
+    def _keep(self, change: Change) -> None:
+        for record in change.writes:
+            if isinstance(record, Fact):
+                self._facts[record.domain][record.id] = record
+            elif isinstance(record, Link):
+                self._runs.add(record, self._outcomes[record.source.id])
+
+    def _is_told(self, pattern: Pattern) -> bool:
+        """Whether a warning of facts would say again what the warnings of their subjects say."""
+        if pattern.kind != "warning" or pattern.skill:
+            return False
+        return all(map(self._warns, self._runs.subjects(fact.id for fact in pattern.facts)))
+
+    def _written(self, pattern: Pattern, at: datetime) -> Change:
+        """The skill of a pattern, new or grown."""
+        lead, policy = pattern.facts[0], self._policy
+        draft = draft_of(statement_of(lead), lead.id, _HEADINGS)
+        if pattern.skill is None:
+            change = recurrence.skill_change(
+                pattern, draft, taken=self._names.__contains__, now=at, policy=policy
+            )
+        else:
+            skill = self._skills[pattern.skill]
+            shelf = self._shelves[skill.name]
+            change = recurrence.growth_change(
+                pattern, draft, skill, unedited(skill), shelf=shelf, now=at, policy=policy
+            )
+            change = whole(change, skill)
+        skill = skill_of(change)
+        self._names.add(skill.name)
+        self._skills[skill.name] = skill
+        self._shelves[skill.name] = "proposed" if skill.status == "proposed" else "skills"
+        self._derived |= {fact.id: skill.name for fact in pattern.fresh}
+        return change
+
+
+def _retold(change: Change, retellings: Sequence[Retelling]) -> Change:
+    """A change that writes the facts it retells as a whole: later runs are at most surer."""
+    if not change.edits:
+        return change
+    facts = (replace(retold.fact, importance=retold.importance) for retold in retellings)
+    return replace(change, writes=(*facts, *change.writes), edits=())

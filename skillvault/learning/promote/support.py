@@ -1,0 +1,671 @@
+"""promote, the first arrow: what the results support becomes a fact, and what speaks against it.
+
+An insight becomes a fact if its verdict was strong and right, or strong and wrong (a surprise), or
+if two runs of different sessions say it and fewer speak against it. A run speaks against a fact if
+it says the opposite, or if it says the same or rests on the same ground and ended otherwise.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from typing import Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.brief import Insight
+from skillvault.change import Change, Edit, Rewrite
+from skillvault.learning.account.causes import REASONED, own_values, wording_of
+from skillvault.learning.account.insight import insights_of
+from skillvault.learning.promote.facts import (
+    STEP,
+    PromotionMaterial,
+    PromotionState,
+    fact_id,
+    fact_text,
+    insight_state,
+    is_surprise,
+    statement_of,
+    strength,
+    taken_away,
+    unmet,
+)
+from skillvault.learning.rejection import Rejection
+from skillvault.policy import Policy
+from skillvault.reading import stated
+from skillvault.records import (
+    Evaluation,
+    Fact,
+    Importance,
+    Link,
+    LinkType,
+    Outcome,
+    Ref,
+    Status,
+    link_of,
+    stamp,
+)
+from skillvault.sameness import Form, normal_form, opposite, same
+from skillvault.text import listed
+
+_LISTED = 20  # facts that a message names
+_TOGETHER = 50  # facts of one commit
+_AT_ONCE = 200  # links of one commit: a person reads its diff
+CROWDED = 5  # facts on one ground; runs on it are linked with no more of them
+_QUOTED = 8  # words of a statement by which it is found in an insight
+
+_FIGURE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*(?: ?(?:%|[a-z]{1,2}\b))?")
+_MEASURED = re.compile(
+    r"\b\d+ (?:of|out of) \d+\b"
+    r"|\b(?:took|fell|rose|reached|measured|showed)(?: \w+)? [-+]?\d\S*(?: \S+)?"
+)
+
+_WORD = re.compile(r"\w+")
+_ENDS = ("succeeded", "failed")  # how a run ended is compared as such, not by the words for it
+_TELLING = 4  # characters of a target by which a word is known to be named after it
+
+Stance = Literal["for", "against"]
+_LINKS: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradicted"}
+
+
+class Witness(Struct, frozen=True, kw_only=True):
+    """What one evaluated run says, to be compared with what others say.
+
+    `form` is that of its insight without the outcome's own values; `stated` are the statements of
+    its reasoning, `grounds` those that its insight quotes, as digests. It `tells_more` if it does
+    not only tell how its run ended.
+    """
+
+    evaluation: Evaluation
+    outcome: Outcome
+    form: Form
+    stated: frozenset[str]
+    grounds: frozenset[str]
+    tells_more: bool
+
+    @property
+    def id(self) -> str:
+        """The id of its evaluation."""
+        return self.evaluation.id
+
+    @property
+    def outcome_status(self) -> Status:
+        """How the run ended."""
+        return self.outcome.result.status
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """When it ended, and its id."""
+        return self.outcome.order
+
+    @property
+    def session(self) -> str:
+        """In which session it was; without one it stands alone."""
+        return self.outcome.source.session or self.id
+
+
+class Runs(Struct, frozen=True):
+    """The runs that say something, by id of their evaluations, and their sessions."""
+
+    ids: frozenset[str]
+    sessions: frozenset[str]
+
+
+class Memory(Protocol):
+    """What the runs of a vault witness so far."""
+
+    def alike(self, witness: Witness) -> Sequence[Witness]:
+        """Of all words that may say the same or the opposite one run that says them."""
+
+    def heard(self, evaluations: Iterable[str]) -> Mapping[str, Witness]:
+        """What these runs say."""
+
+    def spread(self, firsts: Collection[str]) -> bool:
+        """Whether the runs that end alike and say these words are of more than one session."""
+
+    def speaking(self, firsts: Collection[str], status: Status) -> Runs:
+        """The runs that say these words and ended so."""
+
+    def stating(self, domain: str, grounds: Collection[str]) -> Mapping[str, Status]:
+        """The runs whose reasoning states any of these grounds, and how they ended."""
+
+    def facts_of(self, firsts: Collection[str]) -> Mapping[str, str]:
+        """Fact -> the evaluation that made it, with these words."""
+
+    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, str]:
+        """Fact -> the evaluation that made it, on any of these grounds."""
+
+    def supporters(self, fact: str, at: datetime) -> Iterable[str]:
+        """The runs that support a fact and ended at a time."""
+
+    def remember(self, witness: Witness, first: str) -> None:
+        """Keep what a run says; `first` is the run by which its words are known."""
+
+    def keep_grounds(self, witness: Witness) -> None:
+        """Keep on what the fact rests that a run made."""
+
+
+class NewFact(Struct, frozen=True, kw_only=True):
+    """An insight that becomes a fact: the earliest that says it, and what else does."""
+
+    source: Witness
+    fact: str
+    importance: Importance
+    why: str
+
+
+class Retelling(Struct, frozen=True, kw_only=True):
+    """A fact that an earlier run says already, or a surer one: its text, time and importance."""
+
+    fact: Fact
+    witness: Witness
+    importance: Importance
+
+
+class SupportPlan(Struct, frozen=True):
+    """The first arrow's work: facts, what more speaks for and against facts, what is retold."""
+
+    facts: Sequence[NewFact]
+    links: Sequence[Link]
+    retellings: Sequence[Retelling]
+    rejected: Sequence[Rejection]
+
+
+def witness_of(evaluation: Evaluation, outcome: Outcome | None) -> Witness | None:
+    """What a run says; None if it says nothing or nothing that counts."""
+    if outcome is None or outcome.trust != "local" or not evaluation.key_insight:
+        return None
+    if outcome.result.status == "neutral":
+        return None
+    own = (*own_values(outcome), *_ENDS)
+    insight_words = _WORD.findall(evaluation.key_insight.casefold())
+    insights = [i for i in insights_of(outcome) if _is_quoted(i, insight_words)]
+    quoted = (insight.quote for insight in insights)
+    measured = (figure for insight in insights for figure in _measured(insight))
+    reported = _reported(outcome)
+    return Witness(
+        evaluation=evaluation,
+        outcome=outcome,
+        form=normal_form(
+            evaluation.key_insight, (*own, *measured, *reported, *_named_after(evaluation, outcome))
+        ),
+        stated=frozenset(_digest(text, own) for text in stated(outcome.decision.reasoning)),
+        grounds=frozenset(_digest(text, own) for text in quoted),
+        tells_more=_tells_more(evaluation.key_insight, outcome, own),
+    )
+
+
+def _tells_more(insight: str, outcome: Outcome, own: Collection[str]) -> bool:
+    """Whether an insight tells more than what was decided and how that ended."""
+    decision, result = outcome.decision, outcome.result
+    known = (*own, *outcome.context, decision.action, result.summary, result.evidence, "ended at")
+    form = normal_form(insight, known)
+    return bool(form.stems or form.numbers or form.names)
+
+
+def _named_after(evaluation: Evaluation, outcome: Outcome) -> Iterator[str]:
+    """The words of an insight that are named after the target, as a test of it is."""
+    target = _squashed(outcome.decision.target or "")
+    if len(target) >= _TELLING:
+        for word in (evaluation.key_insight or "").split():
+            if target in _squashed(word):
+                yield word.strip("“”\"'().,:;")
+
+
+def _squashed(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _measured(insight: Insight) -> Iterator[str]:
+    """The figures of an insight that its run measured: they belong to it alone.
+
+    All of a finding or a check, else those that say that they were; never those of an instruction.
+    """
+    if insight.kind in ("found", "check"):
+        yield from _FIGURE.findall(insight.quote)
+    else:
+        for found in _MEASURED.finditer(insight.quote):
+            yield from _FIGURE.findall(found[0])
+
+
+def _reported(outcome: Outcome) -> Iterator[str]:
+    """The figures that only the result has: they too belong to its run alone."""
+    reasoned = set(_FIGURE.findall(outcome.decision.reasoning))
+    for text in (outcome.result.summary, outcome.result.evidence):
+        yield from (figure for figure in _FIGURE.findall(text or "") if figure not in reasoned)
+
+
+def _is_quoted(insight: Insight, insight_words: Collection[str]) -> bool:
+    """Whether an insight's text quotes this statement of the reasoning."""
+    if insight.kind not in REASONED:
+        return False
+    quoted = _WORD.findall(insight.quote.casefold())[:_QUOTED]
+    return bool(quoted) and all(word in insight_words for word in quoted)
+
+
+def _digest(statement: str, own: tuple[str, ...]) -> str:
+    text = " ".join(sorted(wording_of(statement, own)))
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+# ── for and against ──────────────────────────────────────────────────────────────────
+
+
+class Support:
+    """What speaks for and against facts, one run after the other in the order of time."""
+
+    def __init__(self, memory: Memory, material: PromotionMaterial, policy: Policy) -> None:
+        self._memory = memory
+        self._material = material
+        self._policy = policy
+        self._facts: dict[str, NewFact] = {}
+        self._links: dict[str, Link] = {}
+        self._retellings: dict[str, Retelling] = {}
+        self._rejected: set[Rejection] = set()
+        self._sources: dict[str, dict[str, str]] = defaultdict(dict)  # first -> fact -> evaluation
+        self._grounds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # likewise
+
+    def plan(self, runs: Iterable[Witness]) -> SupportPlan:
+        """The work for these runs."""
+        for witness in sorted(runs, key=lambda witness: witness.order):
+            self._weigh(witness)
+        return SupportPlan(
+            tuple(self._facts.values()),
+            tuple(self._links.values()),
+            tuple(self._retellings.values()),
+            tuple(sorted(self._rejected)),
+        )
+
+    def _weigh(self, witness: Witness) -> None:
+        memory = self._memory
+        alike = memory.alike(witness)
+        first = next((other.id for other in alike if other.form == witness.form), witness.id)
+        memory.remember(witness, first)
+        agreeing = {first, *(other.id for other in alike if same(other.form, witness.form))}
+        opposed = {other.id for other in alike if opposite(other.form, witness.form)}
+        by_words = self._stances(witness, agreeing, opposed)
+        on_ground = self._by_result(witness)
+        for fact, stance in {**on_ground, **by_words}.items():
+            self._connect(witness, fact, stance)
+        for fact, source in self._made(agreeing).items():
+            record = self._material.facts.get(fact)
+            if by_words.get(fact) != "for" or not self._is_as_told(fact, source):
+                continue
+            if record:
+                self._retell(record, witness)
+            elif self._importance(witness) == "high":
+                self._facts[fact] = replace(self._facts[fact], importance="high")
+        if witness.id in self._material.promoted:
+            memory.keep_grounds(witness)
+        elif "for" not in by_words.values():
+            self._promote(witness, agreeing, opposed)
+
+    def _stances(
+        self, witness: Witness, agreeing: Collection[str], opposed: Collection[str]
+    ) -> dict[str, Stance]:
+        """Fact -> where the words of a run stand to it."""
+        stances: dict[str, Stance] = {}
+        for fact, source in self._made(agreeing).items():
+            if source.id != witness.id and self._says(fact, source, witness):
+                stances[fact] = (
+                    "for" if source.outcome_status == witness.outcome_status else "against"
+                )
+        for fact, source in self._made(opposed).items():
+            # Of two that say the opposite and end otherwise the one bears out the other.
+            if source.outcome_status == witness.outcome_status and self._is_as_told(fact, source):
+                stances[fact] = "against"
+        for record in self._by_hand(witness.evaluation.domain):
+            form = normal_form(record.text, own_values(witness.outcome))
+            if same(form, witness.form):
+                stances[record.id] = "for"
+            elif opposite(form, witness.form):
+                stances[record.id] = "against"
+        return stances
+
+    def _says(self, fact: str, source: Witness, witness: Witness) -> bool:
+        """Whether a fact says what the run said that made it; else, edited, what this one does."""
+        if self._is_as_told(fact, source):
+            return True
+        statement = statement_of(self._material.facts[fact])
+        return same(normal_form(statement, own_values(source.outcome)), witness.form)
+
+    def _is_as_told(self, fact: str, source: Witness) -> bool:
+        """Whether a fact still says what a run did that supports it, and no person's words."""
+        record = self._material.facts.get(fact)
+        if record is None or record.kind != "judge":
+            return True
+        statement = statement_of(record)
+        if statement == source.evaluation.key_insight:
+            return True
+        at = record.created_at or source.order[0]
+        tellers = self._load(self._memory.supporters(fact, at)).values()
+        return any(statement == teller.evaluation.key_insight for teller in tellers)
+
+    def _by_hand(self, domain: str) -> Iterator[Fact]:
+        for record in self._material.current_facts:
+            if record.kind == "human" and (record.domain, record.trust) == (domain, "local"):
+                yield record
+
+    def _by_result(self, witness: Witness) -> dict[str, Stance]:
+        """Fact -> where a run stands to it that rests on its ground."""
+        made_by = self._on_grounds(witness.evaluation.domain, witness.stated)
+        sources = self._load(made_by.values())
+        return {
+            fact: "for" if sources[name].outcome_status == witness.outcome_status else "against"
+            for fact, name in made_by.items()
+            if name in sources
+            and name != witness.id
+            and self._is_current(fact)
+            and self._is_as_told(fact, sources[name])
+        }
+
+    def _on_grounds(self, domain: str, grounds: Collection[str]) -> dict[str, str]:
+        """Fact -> the run that made it, of the first few that rest on any of these grounds."""
+        made_by = dict(self._memory.facts_on(domain, grounds))
+        for ground in grounds:
+            made_by |= self._grounds.get((domain, ground), {})
+        ordered = sorted(made_by.items(), key=lambda pair: (pair[1], pair[0]))
+        return dict(ordered[:CROWDED])
+
+    def _is_current(self, fact: str) -> bool:
+        if fact in self._material.facts:
+            return fact not in self._material.superseded
+        return fact in self._facts
+
+    def _made(self, firsts: Collection[str]) -> dict[str, Witness]:
+        """Fact -> what the run says that made it, of those with these words."""
+        made_by = dict(self._memory.facts_of(firsts))
+        for first in firsts:
+            made_by |= self._sources.get(first, {})
+        sources = self._load(made_by.values())
+        return {f: sources[n] for f, n in made_by.items() if n in sources and self._is_current(f)}
+
+    def _load(self, evaluations: Iterable[str]) -> Mapping[str, Witness]:
+        return self._memory.heard(dict.fromkeys(evaluations))
+
+    def _connect(self, witness: Witness, fact: str, stance: Stance) -> None:
+        source, target = Ref("evaluation", witness.id), Ref("fact", fact)
+        link = link_of(_LINKS[stance], source, target, witness.outcome.occurred_at)
+        if refused := self._material.rejections.of_target(Ref("link", link.id)):
+            self._rejected.add(refused)
+            return
+        if link.id not in self._material.links:
+            self._links[link.id] = link
+
+    def _retell(self, fact: Fact, witness: Witness) -> None:
+        """Tell a fact as the earliest run that says it does, as important as the surest."""
+        before = self._retellings.get(fact.id)
+        at, importance = fact.created_at or witness.order[0], fact.importance
+        if before:
+            at, importance = before.witness.order[0], before.importance
+        surest = "high" if "high" in (importance, self._importance(witness)) else importance
+        is_earlier = witness.order[0] < at
+        if is_earlier or surest != importance:
+            teller = before.witness if before and not is_earlier else witness
+            self._retellings[fact.id] = Retelling(fact=fact, witness=teller, importance=surest)
+
+    # ── which become facts ───────────────────────────────────────────────────────────
+
+    def _promote(
+        self, witness: Witness, agreeing: Collection[str], opposed: Collection[str]
+    ) -> None:
+        """Make a fact of what a run says, if that is supported."""
+        if refused := taken_away(witness.evaluation, self._material) or self._refused(witness):
+            self._rejected.add(refused)
+            return
+        makers = self._made(agreeing).values()
+        if any(maker.outcome_status == witness.outcome_status for maker in makers):
+            return  # a person has put other words in its place
+        gate = unmet(witness.evaluation, self._material, self._policy)
+        if gate is not None and not (witness.tells_more and self._memory.spread(agreeing)):
+            return
+        speaking, on_ground, against = self._sides(witness, agreeing, opposed)
+        independent = len(speaking.sessions) >= self._policy.promote.min_sessions
+        outweighs = len(against) < len(speaking.ids | on_ground)
+        if gate is None or (independent and outweighs):
+            supporters = sorted(self._load(speaking.ids).values(), key=lambda other: other.order)
+            self._add_fact(supporters, agreeing, (speaking, against))
+            self._connect_all(supporters[0], self._load(on_ground | speaking.ids), "for")
+            self._connect_all(supporters[0], self._load(against), "against")
+
+    def _add_fact(
+        self,
+        supporters: Sequence[Witness],
+        agreeing: Collection[str],
+        sides: tuple[Runs, Collection[str]],
+    ) -> None:
+        """Tell a fact as the earliest that say it do, as important as the surest of them."""
+        source = supporters[0]
+        importances = {self._importance(other) for other in supporters}
+        fact = NewFact(
+            source=source,
+            fact=fact_id(source.evaluation),
+            importance="high" if "high" in importances else "medium",
+            why=self._why(source, *sides),
+        )
+        if fact.fact in self._material.facts:
+            return  # which a person superseded
+        self._facts[fact.fact] = fact
+        for first in agreeing:
+            self._sources[first][fact.fact] = source.id
+        for ground in source.grounds:
+            self._grounds[source.evaluation.domain, ground][fact.fact] = source.id
+        self._memory.keep_grounds(source)
+
+    def _connect_all(self, source: Witness, others: Mapping[str, Witness], stance: Stance) -> None:
+        """Link runs with the fact that another made."""
+        fact = fact_id(source.evaluation)
+        for other in others.values() if fact in self._facts else ():
+            if other.id != source.id:
+                self._connect(other, fact, stance)
+
+    def _sides(
+        self, witness: Witness, agreeing: Collection[str], opposed: Collection[str]
+    ) -> tuple[Runs, frozenset[str], frozenset[str]]:
+        """(the runs that say what one says, those on its ground, those that speak against it)."""
+        memory, other = self._memory, _OTHERWISE[witness.outcome_status]
+        speaking = memory.speaking(agreeing, witness.outcome_status)
+        domain = witness.evaluation.domain
+        grounds = self._earliest(speaking.ids).grounds  # on which the fact rests
+        crowded = len(self._on_grounds(domain, grounds)) >= CROWDED
+        stating = {} if crowded else memory.stating(domain, grounds)
+        on_ground = frozenset(
+            name for name, status in stating.items() if status == witness.outcome_status
+        )
+        against = frozenset(
+            {
+                *memory.speaking(agreeing, other).ids,
+                *memory.speaking(opposed, witness.outcome_status).ids,
+                *stating.keys() - on_ground,
+            }
+        )
+        return speaking, on_ground, against - speaking.ids - on_ground
+
+    def _earliest(self, runs: Iterable[str]) -> Witness:
+        return min(self._load(runs).values(), key=lambda witness: witness.order)
+
+    def _importance(self, witness: Witness) -> Importance:
+        sure = strength(witness.evaluation) >= self._policy.promote.high_from
+        gate = unmet(witness.evaluation, self._material, self._policy) is None
+        return (
+            "high" if gate and (sure or is_surprise(witness.evaluation, self._policy)) else "medium"
+        )
+
+    def _refused(self, witness: Witness) -> Rejection | None:
+        """What a person took away and this repeats."""
+        domain, material = witness.evaluation.domain, self._material
+        removed = [
+            evaluation.id for evaluation in material.taken_away if evaluation.domain == domain
+        ]
+        for other in self._load(removed).values():
+            if same(other.form, witness.form) and (
+                refused := taken_away(other.evaluation, material)
+            ):
+                return refused
+        return None
+
+    def _why(self, source: Witness, speaking: Runs, against: Collection[str]) -> str:
+        evaluation = source.evaluation
+        sides = f"{_runs(len(speaking.ids))} of {_sessions(len(speaking.sessions))}"
+        if unmet(evaluation, self._material, self._policy) is not None:
+            return f"Witness by {sides}; {_runs(len(against))} against it."
+        verdict = "good" if evaluation.was_good_decision else "bad"
+        ended = "confirmed by" if evaluation.judge_was_right else "a surprise by"
+        return f"A {verdict} decision (quality {evaluation.quality_score:.2f}), {ended} the result."
+
+
+_OTHERWISE: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' * (count != 1)}"
+
+
+def _sessions(count: int) -> str:
+    return f"{count} session{'s' * (count != 1)}"
+
+
+def support_standing(
+    evaluation: Evaluation, material: PromotionMaterial, policy: Policy
+) -> PromotionState:
+    """Where one evaluation stands with the first arrow, without who else says the same."""
+    state = insight_state(evaluation, material, policy)
+    witness = witness_of(evaluation, material.outcomes.get(evaluation.outcome))
+    if witness is None or witness.tells_more or state.state not in ("weak", "not confirmed"):
+        return state
+    return PromotionState(
+        "silent", f"{state.reason}; and it tells no more than how its own run ended"
+    )
+
+
+def support_state(
+    evaluation: Evaluation, memory: Memory, material: PromotionMaterial, policy: Policy
+) -> PromotionState:
+    """Where one evaluation stands with the first arrow."""
+    state = support_standing(evaluation, material, policy)
+    witness = witness_of(evaluation, material.outcomes.get(evaluation.outcome))
+    if witness is None or state.state not in ("weak", "not confirmed"):
+        return state
+    alike = memory.alike(witness)
+    agreeing = {witness.id, *(other.id for other in alike if same(other.form, witness.form))}
+    speaking = memory.speaking(agreeing, witness.outcome_status)
+    sides = f"{_runs(len(speaking.ids))} of {_sessions(len(speaking.sessions))} say it"
+    return PromotionState(state.state, f"{state.reason}; {sides}, without that it takes two")
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def fact_changes(new: Iterable[NewFact], policy: Policy) -> Iterator[Change]:
+    """The commits that make insights facts; those of one run in one domain share them."""
+    by_domain: dict[str, list[NewFact]] = defaultdict(list)
+    for fact in new:
+        by_domain[fact.source.evaluation.domain].append(fact)
+    for domain, facts in sorted(by_domain.items()):
+        for start in range(0, len(facts), _TOGETHER):
+            yield _facts_change(domain, facts[start : start + _TOGETHER], policy)
+
+
+def _facts_change(domain: str, new: Sequence[NewFact], policy: Policy) -> Change:
+    """One commit; each source stands where the fact stands that was made of it."""
+    alone = new[0].fact if len(new) == 1 else None
+    if alone:
+        reason = _told(new[0], policy)
+    else:
+        lines = [f"- {fact.fact}: {fact.why}" for fact in new[:_LISTED]]
+        more = [f"- and {len(new) - _LISTED} more"] if len(new) > _LISTED else []
+        reason = "\n".join([*lines, *more])
+    judges = {f"{e.judge.name} {e.judge.version}" for e in (fact.source.evaluation for fact in new)}
+    return Change(
+        step=STEP,
+        subject=alone or f"{len(new)} facts in {domain}",
+        reason=reason,
+        writes=tuple(record for fact in new for record in _records(fact, policy)),
+        sources=tuple(Ref("evaluation", fact.source.id) for fact in new),
+        targets=tuple(Ref("fact", fact.fact) for fact in new),
+        judge=listed(sorted(judges)),
+    )
+
+
+def _told(new: NewFact, policy: Policy) -> str:
+    text = fact_text(new.source.evaluation, policy)
+    return f"{new.why} Importance {new.importance}.\n{text}"
+
+
+def _records(new: NewFact, policy: Policy) -> tuple[Fact, Link]:
+    """The fact, with what it says to do, and the link to what made it."""
+    witness, at = new.source, new.source.outcome.occurred_at
+    fact = Fact(
+        id=new.fact,
+        domain=witness.evaluation.domain,
+        text=fact_text(witness.evaluation, policy),
+        importance=new.importance,
+        kind="judge",
+        created_at=at,
+        insight_type=witness.evaluation.insight_type,
+    )
+    source, target = Ref("evaluation", witness.id), Ref("fact", new.fact)
+    return fact, link_of("promoted", source, target, at)
+
+
+def weighing_changes(
+    links: Sequence[Link], retellings: Sequence[Retelling], policy: Policy
+) -> Iterator[Change]:
+    """The commits that link runs to the facts that they speak for and against, fact by fact."""
+    ordered = sorted(links, key=lambda link: (link.target, link.source))
+    for start in range(0, max(len(ordered), 1), _AT_ONCE):
+        retold = retellings if not start else ()
+        yield _weighing_change(ordered[start : start + _AT_ONCE], retold, policy)
+
+
+def _weighing_change(
+    links: Sequence[Link], retellings: Sequence[Retelling], policy: Policy
+) -> Change:
+    facts = sorted({link.target.id for link in links} | {each.fact.id for each in retellings})
+    counts = {
+        fact: [
+            sum(link.target.id == fact and link.type == kind for link in links)
+            for kind in _LINKS.values()
+        ]
+        for fact in facts
+    }
+    lines = [
+        f"- {fact}: {speaking} more for it, {against} against it"
+        for fact, (speaking, against) in list(counts.items())[:_LISTED]
+    ]
+    if len(facts) > _LISTED:
+        lines.append(f"- and {len(facts) - _LISTED} more")
+    edits = [edit for each in retellings for edit in _retold_keys(each)]
+    return Change(
+        step=STEP,
+        subject=f"weigh {facts[0]}" if len(facts) == 1 else f"weigh {len(facts)} facts",
+        reason="\n".join(lines),
+        writes=tuple(links),
+        edits=tuple(edits),
+        rewrites=tuple(
+            Rewrite(_path(each.fact), fact_text(each.witness.evaluation, policy) + "\n")
+            for each in retellings
+            if _is_earlier(each)
+        ),
+        sources=tuple(dict.fromkeys(link.source for link in links)),
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+def _is_earlier(retelling: Retelling) -> bool:
+    created = retelling.fact.created_at
+    return created is None or retelling.witness.outcome.occurred_at < created
+
+
+def _retold_keys(retelling: Retelling) -> Iterator[Edit]:
+    fact, at = retelling.fact, retelling.witness.outcome.occurred_at
+    if _is_earlier(retelling):
+        yield Edit(_path(fact), ("created_at",), stamp(at))
+    if retelling.importance != fact.importance:
+        yield Edit(_path(fact), ("importance",), retelling.importance)
+
+
+def _path(fact: Fact) -> str:
+    return f"memory/{fact.domain}/{fact.id}.md"

@@ -1,0 +1,52 @@
+"""Both sides of a fact or a skill: the runs that speak for it, and those that speak against it.
+
+Floor 3, beside the steps.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from skillvault.brief import Cause
+from skillvault.records import Ref, Skill
+from skillvault.steps.run import Run
+
+
+class Sides(Struct, frozen=True):
+    """The evaluations of the runs for and against something, by id; sorted."""
+
+    supporting: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+def both_sides(run: Run, ref: Ref) -> Sides:
+    """What speaks for and against a fact or a skill; of a skill that of its facts too."""
+    sides = _of_links(run, ref)
+    skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
+    if skill is None or skill.subject is None or not sides.supporting:
+        return sides
+    against = {*sides.against, *_against_account(run, skill, sides.supporting)}
+    return Sides(sides.supporting, tuple(sorted(against.difference(sides.supporting))))
+
+
+def _of_links(run: Run, ref: Ref) -> Sides:
+    supporting, against = set[str](), set[str]()
+    for link in run.view.links.by_target([ref]):
+        if link.source.kind == "evaluation":
+            (against if link.type == "contradicted" else supporting).add(link.source.id)
+        elif link.source.kind == "fact" and ref.kind == "skill":
+            below = _of_links(run, link.source)
+            supporting.update(below.supporting)
+            against.update(below.against)
+    return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
+
+
+def _against_account(run: Run, skill: Skill, outcomes: Iterable[str]) -> Iterator[str]:
+    """The runs that shared a cause which a subject's skill tells, and ended otherwise."""
+    for history in run.accounts.histories(outcomes, set()):
+        account = run.accounts.account(run.accounts.read_part(history))
+        if account.outcomes:
+            for findings, _ in run.accounts.both(account):
+                for statement in findings.statements if findings.kind == skill.kind else ():
+                    if isinstance(statement, Cause):
+                        yield from statement.against

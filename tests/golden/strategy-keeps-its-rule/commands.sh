@@ -1,0 +1,24 @@
+# A rule that separates stands in the strategy as long as it holds: more of the same, in a second
+# and a third batch, changes its counts alone. Then the market turns: the rule goes, and the commit
+# says that nothing separates any more.
+batch() { # MONTH DAYS HIGH NORMAL: the score when funding was high, every other day, and when not
+  for day in $(seq -w "$2"); do
+    case $day in *[13579]) funding=high score=$3 ;; *) funding=normal score=$4 ;; esac
+    case $day in 08) score=-0.02 ;; esac
+    cat <<EOF
+{"domain": "perps", "occurred_at": "2026-$1-${day}T18:00:00Z", "decision": {"action": "open_long", "target": "BTC-PERP", "made_at": "2026-$1-${day}T09:00:00Z"}, "result": {"score": $score}, "context": {"funding": "$funding"}}
+EOF
+  done > ../$1.jsonl
+  say skillvault import jsonl ../$1.jsonl --now 2026-11-20T12:00:00Z
+  say skillvault run evaluate generate --now 2026-11-20T12:00:00Z
+  say grep -A 2 -E '^## (Entry Rules|What to Avoid)' skills/strategy-perps/SKILL.md
+  say git log -1 --format=%b | grep -v '^Skillvault-'
+}
+say skillvault init vault --domain perps --now 2026-11-20T12:00:00Z
+cd vault
+batch 06 20 -0.06 0.05
+batch 07 10 -0.06 0.05
+batch 08 10 -0.06 0.05
+batch 09 20 0.05 -0.06
+say skillvault run evaluate generate --now 2026-11-20T12:10:00Z
+say skillvault check

@@ -154,7 +154,7 @@ class Reading(NamedTuple):
     size: int = 0
 
 
-@lru_cache(maxsize=256)  # the verdict, the insight and the text each read it
+@lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
 def read(reasoning: str) -> Reading:
     """The statements of a reasoning; a transcript of a whole run is read like a note."""
     parts = _parts(reasoning)

@@ -164,6 +164,15 @@ class Accounts:
             self._findings[key] = findings_of(account, kind, self._in.policy)
         return self._findings[key]
 
+    def calls_for_warning(self, history: Sequence[Placed]) -> bool:
+        """Whether what is read of a subject calls for a warning of its own."""
+        read = self.read_part(history)
+        if any("loss" in (outcome.marks or ()) for outcome in read):
+            return True  # whatever else is to be said
+        if not read:
+            return False
+        return calls_for_skill(self.findings(self.account(read), "warning"), self._in.policy)
+
     def both(self, account: Account) -> Iterator[tuple[Findings, Present]]:
         """What an account says for each kind of skill, and what there is of that skill."""
         for kind in KINDS:

@@ -8,7 +8,6 @@ import msgspec
 
 from skillvault.change import Change
 from skillvault.learning import sections
-from skillvault.learning.account.account import calls_for_skill
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
@@ -148,14 +147,8 @@ def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.
     if pattern.kind != "warning" or pattern.skill or run.policy.profile == "seed":
         return False
     supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
-    for history in run.accounts.histories(sorted(supporters), set()):
-        read = run.accounts.read_part(history)
-        if not read:
-            return False
-        findings = run.accounts.findings(run.accounts.account(read), "warning")
-        if not calls_for_skill(findings, run.policy):
-            return False
-    return True
+    histories = run.accounts.histories(sorted(supporters), set())
+    return all(map(run.accounts.calls_for_warning, histories))
 
 
 def skills_of(run: Run, material: promote.PromotionMaterial) -> dict[str, Skill]:

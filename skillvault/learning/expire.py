@@ -66,18 +66,18 @@ def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
 
 
 def key_edits(
-    path: str, skill: Skill, told: Skill, written: Written, *, policy: Policy
+    path: str, skill: Skill, new: Skill, written: Written, *, policy: Policy
 ) -> Iterator[Edit]:
-    """The keys by which a skill comes to be as it is told now.
+    """The keys by which a skill becomes a new version of it.
 
     A description that a person wrote stays, and so does a later end, or an earlier one of theirs.
     """
-    if told.description != skill.description and untouched(written.descriptions, skill.description):
-        yield Edit(path, ("description",), told.description)
+    if new.description != skill.description and untouched(written.descriptions, skill.description):
+        yield Edit(path, ("description",), new.description)
     for key in ("subject", "account", "created"):
-        if getattr(skill, key) != getattr(told, key):
-            yield Edit(path, ("metadata", key), getattr(told, key))
-    life, ends = lifetime(skill, policy), told.expires
+        if getattr(skill, key) != getattr(new, key):
+            yield Edit(path, ("metadata", key), getattr(new, key))
+    life, ends = lifetime(skill, policy), new.expires
     is_longer = life is not None and ends is not None and stamp(life.ends) < ends
     if ends and is_longer and not is_cut_short(skill, written.ends, policy):
         yield Edit(path, EXPIRES, ends)

@@ -176,7 +176,7 @@ def _edits(
 ) -> Iterator[Edit]:
     findings, skill = due.findings, due.present.skill
     assert skill is not None
-    told = replace(
+    new = replace(
         skill,
         description=shorten(draft.description, 1024),
         subject=subject_key(findings.account.outcomes[0].subject),
@@ -185,18 +185,18 @@ def _edits(
         expires=expiry_of(findings, policy),
     )
     path = f"{due.present.shelf}/{skill.name}/SKILL.md"
-    return key_edits(path, skill, told, written, policy=policy)
+    return key_edits(path, skill, new, written, policy=policy)
 
 
 def _reason(due: Refreshing, before: str, after: str) -> str:
     """Which statements came, went or changed, and why."""
     outcomes = due.findings.account.outcomes
     last = outcomes[-1]
-    counts, *told = sections.statement_changes(before, after)
+    counts, *changes = sections.statement_changes(before, after)
     kept = "its text stays as it is, which a person wrote or took back."
     about = f"{subject_words(last)}, as of {len(outcomes)} outcomes, {last.occurred_at:%Y-%m-%d}"
     lead = f"{about}: {kept if before == after else counts}"
     merged = [
         f"{place.partition('/')[2]} said it before and goes to archive/." for place in due.merged
     ]
-    return "\n".join([lead, *merged, *told])
+    return "\n".join([lead, *merged, *changes])

@@ -36,7 +36,7 @@ def step(run: Run) -> Iterator[Change]:
 
 def waiting(run: Run) -> int:
     """How many facts and skills are made, grow or leave."""
-    skills = sum(len(found.due) for _, found in patterns(run))
+    skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
     if run.policy.profile == "seed":
         facts = plan(run)
         return len(facts.promotions) + len(facts.repetitions) + skills
@@ -134,8 +134,11 @@ def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.P
     for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
         found = of_facts(run, [domain])
         plan = recurrence.patterns(found, skills_of(run, found), run.policy)
-        told = [each for each in plan.due if _is_told(run, found, each)]
-        plan = msgspec.structs.replace(plan, due=tuple(p for p in plan.due if p not in told))
+        plan = msgspec.structs.replace(
+            plan,
+            due=tuple(pattern for pattern in plan.due if not _is_told(run, found, pattern)),
+            left=tuple(skill for skill in plan.left if _may_leave(run, skill)),
+        )
         if plan.due or plan.rejected or plan.left:
             yield found, plan
         else:
@@ -149,6 +152,13 @@ def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.
     supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
     histories = run.accounts.histories(sorted(supporters), set())
     return all(map(run.accounts.calls_for_warning, histories))
+
+
+def _may_leave(run: Run, skill: Skill) -> bool:
+    """Whether a skill is in service, and the program's to put away."""
+    if _shelf(run, skill) == "archive" or not run.accounts.is_ours(skill):
+        return False
+    return not sections.theirs(run.versions(skill.name).bodies, skill.body)
 
 
 def skills_of(run: Run, material: promote.PromotionMaterial) -> dict[str, Skill]:
@@ -201,9 +211,7 @@ def _skills(run: Run) -> Iterator[Change]:
     for found, plan in list(patterns(run)):
         run.report.rejected += plan.rejected
         for skill in plan.left:
-            bodies = run.versions(skill.name).bodies
-            if run.accounts.is_ours(skill) and not sections.theirs(bodies, skill.body):
-                yield recurrence.leave_change(skill, _shelf(run, skill))
+            yield recurrence.leave_change(skill, _shelf(run, skill))
         for pattern in plan.due:
             make = partial(_written, run, found, pattern)
             yield from run.written(make, pattern.skill or f"pattern-{pattern.facts[0].domain}")

@@ -27,7 +27,6 @@ _CLAUSES: dict[InsightKind, str] = {
 }
 _SUPPOSED = "its own lesson, supposed: {}"
 _ADVICE: dict[InsightKind, str] = {
-    "lesson": "{}",
     "answer": "Do not give {} again for this task",
     "unchecked": "Find a way to check first, where this stood: {}",
     "exposed": "Name the way out before acting, where this stood: {}",

@@ -237,7 +237,7 @@ def fresh_of(brief: Agreement, linked: frozenset[str]) -> tuple[str, ...]:
 def _edits(due: Merging, draft: Draft, written: sections.Written, policy: Policy) -> Iterator[Edit]:
     skill, at = due.present.skill, made_at(due.brief.together)
     assert skill is not None
-    told = replace(
+    new = replace(
         skill,
         description=shorten(draft.description, 1024),
         subject=due.group.subject,
@@ -246,7 +246,7 @@ def _edits(due: Merging, draft: Draft, written: sections.Written, policy: Policy
         expires=expiry_after(at, policy.generate.evolved_days),
     )
     path = f"{due.present.shelf}/{skill.name}/SKILL.md"
-    return key_edits(path, skill, told, written, policy=policy)
+    return key_edits(path, skill, new, written, policy=policy)
 
 
 def _tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:

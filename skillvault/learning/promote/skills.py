@@ -18,7 +18,7 @@ from skillvault.brief import Draft, Recurrence
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
+from skillvault.learning.expire import key_edits
 from skillvault.learning.naming import free_name
 from skillvault.learning.promote.facts import (
     STEP,
@@ -362,33 +362,28 @@ def _key_edits(
     policy: Policy,
 ) -> Iterator[Edit]:
     """The keys to set; a description, and an end, that a person wrote stay."""
-    description = shorten(draft.description, 1024)
-    if description != skill.description and sections.untouched(
-        written.descriptions, skill.description
-    ):
-        yield Edit(path, ("description",), description)
     if pattern.independent and _held_back(skill):
         yield Edit(path, ("metadata", "status"), "testing")
-    if pattern.digest and skill.account != pattern.digest:
-        yield Edit(path, ("metadata", "account"), pattern.digest)
-    ends, life = _ends(pattern, policy), lifetime(skill, policy)
-    if (
-        pattern.ended
-        and ends
-        and life
-        and life.ends < ends
-        and not is_cut_short(skill, written.ends, policy)
-    ):
-        yield Edit(path, ("metadata", "created"), stamp(pattern.ended))
-        yield Edit(path, EXPIRES, stamp(ends))
+    ends = _ends(pattern, policy)
+    grown = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        account=pattern.digest or skill.account,
+        created=stamp(pattern.ended) if pattern.ended else skill.created,
+        expires=stamp(ends) if ends else skill.expires,
+    )
+    yield from key_edits(path, skill, grown, written, policy=policy)
 
 
 def leave_change(skill: Skill, shelf: str) -> Change:
-    """The commit that archives a skill whose facts have as much against them as for them."""
+    """The commit that archives a skill too many of whose facts are contested."""
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
-        reason="As many runs speak against its facts as for them; `skillvault why` lists both.",
+        reason=(
+            "Too few of its facts are left for which more runs speak than against them; "
+            "`skillvault why` lists both."
+        ),
         moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
     )

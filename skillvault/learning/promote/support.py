@@ -200,8 +200,8 @@ def witness_of(evaluation: Evaluation, outcome: Outcome | None) -> Witness | Non
 def _tells_more(insight: str, outcome: Outcome, own: Collection[str]) -> bool:
     """Whether an insight tells more than what was decided and how that ended."""
     decision, result = outcome.decision, outcome.result
-    known = (*own, *outcome.context, decision.action, result.summary, result.evidence, "ended at")
-    form = normal_form(insight, known)
+    recorded = (*outcome.context, decision.action, result.summary, result.evidence)
+    form = normal_form(insight, (*own, *recorded, "ended at"))
     return bool(form.stems or form.numbers or form.names)
 
 
@@ -226,8 +226,8 @@ def _measured(insight: Insight) -> Iterator[str]:
     if insight.kind in ("found", "check"):
         yield from _FIGURE.findall(insight.quote)
     else:
-        for found in _MEASURED.finditer(insight.quote):
-            yield from _FIGURE.findall(found[0])
+        for match in _MEASURED.finditer(insight.quote):
+            yield from _FIGURE.findall(match[0])
 
 
 def _reported(outcome: Outcome) -> Iterator[str]:
@@ -443,7 +443,7 @@ class Support:
             source=source,
             fact=fact_id(source.evaluation),
             importance="high" if "high" in importances else "medium",
-            why=self._why(source, *sides),
+            why=self._why(supporters, *sides),
         )
         if fact.fact in self._material.facts:
             return  # which a person superseded
@@ -506,14 +506,19 @@ class Support:
                 return refused
         return None
 
-    def _why(self, source: Witness, speaking: Runs, against: Collection[str]) -> str:
-        evaluation = source.evaluation
-        sides = f"{_runs(len(speaking.ids))} of {_sessions(len(speaking.sessions))}"
-        if unmet(evaluation, self._material, self._policy) is not None:
-            return f"Witness by {sides}; {_runs(len(against))} against it."
-        verdict = "good" if evaluation.was_good_decision else "bad"
-        ended = "confirmed by" if evaluation.judge_was_right else "a surprise by"
-        return f"A {verdict} decision (quality {evaluation.quality_score:.2f}), {ended} the result."
+    def _why(self, supporters: Sequence[Witness], speaking: Runs, against: Collection[str]) -> str:
+        """By what it became a fact: the first verdict that met the gate, else who says it."""
+        evaluations = (supporter.evaluation for supporter in supporters)
+        sure = next((e for e in evaluations if not unmet(e, self._material, self._policy)), None)
+        if sure is None:
+            sides = f"{_runs(len(speaking.ids))} of {_sessions(len(speaking.sessions))}"
+            return f"Said by {sides}; {_runs(len(against))} against it."
+        verdict = "good" if sure.was_good_decision else "bad"
+        decision = f"A {verdict} decision (quality {sure.quality_score:.2f})"
+        earlier = "" if sure is supporters[0].evaluation else " Told as an earlier run tells it."
+        if sure.judge_was_right:
+            return f"{decision}, confirmed by the result.{earlier}"
+        return f"{decision} by the verdict, and the result was otherwise: a surprise.{earlier}"
 
 
 _OTHERWISE: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
@@ -637,6 +642,7 @@ def _weighing_change(
     ]
     if len(facts) > _LISTED:
         lines.append(f"- and {len(facts) - _LISTED} more")
+    lines += [f"- {each.fact.id}: {_retold(each)}" for each in retellings[:_LISTED]]
     edits = [edit for each in retellings for edit in _retold_keys(each)]
     return Change(
         step=STEP,
@@ -657,6 +663,14 @@ def _weighing_change(
 def _is_earlier(retelling: Retelling) -> bool:
     created = retelling.fact.created_at
     return created is None or retelling.witness.outcome.occurred_at < created
+
+
+def _retold(retelling: Retelling) -> str:
+    """What becomes of a fact that is retold."""
+    words = ["told as an earlier run tells it"] if _is_earlier(retelling) else []
+    if retelling.importance != retelling.fact.importance:
+        words.append(f"importance {retelling.importance}")
+    return " and ".join(words)
 
 
 def _retold_keys(retelling: Retelling) -> Iterator[Edit]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
+from skillvault.learning.promote import CONSOLIDATE
 from skillvault.records import Fact, LinkType
 from tests.conftest import Person
 from tests.given import START, raw
@@ -134,6 +135,7 @@ def test_a_skill_of_facts_leaves_when_they_are_contested_and_comes_back(empty: V
     assert name not in empty.store.head().skills
     (left,) = (c for c in empty.log() if c.subject == f"promote: archive {name}")
     assert empty.run(now=NOW).done == []
+    assert empty.store.head().due.keys(CONSOLIDATE) == []
     learned(empty, runs(range(8, 12), "success"), NOW)
     assert name in empty.store.head().skills
     assert left.step == "promote"

@@ -1,7 +1,7 @@
 """Change: the only thing that alters a vault, as a frozen value.
 
-Every learning rule returns changes; `Store.apply` turns one into one commit, and what is intake
-into one with its neighbours. A dry run prints it, a test compares it.
+Every learning rule returns changes; `Store.apply` turns one into one commit, and intake, or many
+changes of one kind, into one with their neighbours. A dry run prints it, a test compares it.
 """
 
 import textwrap
@@ -17,7 +17,9 @@ from skillvault.text import shorten
 FORMAT = 1
 SUBJECT = 72
 BATCH = 100  # records of one change that is intake
-_RECORDS = 2 * BATCH  # records of one commit of intake: a person reads its message
+INTAKE = "intake"
+FEW = 2  # so many skills that a step changes in a row have a commit each
+_RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message
 
 STEP, SOURCE, TARGET, JUDGE = (
     "Skillvault-Step",
@@ -55,8 +57,8 @@ class Change(Struct, frozen=True, kw_only=True):
     Of `reason` the lines that begin with two spaces are a table's and stay as they are.
     `writes` are new records and `files` new files of other kinds (path -> bytes), `edits`
     and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names the inbox
-    entries that become redundant once the commit is made. `intake`: it shares its commit with
-    the intake beside it.
+    entries that become redundant once the commit is made. `commit_with`: it shares its commit with
+    the changes beside it that state the same, intake always, others if they are more than a few.
     """
 
     step: str
@@ -71,7 +73,7 @@ class Change(Struct, frozen=True, kw_only=True):
     targets: tuple[Ref, ...] = ()
     judge: str | None = None
     takes: tuple[str, ...] = ()
-    intake: bool = False
+    commit_with: str = ""
 
     @property
     def headline(self) -> str:
@@ -95,8 +97,13 @@ class Change(Struct, frozen=True, kw_only=True):
         return {*self.sources, *targets} - written
 
 
+def skill_series(step: str, domain: str | None) -> str:
+    """By what many changes of one step to the skills of a domain share commits."""
+    return f"{step} {domain}"
+
+
 class Part(Struct, frozen=True):
-    """What one step does in a commit: the ends that its trailers name."""
+    """What one change does in a commit: its step, and the ends that its trailers name."""
 
     step: str
     sources: tuple[str, ...] = ()
@@ -104,14 +111,10 @@ class Part(Struct, frozen=True):
 
 
 def parts_of(changes: Iterable[Change]) -> list[Part]:
-    """What each step does in the commit that these changes become."""
+    """What is done in the commit that these changes become, each change by itself."""
     return [
-        Part(
-            step,
-            tuple(str(ref) for change in batch for ref in change.sources),
-            tuple(str(ref) for change in batch for ref in change.targets),
-        )
-        for step, batch in _by_step(changes).items()
+        Part(change.step, tuple(map(str, change.sources)), tuple(map(str, change.targets)))
+        for change in changes
     ]
 
 
@@ -129,17 +132,21 @@ def parts_in(trailers: Iterable[str]) -> list[Part]:
 
 def headline_of(changes: Iterable[Change]) -> str:
     """The subject of the commit that these changes become: `<step>: <what>; <step>: <what>`."""
-    subjects = (
-        f"{step}: {', '.join(change.subject for change in batch)}"
-        for step, batch in _by_step(changes).items()
-    )
+    subjects = (f"{step}: {_subject(batch)}" for step, batch in _by_step(changes).items())
     return shorten("; ".join(subjects), SUBJECT)
+
+
+def _subject(batch: Sequence[Change]) -> str:
+    """What one step does in a commit; of many skills the first stands for all."""
+    if batch[0].commit_with == INTAKE or len(batch) <= FEW:
+        return ", ".join(dict.fromkeys(change.subject for change in batch))
+    return f"{batch[0].subject} and {len(batch) - 1} more"
 
 
 def message_of(changes: Sequence[Change]) -> str:
     """The whole message of the commit that these changes become: subject, reasons, trailers."""
     reasons = [_wrapped(reason) for reason in _reasons(changes)]
-    trailers = [line for batch in _by_step(changes).values() for line in _trailers(batch)]
+    trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
     parts = [headline_of(changes), *reasons, "\n".join(trailers)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -147,10 +154,21 @@ def message_of(changes: Sequence[Change]) -> str:
 
 def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     """The changes that become one commit each, in their order."""
+    for neighbours in by_neighbours(changes):
+        if neighbours[0].commit_with == INTAKE or len(neighbours) > FEW:
+            yield neighbours
+        else:
+            yield from ([change] for change in neighbours)
+
+
+def by_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    """The changes beside each other that share a commit if they are enough, in their order."""
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)
-        if number and not (change.intake and changes[number - 1].intake and records <= _RECORDS):
+        full = records > _RECORDS or number - start == _CHANGES
+        alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
+        if number and (full or alone):
             yield changes[start:number]
             start, records = number, len(change.writes)
     yield changes[start:]
@@ -170,15 +188,13 @@ def _reasons(changes: Sequence[Change]) -> Iterator[str]:
         yield change.reason if alike else f"{change.headline}\n{change.reason}"
 
 
-def _trailers(batch: Sequence[Change]) -> Iterator[str]:
-    """The trailers of one step's changes."""
-    yield f"{STEP}: {batch[0].step}"
-    for key, ends in (
-        (SOURCE, [ref for change in batch for ref in change.sources]),
-        (TARGET, [ref for change in batch for ref in change.targets]),
-        (JUDGE, dict.fromkeys(change.judge for change in batch if change.judge)),
-    ):
-        yield from (f"{key}: {end}" for end in ends)
+def _trailers(change: Change) -> Iterator[str]:
+    """The trailers of one change."""
+    yield f"{STEP}: {change.step}"
+    yield from (f"{SOURCE}: {ref}" for ref in change.sources)
+    yield from (f"{TARGET}: {ref}" for ref in change.targets)
+    if change.judge:
+        yield f"{JUDGE}: {change.judge}"
 
 
 def _wrapped(reason: str) -> str:

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 
 from skillvault.change import (
     BATCH,
+    FEW,
+    INTAKE,
     Change,
     Part,
     by_commit,
@@ -13,6 +15,7 @@ from skillvault.change import (
     message_of,
     parts_in,
     parts_of,
+    skill_series,
 )
 from skillvault.records import Fact, Ref, link_of
 from tests.given import NOW
@@ -84,11 +87,11 @@ def _batch(step: str, subject: str, *names: str) -> Change:
         reason=f"Why {step}.",
         writes=records,
         targets=targets,
-        intake=True,
+        commit_with=INTAKE,
     )
 
 
-def test_intake_side_by_side_is_one_commit_with_a_part_for_each_step() -> None:
+def test_intake_side_by_side_is_one_commit_with_a_part_for_each_change() -> None:
     changes = [_batch("record", "2 in a", "a", "b"), _batch("record", "1 in b", "c")]
     changes.append(replace(_batch("evaluate", "1 in a", "d"), sources=(Ref("fact", "a"),)))
     (group,) = by_commit(changes)
@@ -98,7 +101,8 @@ def test_intake_side_by_side_is_one_commit_with_a_part_for_each_step() -> None:
         parts_in(trailers.splitlines())
         == parts_of(group)
         == [
-            Part("record", (), ("fact:a", "fact:b", "fact:c")),
+            Part("record", (), ("fact:a", "fact:b")),
+            Part("record", (), ("fact:c",)),
             Part("evaluate", ("fact:a",), ("fact:d",)),
         ]
     )
@@ -112,3 +116,37 @@ def test_what_is_learned_is_a_commit_each_and_intake_one_of_bounded_size() -> No
     whole = [_batch("record", "many", *names)] * 5
     assert [len(group) for group in by_commit(whole)] == [2, 2, 1]
     assert all(len(message_of(group)) < 20_000 for group in by_commit(whole))
+
+
+def _refreshes(count: int, domain: str = "coding") -> list[Change]:
+    return [
+        Change(
+            step="refresh",
+            subject=f"warning-{number}",
+            reason=f"Why {number}.",
+            commit_with=skill_series("refresh", domain),
+            sources=(Ref("evaluation", str(number)),),
+            targets=(Ref("skill", f"warning-{number}"),),
+        )
+        for number in range(count)
+    ]
+
+
+def test_a_few_skills_have_a_commit_each_and_many_of_a_step_and_domain_share_some() -> None:
+    assert [len(group) for group in by_commit(_refreshes(FEW))] == [1] * FEW
+    assert [len(group) for group in by_commit(_refreshes(FEW + 1))] == [FEW + 1]
+    assert [len(group) for group in by_commit(_refreshes(45))] == [25, 20]
+    apart = [*_refreshes(5), *_refreshes(5, "ops"), Change(step="refresh", subject="strategy")]
+    assert [len(group) for group in by_commit(apart)] == [5, 5, 1]
+
+
+def test_a_commit_of_many_skills_says_of_each_why_and_what_it_was_made_of() -> None:
+    (group,) = by_commit(_refreshes(5))
+    message = message_of(group)
+    assert message.startswith("refresh: warning-0 and 4 more\n")
+    assert all(f"refresh: warning-{number}\nWhy {number}." in message for number in range(5))
+    *_, trailers = message.split("\n\n")
+    assert parts_in(trailers.splitlines()) == [
+        Part("refresh", (f"evaluation:{number}",), (f"skill:warning-{number}",))
+        for number in range(5)
+    ]

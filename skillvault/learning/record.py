@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from skillvault.change import Change
+from skillvault.change import INTAKE, Change
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Recommendation, ref_of
@@ -92,7 +92,7 @@ def record_change(
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),
         takes=tuple(takes),
-        intake=True,
+        commit_with=INTAKE,
     )
 
 

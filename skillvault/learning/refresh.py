@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.brief import Draft, Findings
-from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.due import Queue
 from skillvault.learning import sections
 from skillvault.learning.account import SKILL_CHANGES
@@ -103,6 +103,7 @@ def leave_change(due: Refreshing) -> Change:
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
+        commit_with=skill_series(STEP, outcomes[0].domain),
         reason=(
             f"As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}, nothing that "
             "its subject's outcomes say would change a decision."
@@ -117,6 +118,7 @@ def bare_change(skill: Skill, shelf: str) -> Change:
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
+        commit_with=skill_series(STEP, skill.domain),
         reason="No evaluated outcome of its subject is left.",
         moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
@@ -148,6 +150,7 @@ def rewrite_change(
     return Change(
         step=STEP,
         subject=f"restore {skill.name}" if due.what == "restore" else skill.name,
+        commit_with=skill_series(STEP, skill.domain),
         reason=_reason(due, skill.body, body),
         writes=links,
         files=placed(skill.name, home, references.placed(text.files)),

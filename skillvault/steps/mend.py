@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from skillvault.change import JUDGE, STEP, Change, Move, Part, parts_in
+from skillvault.change import INTAKE, JUDGE, STEP, Change, Move, Part, parts_in
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
@@ -52,7 +52,7 @@ def _changes(store: Store, lost: LostCommit) -> Iterator[Change]:
                 sources=tuple(map(ref_from, part.sources)),
                 targets=tuple(map(ref_from, part.targets)),
                 judge=_judge(lines, part),
-                intake=len(parts) > 1,
+                commit_with=INTAKE if len(parts) > 1 else "",
             )
 
 

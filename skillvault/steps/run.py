@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct, field
 
-from skillvault.change import Change, by_commit, headline_of
+from skillvault.change import Change, by_commit, by_neighbours, headline_of
 from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
 from skillvault.learning.naming import is_strategy
@@ -115,14 +115,12 @@ def _personal_parts(skill: Skill) -> tuple[str, str, str]:
     return skill.description, skill.body, skill.expires or ""
 
 
-def _closes_intake(pending: Sequence[Change], following: Change) -> bool:
-    """Whether intake is pending whose last commit a change has no part in.
+def _is_closed(pending: Sequence[Change], following: Change) -> bool:
+    """Whether a change shares no commit with those that are pending.
 
     What shares a commit is published together: it may not depend on the time.
     """
-    if not pending or not pending[-1].intake:
-        return False
-    return len(list(by_commit([*pending, following]))) > len(list(by_commit(pending)))
+    return len(list(by_neighbours([*pending, following]))) > len(list(by_neighbours(pending)))
 
 
 def _is_late(count: int, since: float, took: float) -> bool:
@@ -266,8 +264,8 @@ class Run:
         One that is held by a person waits; one whose ends had to wait is due in the next run.
         """
         changes = [staged.change for staged, _ in self._pending]
-        if _closes_intake(changes, change) and _is_late(len(changes), self._since, self._took):
-            self.flush()
+        if changes and _is_closed(changes, change):
+            self._flush_if_late()
         if not self._rests(change):
             return
         before = self._texts(change)
@@ -281,8 +279,13 @@ class Run:
             return
         self._since = self._since if self._pending else time.monotonic()
         self._pending.append((laid, texts))
-        late = _is_late(len(self._pending), self._since, self._took)
-        if self.options.dry or (late and not change.intake):
+        if self.options.dry:
+            self.flush()
+        elif not change.commit_with:
+            self._flush_if_late()
+
+    def _flush_if_late(self) -> None:
+        if _is_late(len(self._pending), self._since, self._took):
             self.flush()
 
     def wait(self, path: str, reason: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from skillvault.brief import Case, InsightText, Verdict
+from skillvault.change import INTAKE
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.evaluate import evaluate
 from skillvault.policy import Policy
@@ -79,7 +80,7 @@ def test_a_batch_says_how_often_the_verdict_agrees_and_how_many_teach_nothing() 
     assert change.reason == (
         "2 of 3 blind verdicts agree with the result and 1 support no insight."
     )
-    assert change.intake
+    assert change.commit_with == INTAKE
     assert [ref.id for ref in change.sources] == [e.outcome for e in batch]
 
 

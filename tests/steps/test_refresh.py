@@ -297,3 +297,42 @@ def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
     assert shelf(vault, "warning-coding-mine") == "skills"
     assert shelf(vault, "warning-coding-older") == "archive"
     assert settled(vault)
+
+
+# ── many at once ─────────────────────────────────────────────────────────────────────
+
+
+def many(day: int) -> list[dict[str, Any]]:
+    """An outcome of each of five subjects, in which nothing but its name is like the others'."""
+    causes = ("tenant missing", "disk full", "token expired", "clock skewed", "port taken")
+    return [
+        ended(
+            day,
+            f"The evidence shows: {cause}.",
+            event_id=f"{number}-{day}",
+            decision__target=f"part-{number}",
+            source__session=f"s{day}",
+        )
+        for number, cause in enumerate(causes)
+    ]
+
+
+def test_what_many_skills_say_anew_is_one_commit_and_each_stays_a_thing_of_its_own(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, *many(0))
+    report = learn(vault, *many(1))
+    shared = [done for done in report.done if done.change.step == "refresh"]
+    assert len(shared) == 5
+    assert len({done.commit for done in shared}) == 1
+    names = [done.change.subject for done in shared]
+    for done in shared:
+        (made,) = [c for c in vault.log() if f"skill:{done.change.subject}" in c.targets][:1]
+        assert made.sources == tuple(map(str, done.change.sources))
+    away, *others = names
+    remove(vault, person, f"skills/{away}")
+    report = learn(vault, *many(2))
+    again = {done.change.subject for done in report.done if done.change.step == "refresh"}
+    assert again == set(others)
+    assert away not in {listed.name for listed in vault.skills()}
+    assert settled(vault)

@@ -6,7 +6,7 @@ An outcome is judged by itself: whatever compares outcomes belongs to their acco
 from collections.abc import Sequence
 
 from skillvault.brief import Case, InsightText, Spent, Verdict, billed
-from skillvault.change import Change
+from skillvault.change import INTAKE, Change
 from skillvault.learning.account.insight import insights_of
 from skillvault.policy import Policy
 from skillvault.records import (
@@ -86,5 +86,5 @@ def evaluation_change(domain: str, evaluations: Sequence[Evaluation], info: Judg
         sources=tuple(Ref("outcome", e.outcome) for e in evaluations),
         targets=tuple(Ref("evaluation", e.id) for e in evaluations),
         judge=f"{info.name} {info.version}",
-        intake=True,
+        commit_with=INTAKE,
     )

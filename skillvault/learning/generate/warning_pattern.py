@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.brief import Draft, Findings
-from skillvault.change import Change
+from skillvault.change import Change, skill_series
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import is_strategy, subject_key, subject_names
@@ -138,6 +138,7 @@ def skill_change(
     return Change(
         step=STEP,
         subject=name,
+        commit_with=skill_series(STEP, first.domain),
         reason=skill_reason(findings),
         writes=(skill, *links),
         files=placed(name, skill_shelf(first), text.files),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.brief import Agreement, Cause, Draft, Findings, Statement
-from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
 from skillvault.learning.expire import key_edits
@@ -152,6 +152,7 @@ def merge_change(
     return Change(
         step=STEP,
         subject=name,
+        commit_with=skill_series(STEP, due.group.domain),
         reason=_reason(due, name),
         writes=(skill, *links),
         files=placed(name, "skills", files),
@@ -184,6 +185,7 @@ def growth_change(
     return Change(
         step=STEP,
         subject=f"{'restore' if back else 'grow'} {skill.name}",
+        commit_with=skill_series(STEP, due.group.domain),
         reason=_reason(due, skill.name, references.free(_SOURCES)),
         writes=links,
         files=placed(skill.name, "skills", references.placed(files)),
@@ -201,6 +203,7 @@ def leave_change(skill: Skill) -> Change:
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
+        commit_with=skill_series(STEP, skill.domain),
         reason="By what is recorded now it stands for no group of subjects that say the same.",
         moves=(Move(f"skills/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),

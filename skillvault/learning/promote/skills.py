@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.brief import Draft, Recurrence
-from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
@@ -380,6 +380,7 @@ def leave_change(skill: Skill, shelf: str) -> Change:
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
+        commit_with=skill_series(STEP, skill.domain),
         reason=(
             "Too few of its facts are left for which more runs speak than against them; "
             "`skillvault why` lists both."
@@ -398,6 +399,7 @@ def _derived(pattern: Pattern, name: str, now: datetime, **changes: Any) -> Chan
     return Change(
         step=STEP,
         subject=name if pattern.skill is None else f"grow {name}",
+        commit_with=skill_series(STEP, pattern.facts[0].domain),
         reason=_pattern_reason(pattern),
         sources=sources,
         targets=targets,

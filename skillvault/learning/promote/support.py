@@ -52,7 +52,7 @@ from skillvault.text import listed
 
 _LISTED = 20  # facts that a message names
 _TOGETHER = 50  # facts of one commit
-_AT_ONCE = 200  # links of one commit: a person reads its diff
+_AT_ONCE = 250  # links of one commit
 CROWDED = 5  # facts on one ground; runs on it are linked with no more of them
 _QUOTED = 8  # words of a statement by which it is found in an insight
 

@@ -1,15 +1,18 @@
 """Where the index says otherwise than git: the files of the commit shown, and its history."""
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
+from skillvault.change import Part
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.rows import TYPED, DamagedRowError, decoded, document, is_found
 from skillvault.vault.search import ranking
 
 _TRAILERS = """
-select c.sha, c.step, t.role, t.ref_kind || ':' || t.ref_id from commits c
-left join trailer t on t.c = c.c order by c.c, t.role, t.place
+select c.sha, c.part, c.step, t.role, t.ref_kind || ':' || t.ref_id from commits c
+left join trailer t on t.c = c.c order by c.sha, c.part, t.role, t.place
 """
 
 _TEXTS = """
@@ -68,14 +71,16 @@ def _documents(pin: Pin) -> Iterator[str]:
 
 
 def _history(pin: Pin, git: Git, commit: str) -> Iterator[str]:
-    kept: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for sha, step, role, ref in pin.rows(_TRAILERS):
-        kept.setdefault((sha, step), {}).setdefault(role, []).append(ref)
-    for parts, _ in git.history.commits(commit):
-        for part in parts:
-            trailers = kept.pop((part.sha, part.step), None)
-            refs = (trailers or {}).get("source", ()), (trailers or {}).get("target", ())
-            if trailers is None or tuple(map(tuple, refs)) != (part.sources, part.targets):
-                yield f"commit {part.sha} is not in it as it is in git"
+    kept: dict[str, list[Part]] = {}
+    for (sha, _, step), rows in groupby(pin.rows(_TRAILERS), key=itemgetter(0, 1, 2)):
+        refs: dict[str, list[str]] = {}
+        for *_, role, ref in rows:
+            refs.setdefault(role, []).append(ref)
+        part = Part(step, tuple(refs.get("source", ())), tuple(refs.get("target", ())))
+        kept.setdefault(sha, []).append(part)
+    for commits, _ in git.history.commits(commit):
+        parts = [Part(part.step, part.sources, part.targets) for part in commits]
+        if kept.pop(commits[0].sha, None) != parts:
+            yield f"commit {commits[0].sha} is not in it as it is in git"
     if kept:
-        yield f"commit {min(kept)[0]} is not in the history"
+        yield f"commit {min(kept)} is not in the history"

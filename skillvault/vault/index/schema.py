@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -97,8 +98,8 @@ create index link_target on link (target_id, target_kind, id);
 create index link_against on link (target_id) where type = 'contradicted';
 create index link_promoted on link (target_id, source_id) where type = 'promoted';
 create table commits (
-    c integer primary key, sha text not null, depth integer, date text, step text, subject text,
-    unique (sha, step));
+    c integer primary key, sha text not null, part integer, depth integer, date text, step text,
+    subject text, unique (sha, part));
 create index commits_order on commits (depth, date, sha);
 create table trailer (c integer, role text, place integer, ref_kind text, ref_id text);
 create index trailer_ref on trailer (ref_id, ref_kind, role, c);
@@ -311,10 +312,13 @@ def enter(
 ) -> None:
     """Take in commits, their parents before them."""
     first = _next(database, "c", "commits")
+    parts: Counter[str] = Counter()
     for number, indexed in enumerate(history, first):
         commit = indexed.commit
-        row = (number, commit.sha, indexed.depth, commit.date, commit.step, commit.subject)
-        database.execute("insert into commits values (?, ?, ?, ?, ?, ?)", row)
+        place = (number, commit.sha, parts[commit.sha], indexed.depth)
+        row = (*place, commit.date, commit.step, commit.subject)
+        database.execute("insert into commits values (?, ?, ?, ?, ?, ?, ?)", row)
+        parts[commit.sha] += 1
         roles = (("source", commit.sources), ("target", commit.targets))
         rows = [
             (number, role, i, *map(bound, _address(ref)))

@@ -118,6 +118,16 @@ def test_a_rewound_and_a_replaced_head_are_read_as_they_are(vault: Vault, person
     assert (seen(vault), vault.skills()) == (full, full[0])
 
 
+def test_a_message_that_names_a_step_twice_is_two_parts_of_one_commit(
+    vault: Vault, person: Person
+) -> None:
+    lines = [f"Skillvault-Step: refresh\nSkillvault-Target: skill:{name}" for name in "ab"]
+    person.git("commit", "--allow-empty", "-qm", "refresh: a, b\n\n" + "\n".join(lines))
+    parts = [(commit.step, commit.targets) for commit in vault.log(limit=1)]
+    assert sorted(parts) == [("refresh", ("skill:a",)), ("refresh", ("skill:b",))]
+    assert shown(vault) == shown(anew(vault.root))
+
+
 def test_what_came_and_went_between_two_looks_is_known_to_be_gone(
     vault: Vault, person: Person
 ) -> None:

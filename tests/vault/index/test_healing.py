@@ -88,7 +88,7 @@ SILENT: dict[str, Harm] = {
     ),
     "a commit less": executed("delete from commits where depth = 2"),
     "a commit too many": executed(
-        "insert into commits values (100000, hex(zeroblob(20)), 1, '', 'run', '')"
+        "insert into commits values (100000, hex(zeroblob(20)), 0, 1, '', 'run', '')"
     ),
     "a trailer less": executed("delete from trailer where c = (select max(c) from trailer)"),
     "nothing to be found": executed("delete from ranked"),
@@ -154,7 +154,7 @@ def test_what_git_says_otherwise_is_told_once_and_built_anew(
 
 
 def test_doctor_says_what_is_damaged_by_itself(learned: Vault) -> None:
-    executed("insert into commits select c + 100000, sha || 'x', 1, '', '', '' from commits")(
+    executed("insert into commits select c + 100000, sha || 'x', part, 1, '', '', '' from commits")(
         place(learned)
     )
     rows = {row.check: row for row in Vault.doctor(learned.root, now=NOW)}

@@ -38,7 +38,7 @@ from tests.person.given import (
     waiting_files,
 )
 from tests.person.hand import BRANCHES, COMMITS, EDITS, NEWS, STAGES, UNDOS, Hand
-from tests.person.publication import in_the_middle
+from tests.person.publication import in_the_middle, let_time_pass
 from tests.vault.given import anew, shown
 
 ANSWERS = (PausedError, EditedError, VaultBusyError, BadInputError)
@@ -372,6 +372,7 @@ class PersonBeside(RuleBasedStateMachine):
         self._no_drafts()
         self._accounted_for()
         self.hand.tidy()
+        let_time_pass(self.root)  # what an undone commit took returns now, not a moment later
         self._run([], fresh=False, patience=None)
         again = self._run([], fresh=True, patience=None)
         done = [done.change.headline for done in again.done] if again else []

@@ -18,7 +18,14 @@ from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
 from skillvault.learning.generate.warning_pattern import Present, makes_skill
 from skillvault.learning.merge.groups import STEP as MERGE
-from skillvault.learning.merge.groups import Group, Voice, cause_keys, groups, rejected
+from skillvault.learning.merge.groups import (
+    Group,
+    Voice,
+    cause_keys,
+    groups,
+    rejected,
+    with_stated,
+)
 from skillvault.learning.naming import subject_key
 from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.refresh import STEP as REFRESH
@@ -213,8 +220,9 @@ class Accounts:
                 for row in self._rows(domain, kind)
             ]
             alike = groups(domain, kind, voices, self._in.policy.merge)
-            alike = (group.under(self._keys(domain, kind)) for group in alike)
-            self._groups[domain, kind] = [group for group in alike if not self.rejection(group)]
+            accepted = [group for group in alike if not self.rejection(group)]
+            keys = self._keys(domain, kind)
+            self._groups[domain, kind] = list(with_stated(accepted, keys))
         return self._groups[domain, kind]
 
     def _keys(self, domain: str, kind: SkillKind) -> frozenset[str]:
@@ -310,7 +318,8 @@ class Accounts:
 
     def _told_as(self, group: Group) -> str:
         """The name of the skill that stands for a group, else what it is about."""
-        places = self._in.view.skills.by_subject(group.subject)
+        by_subject = self._in.view.skills.by_subject
+        places = by_subject(group.subject) or by_subject(group.stated_subject)
         return places[0].name if places else group.subject
 
     def is_ours(self, skill: Skill) -> bool:

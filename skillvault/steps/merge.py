@@ -83,7 +83,8 @@ def merging(run: Run, group: Group) -> Merging | None:
     skill = present.skill
     if present.put_away or (skill and skill.status in ("pinned", "retired")):
         return None
-    if skill and skill.account == digest and not own and present.shelf == "skills":
+    told = skill and (skill.account, skill.subject) == (digest, group.subject)
+    if told and not own and present.shelf == "skills":
         return None
     account = run.accounts.account(read)
     together = run.accounts.findings(account, group.kind)
@@ -121,7 +122,7 @@ def _is_over(run: Run, group: Group, together: Findings, present: Present) -> bo
 def _present(run: Run, group: Group, read: Sequence[Placed]) -> Present:
     """What there is of a group's skill."""
     view = run.view
-    places = view.skills.by_subject(group.subject)
+    places = view.skills.by_subject(group.stated_subject)
     living = [place for place in places if place.shelf != "archive"]
     place = next(iter(living or places), None)
     skill = view.skills.find(place.name) if place else None
@@ -168,7 +169,7 @@ def is_brought_back(run: Run, name: str) -> bool:
 
 def _left(run: Run, domain: str, kind: str, groups: Sequence[Group]) -> Iterator[Change]:
     """The evolved skills of a domain that no group is behind any more leave."""
-    subjects = {group.subject for group in groups}
+    subjects = {subject for group in groups for subject in (group.subject, group.stated_subject)}
     for name in run.view.skills.names("skills", domain):
         skill = run.view.skills.find(name)
         if skill is None or (skill.kind, skill.origin) != ("evolved", "generated"):

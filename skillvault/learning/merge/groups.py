@@ -33,24 +33,34 @@ class Voice(Struct, frozen=True, kw_only=True, order=True):
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """Subjects of a domain that say the same, by their names; `key` is what most of them say."""
+    """Subjects of a domain that say the same, by their names.
+
+    `key` is what most of them say, `stated` the key that their living skill states until it is
+    written anew, if that is another.
+    """
 
     domain: str
     kind: SkillKind
     key: str
     voices: tuple[Voice, ...]
+    stated: str = ""
 
     @property
     def subject(self) -> str:
-        """What an evolved skill of it states as its subject."""
+        """What an evolved skill of it is to state as its subject."""
         return f"{self.domain} / {self.kind} / {self.key}"
 
-    def under(self, keys: Collection[str]) -> "Group":
-        """The group under one of these keys, that most of it says; as it is if it says none."""
+    @property
+    def stated_subject(self) -> str:
+        """What its living skill states as its subject."""
+        return f"{self.domain} / {self.kind} / {self.stated or self.key}"
+
+    def stating(self, keys: Collection[str]) -> "Group":
+        """The group whose skill states one of these keys, that most of it says, if it says any."""
         counts = Counter(key for voice in self.voices for key in voice.causes if key in keys)
         if not counts:
             return self
-        return replace(self, key=min(counts, key=lambda key: (-counts[key], key)))
+        return replace(self, stated=min(counts, key=lambda key: (-counts[key], key)))
 
     @property
     def subjects(self) -> frozenset[str]:
@@ -94,6 +104,18 @@ def groups(
         if len(members) > rules.min_similar:
             used.update(voice.subject for voice in members)
             yield Group(domain=domain, kind=kind, key=_most_said(members), voices=tuple(members))
+
+
+def with_stated(alike: Sequence[Group], keys: Collection[str]) -> Iterator[Group]:
+    """The groups of a domain with what their skills state; `keys` are those of the living ones.
+
+    A skill stands for one group: for that whose key it states, else for the first that says it.
+    """
+    free = set(keys).difference(group.key for group in alike)
+    for group in alike:
+        named = group if group.key in keys else group.stating(free)
+        free.discard(named.stated)
+        yield named
 
 
 def _agree(a: Voice, b: Voice, rules: MergePolicy) -> bool:

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,12 +17,29 @@ from skillvault.api import Vault
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+MEMORY = Path("/dev/shm")  # noqa: S108 (a mount, in which pytest makes folders of its own)
+ROOM = 2 << 30  # bytes; all that is kept until the end takes a quarter of it
 
 # Drawing and checking an example may take any time: a busy machine is no defect.
 settings.register_profile(
     "any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any-machine")
+
+
+def pytest_configure() -> None:
+    """Tests work in memory, where nothing waits for a disk; `TMPDIR=/tmp pytest` uses the disk."""
+    if "TMPDIR" not in os.environ and _holds_vaults(MEMORY):
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None  # pytest asks for it again
+
+
+def _holds_vaults(place: Path) -> bool:
+    """Whether there is room in a folder, and a hook in it can be run."""
+    if not os.access(place, os.W_OK):
+        return False
+    disk = os.statvfs(place)
+    return disk.f_bavail * disk.f_frsize >= ROOM and not disk.f_flag & os.ST_NOEXEC
 
 
 def _close_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,10 +63,17 @@ def _session_closed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each test has its home."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def _closed_off(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _closed_off(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the machine's git config, writes to its home, or opens a socket."""
-    _close_off(tmp_path_factory.mktemp("home"), monkeypatch)
+    # A random name: for the next number pytest would look at all that the tests before left.
+    _close_off(Path(tempfile.mkdtemp(dir=_homes)), monkeypatch)
     # In a test nobody's git is half-way when the program begins, unless the test says so.
     monkeypatch.setattr("skillvault.vault.git.index_file.QUIET_SECONDS", 0.0)
 

@@ -1,5 +1,6 @@
 """What every test has: a home of its own, no sockets, a vault, a person with a git."""
 
+import gc
 import os
 import shutil
 import socket
@@ -106,14 +107,26 @@ def _new_vault(_session_closed_off: None, tmp_path_factory: pytest.TempPathFacto
     """A vault as `init` makes it, once a session; to copy it is ten times as quick."""
     root = tmp_path_factory.mktemp("new") / "vault"
     Vault.init(root, ["perps", "coding"], now=NOW)
+    gc.collect()  # a vault that nobody uses any more still holds its index open
     return root
+
+
+def unguarded(pattern: Path, root: Path) -> Path:
+    """A copy of a vault without its hook, which is a Python of its own in each commit."""
+    ignore = shutil.ignore_patterns("pre-commit")
+    return Path(shutil.copytree(pattern, root, symlinks=True, ignore=ignore))
 
 
 @pytest.fixture
 def vault(tmp_path: Path, _new_vault: Path) -> Vault:
     """A new vault with two domains."""
-    shutil.copytree(_new_vault, tmp_path / "vault", symlinks=True)
-    return Vault(tmp_path / "vault")
+    return Vault(unguarded(_new_vault, tmp_path / "vault"))
+
+
+@pytest.fixture
+def hooked(tmp_path: Path, _new_vault: Path) -> Vault:
+    """A new vault with two domains, and its hook."""
+    return Vault(Path(shutil.copytree(_new_vault, tmp_path / "vault", symlinks=True)))
 
 
 class Person:

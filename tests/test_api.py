@@ -232,6 +232,7 @@ def test_a_broken_file_is_reported_and_the_rest_goes_on(vault: Vault, person: Pe
 
 
 def test_a_broken_policy_is_named(vault: Vault, person: Person) -> None:
+    Vault.init(vault.root, now=NOW)  # with its hook
     person.write("vault.yaml", "format: 1\ngenerate: {warning_belo: -0.2}\n")
     assert [p.key for p in vault.check().problems] == ["generate.warning_belo"]
     assert "did you mean" in person.git("commit", "-qam", "policy", ok=False)

@@ -17,6 +17,12 @@ GOOD = HAND_MADE.format(name="a-skill")
 BROKEN = GOOD.replace("description: What it does, and when.\n", "")
 
 
+@pytest.fixture
+def vault(hooked: Vault) -> Vault:
+    """A new vault as `init` leaves it."""
+    return hooked
+
+
 def repository(root: Path) -> Person:
     root.mkdir()
     person = Person(root)

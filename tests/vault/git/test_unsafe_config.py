@@ -179,15 +179,17 @@ def test_only_what_git_would_run_is_named(vault: Vault) -> None:
         ("#!/bin/sh\n", "#!/bin/sh\nid\n"),
     ],
 )
-def test_a_hook_that_only_looks_like_one_of_init_is_named(vault: Vault, old: str, new: str) -> None:
-    path = vault.root / ".git/hooks/pre-commit"
-    hook(vault, "pre-commit", path.read_text().replace(old, new, 1))
+def test_a_hook_that_only_looks_like_one_of_init_is_named(
+    hooked: Vault, old: str, new: str
+) -> None:
+    path = hooked.root / ".git/hooks/pre-commit"
+    hook(hooked, "pre-commit", path.read_text().replace(old, new, 1))
     assert list(unsafe_config.hooks(path.parent)) == [path]
 
 
-def test_a_hook_of_init_with_another_python_is_one_of_init(vault: Vault) -> None:
-    path = vault.root / ".git/hooks/pre-commit"
-    hook(vault, "pre-commit", path.read_text().replace(sys.executable, "/opt/py/bin/python3"))
+def test_a_hook_of_init_with_another_python_is_one_of_init(hooked: Vault) -> None:
+    path = hooked.root / ".git/hooks/pre-commit"
+    hook(hooked, "pre-commit", path.read_text().replace(sys.executable, "/opt/py/bin/python3"))
     assert list(unsafe_config.hooks(path.parent)) == []
 
 

@@ -1,11 +1,9 @@
 """The API on loopback, and vaults whose judge is Claude."""
 
-from pathlib import Path
-
 import pytest
 
 from skillvault.api import Vault
-from tests.conftest import NOW, Person
+from tests.conftest import Person
 from tests.judge.server import api
 
 __all__ = ["api"]
@@ -23,8 +21,7 @@ def appoint(vault: Vault, **rules: object) -> None:
 
 
 @pytest.fixture
-def claudes(tmp_path: Path) -> Vault:
+def claudes(vault: Vault) -> Vault:
     """A new vault whose judge is Claude."""
-    made, _ = Vault.init(tmp_path / "vault", ["perps", "coding"], now=NOW)
-    appoint(made)
-    return made
+    appoint(vault)
+    return vault

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from skillvault.api import Vault
+from tests.golden.stage import Stage
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_")
@@ -127,6 +128,14 @@ def vault(tmp_path: Path, _new_vault: Path) -> Vault:
 def hooked(tmp_path: Path, _new_vault: Path) -> Vault:
     """A new vault with two domains, and its hook."""
     return Vault(Path(shutil.copytree(_new_vault, tmp_path / "vault", symlinks=True)))
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """The golden stories, each played once."""
+    base = tmp_path_factory.getbasetemp()
+    # A worker's own folder is beside those of the others.
+    return Stage((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "stories")
 
 
 class Person:

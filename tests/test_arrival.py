@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from tests.given import START, raw, trade
-from tests.golden import STORIES, played
+from tests.golden import STORIES
+from tests.golden.stage import Stage
 from tests.streams import WAYS, Raw, batches, learned, served
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -115,10 +116,9 @@ def test_the_agent_runs_end_in_the_same_skills(tmp_path: Path, shared: Path, way
 
 @pytest.mark.parametrize(("number", "story"), enumerate(STORIES))
 def test_the_outcomes_of_a_story_end_in_the_same_skills(
-    tmp_path: Path, number: int, story: str
+    tmp_path: Path, stage: Stage, number: int, story: str
 ) -> None:
-    played(story, tmp_path / "story")
-    stream = list(_recorded(tmp_path / "story/vault"))
+    stream = list(_recorded(stage.outcomes(story)))
     at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk", now=LATE).root)
     ways = OTHER_WAYS if len(stream) < MANY else OTHER_WAYS[1:]
     way = ways[number % len(ways)]
@@ -126,10 +126,10 @@ def test_the_outcomes_of_a_story_end_in_the_same_skills(
     assert served(vault.root) == at_once
 
 
-def _recorded(vault: Path) -> Iterator[Raw]:
+def _recorded(texts: Iterable[str]) -> Iterator[Raw]:
     """The outcomes of a vault, as they may arrive in another one."""
-    for path in sorted(vault.glob("outcomes/**/*.yaml")):
-        record = yaml.safe_load(path.read_text())
+    for text in texts:
+        record = yaml.safe_load(text)
         del record["received"]
         record["source"].pop("trust", None)
         yield record

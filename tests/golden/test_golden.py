@@ -1,16 +1,15 @@
 """Each story still ends as it is written."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.golden import HERE, STORIES, masked, played
+from tests.golden import HERE, STORIES, masked
+from tests.golden.stage import Stage
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_the_story_ends_as_written(story: str, tmp_path: Path) -> None:
+def test_the_story_ends_as_written(story: str, stage: Stage) -> None:
     expected = (HERE / story / "expected.txt").read_text(encoding="utf-8")
-    assert played(story, tmp_path / "place") == expected
+    assert stage.text(story) == expected
 
 
 def test_ids_of_objects_are_masked_and_those_of_records_stay() -> None:

@@ -53,9 +53,14 @@ def outcomes() -> Iterator[bytes]:
     yield from (as_file(given(RECORDED + n)) for n in range(DROPPED))
 
 
-if __name__ == "__main__":
+def play(root: Path) -> None:
+    """Do all that in a process of its own, which ends with the exit code of an error."""
     try:
-        main(Path(sys.argv[1]))
+        main(root)
     except SkillvaultError as error:
         print(error)
         sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from skillvault.api import Vault
-from skillvault.vault.failpoint import VARIABLE
+from tests import forked
 from tests.conftest import Person
 from tests.crash.scenario import BAD, DROPPED, LATE, LATER, RECORDED, outcomes
 from tests.vault.given import HAND_MADE
@@ -73,22 +73,18 @@ class World:
         os.utime(draft, (0, time.time() - 60))
         draft.rename(self.root / "inbox" / name)
 
-    def start(self, point: str = "") -> subprocess.Popen[bytes]:
+    def start(self) -> subprocess.Popen[bytes]:
         """The machine, in a process group of its own."""
-        environment = {**os.environ, **({VARIABLE: point} if point else {})}
         return subprocess.Popen(
             [sys.executable, "-m", "tests.crash.scenario", str(self.root)],
             cwd=PACKAGE.parent,
-            env=environment,
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
 
-    def run(self, point: str = "") -> int:
+    def run(self, point: str = "") -> int | None:
         """How the machine ended."""
-        process = self.start(point)
-        process.communicate(timeout=120)
-        return process.returncode
+        return forked.played(self.root, point)
 
     def hand(self) -> tuple[str, str, dict[str, bytes]]:
         """The person's work: what differs in the index, what is not committed, its bytes."""

@@ -11,8 +11,8 @@ from collections import Counter
 
 from skillvault.api import Vault
 from tests.conftest import NOW
+from tests.forked import done, log_of, started
 from tests.given import as_file, trade
-from tests.judge.forked import done, log_of, started
 from tests.judge.server import Server, asked_for, told
 
 KILLS = int(os.environ.get("SKILLVAULT_KILLS", "6"))

@@ -172,12 +172,17 @@ class Picture:
 
 def picture(root: Path) -> Picture:
     """Look at everything, change nothing."""
-    refs = (line.split(" ") for line in asked(root, "for-each-ref", _REF_FORM).splitlines())
+    lines = (line.split(" ") for line in asked(root, "for-each-ref", _REF_FORM).splitlines())
+    refs: dict[str, str] = dict(lines)
+    # Read as they lie: each of them asked of git is a process, and this one is looked at often.
+    head = (root / ".git/HEAD").read_text().strip()
+    branch = head.removeprefix("ref: ") if head.startswith("ref: ") else ""
+    stashes = root / ".git/logs/refs/stash"
     return Picture(
-        head=asked(root, "rev-parse", "--verify", "-q", "HEAD").strip(),
-        branch=asked(root, "symbolic-ref", "-q", "HEAD").strip(),
-        refs={name: target for name, target in refs},  # noqa: C416 (a pair, not a list)
-        stash=asked(root, "stash", "list"),
+        head=refs.get(branch, "") if branch else head,
+        branch=branch,
+        refs=refs,
+        stash=stashes.read_text() if stashes.is_file() else "",
         tree=_tree(root),
         index=_index(root),
         work=_work(root),

@@ -1,5 +1,6 @@
 """The same outcomes end in the same served statements, whatever the way they arrived in."""
 
+import gc
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
+from tests.conftest import unguarded
 from tests.given import START, raw, trade
 from tests.golden import STORIES
 from tests.golden.stage import Stage
@@ -37,10 +39,20 @@ REASONINGS = (
 )
 
 
-def in_a_way(place: Path, stream: list[Raw], way: str, seed: int = 0, now: datetime = NOW) -> Vault:
-    """A new vault that the stream reached in a way."""
-    vault, _ = Vault.init(place, ["coding", "perps"], now=START)
-    return learned(vault, batches(stream, way, seed), now)
+@pytest.fixture(scope="session")
+def empty(_session_closed_off: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vault that every stream arrives in a copy of."""
+    root = tmp_path_factory.mktemp("empty") / "vault"
+    Vault.init(root, ["coding", "perps"], now=START)
+    gc.collect()  # a vault that nobody uses any more still holds its index open
+    return root
+
+
+def in_a_way(
+    empty: Path, place: Path, stream: list[Raw], way: str, *, seed: int = 0, now: datetime = NOW
+) -> Vault:
+    """A vault that was new before the stream reached it in a way."""
+    return learned(Vault(unguarded(empty, place)), batches(stream, way, seed), now)
 
 
 def alike() -> list[Raw]:
@@ -82,47 +94,51 @@ STREAMS: dict[str, Callable[[], list[Raw]]] = {
 
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("way", OTHER_WAYS)
-def test_a_stream_ends_in_what_it_ends_in_at_once(tmp_path: Path, name: str, way: str) -> None:
+def test_a_stream_ends_in_what_it_ends_in_at_once(
+    tmp_path: Path, empty: Path, name: str, way: str
+) -> None:
     stream = STREAMS[name]()
-    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk").root)
-    vault = in_a_way(tmp_path / "way", stream, way, seed=7)
+    at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
+    vault = in_a_way(empty, tmp_path / "way", stream, way, seed=7)
     assert served(vault.root) == at_once
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []
 
 
-def test_thirty_alike_of_which_three_won_make_no_pattern(tmp_path: Path) -> None:
-    said = served(in_a_way(tmp_path / "v", alike(), "one at a time").root)
+def test_thirty_alike_of_which_three_won_make_no_pattern(tmp_path: Path, empty: Path) -> None:
+    said = served(in_a_way(empty, tmp_path / "v", alike(), "one at a time").root)
     assert not [about for about in said if about.startswith("pattern")]
     (warning,) = (lines for about, lines in said.items() if about.startswith("warning"))
     assert any("3 of 30" in line for line in warning)
 
 
-def test_four_causes_stand_in_one_warning(tmp_path: Path) -> None:
-    said = served(in_a_way(tmp_path / "v", deploys(), "one at a time").root)
+def test_four_causes_stand_in_one_warning(tmp_path: Path, empty: Path) -> None:
+    said = served(in_a_way(empty, tmp_path / "v", deploys(), "one at a time").root)
     (warning,) = (lines for about, lines in said.items() if about.startswith("warning"))
     assert all(any(cause in line for line in warning) for cause in DEPLOYS)
 
 
 @pytest.mark.parametrize("way", OTHER_WAYS)
-def test_the_agent_runs_end_in_the_same_skills(tmp_path: Path, shared: Path, way: str) -> None:
+def test_the_agent_runs_end_in_the_same_skills(
+    tmp_path: Path, empty: Path, shared: Path, way: str
+) -> None:
     lines = (shared / "data/agent-runs/by-run.jsonl").read_text().splitlines()
     stream = [json.loads(line) for line in lines]
-    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk").root)
-    assert served(in_a_way(tmp_path / "way", stream, way, seed=3).root) == at_once
+    at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
+    assert served(in_a_way(empty, tmp_path / "way", stream, way, seed=3).root) == at_once
     warning = at_once["warning: office / financial-modeling-qa"]
     assert warning[0] == "Refused so far, same task: 24 (5 runs), -19 (1)."
 
 
 @pytest.mark.parametrize(("number", "story"), enumerate(STORIES))
 def test_the_outcomes_of_a_story_end_in_the_same_skills(
-    tmp_path: Path, stage: Stage, number: int, story: str
+    tmp_path: Path, empty: Path, stage: Stage, number: int, story: str
 ) -> None:
     stream = list(_recorded(stage.outcomes(story)))
-    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk", now=LATE).root)
+    at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk", now=LATE).root)
     ways = OTHER_WAYS if len(stream) < MANY else OTHER_WAYS[1:]
     way = ways[number % len(ways)]
-    vault = in_a_way(tmp_path / "way", stream, way, seed=number, now=LATE)
+    vault = in_a_way(empty, tmp_path / "way", stream, way, seed=number, now=LATE)
     assert served(vault.root) == at_once
 
 
@@ -138,14 +154,16 @@ def _recorded(texts: Iterable[str]) -> Iterator[Raw]:
 @settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_any_stream_ends_in_the_same_skills(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, empty: Path, data: st.DataObject
 ) -> None:
     place = tmp_path_factory.mktemp("drawn")
     chance = random.Random(data.draw(st.integers(0, 2**32)))
     stream = [_drawn(number, chance) for number in range(data.draw(st.integers(3, 10)))]
-    at_once = served(in_a_way(place / "bulk", stream, "bulk").root)
+    at_once = served(in_a_way(empty, place / "bulk", stream, "bulk").root)
     for way in OTHER_WAYS:
-        vault = in_a_way(place / way.replace(" ", "-"), stream, way, seed=chance.randrange(99))
+        vault = in_a_way(
+            empty, place / way.replace(" ", "-"), stream, way, seed=chance.randrange(99)
+        )
         assert served(vault.root) == at_once
 
 

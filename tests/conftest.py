@@ -52,6 +52,8 @@ def _close_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
+    # Else each process that a test starts compiles the program anew.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -167,11 +167,13 @@ def test_any_stream_ends_in_the_same_skills(
         assert served(vault.root) == at_once
 
 
-def test_a_group_that_says_two_things_as_often_is_known_by_the_same_one(tmp_path: Path) -> None:
+def test_a_group_that_says_two_things_as_often_is_known_by_the_same_one(
+    empty: Path, tmp_path: Path
+) -> None:
     chance = random.Random(1252)
     stream = [_drawn(number, chance) for number in range(10)]
-    at_once = served(in_a_way(tmp_path / "bulk", stream, "bulk").root)
-    vault = in_a_way(tmp_path / "way", stream, "random order", seed=15)
+    at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
+    vault = in_a_way(empty, tmp_path / "way", stream, "random order", seed=15)
     assert served(vault.root) == at_once
     assert any(about.startswith("evolved") for about in at_once)
 

@@ -18,9 +18,8 @@ class FactRuns(FactCounts):
 
     def __init__(self) -> None:
         self._supporters: dict[str, list[str]] = defaultdict(list)  # fact -> evaluations, sorted
-        self._against: dict[str, int] = defaultdict(int)
+        self._opponents: dict[str, list[str]] = defaultdict(list)
         self._endings: dict[str, Status] = {}
-        self._latest: dict[str, datetime] = {}
         self._subjects: dict[str, set[Subject]] = defaultdict(set)
         self._sessions: dict[str, set[str]] = defaultdict(set)
 
@@ -28,12 +27,11 @@ class FactRuns(FactCounts):
         """One more link of a run with a fact."""
         fact = link.target.id
         if link.type == "contradicted":
-            self._against[fact] += 1
+            self._opponents[fact].append(link.source.id)
             return
         if link.type == "promoted":
             self._endings[fact] = outcome.result.status
         insort(self._supporters[fact], link.source.id)
-        self._latest[fact] = max(self._latest.get(fact, outcome.occurred_at), outcome.occurred_at)
         self._subjects[fact].add(outcome.subject)
         self._sessions[fact].add(outcome.source.session or outcome.id)
 
@@ -43,27 +41,23 @@ class FactRuns(FactCounts):
 
     def against(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs speak against it, of those against which any do."""
-        return {fact: self._against[fact] for fact in facts if fact in self._against}
+        return {fact: len(self._opponents[fact]) for fact in facts if fact in self._opponents}
 
     def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
         """Fact -> how the run ended that made it."""
         return {fact: self._endings[fact] for fact in facts}
 
-    def latest(self, facts: Collection[str]) -> datetime | None:
-        """When the last run ended that made or repeats any of these facts."""
-        return max(self._latest[fact] for fact in facts)
+    def opponents(self, facts: Collection[str]) -> Sequence[str]:
+        """The runs that speak against any of these facts, in the order of time."""
+        return sorted({run for fact in facts for run in self._opponents[fact]})
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
         """Whether all runs that made or repeat these facts are of one subject."""
         return len(self.subjects(facts)) == 1
 
-    def run_at(self, fact: str, place: int) -> str:
-        """Of the runs that made or repeat a fact the one at this place, in the order of time."""
-        return self._supporters[fact][place - 1]
-
-    def supporters(self, fact: str) -> Sequence[str]:
-        """The runs that made or repeat a fact, in the order of time."""
-        return self._supporters[fact]
+    def supporters(self, facts: Collection[str]) -> Sequence[str]:
+        """The runs that made or repeat any of these facts, in the order of time."""
+        return sorted({run for fact in facts for run in self._supporters[fact]})
 
     def subjects(self, facts: Iterable[str]) -> set[Subject]:
         """The subjects of the runs that made or repeat these facts."""
@@ -125,21 +119,23 @@ class WitnessMemory(Memory):
             makers |= self._makers.get(first, {})
         return makers
 
-    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, str]:
-        """Fact -> the evaluation that made it, on any of these grounds."""
-        makers: dict[str, str] = {}
+    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """Ground -> fact -> the evaluation that made it, the first few of each."""
+        made_by: dict[str, dict[str, str]] = {}
         for ground in grounds:
-            makers |= self._grounds.get((domain, ground), {})
-        return dict(sorted(makers.items(), key=lambda pair: (pair[1], pair[0]))[:CROWDED])
+            makers = self._grounds.get((domain, ground), {})
+            ordered = sorted(makers.items(), key=lambda pair: (pair[1], pair[0]))
+            made_by[ground] = dict(ordered[:CROWDED])
+        return made_by
 
     def supporters(self, fact: str, at: datetime) -> Iterable[str]:
         """The runs that support a fact and ended at a time."""
         moment = moment_of(at)
-        return (name for name in self._runs.supporters(fact) if name.startswith(moment))
+        return (name for name in self._runs.supporters([fact]) if name.startswith(moment))
 
     def supporting(self, fact: str) -> list[Evaluation]:
         """The evaluations that made or repeat a fact, in the order of time."""
-        return [self._witnesses[name].evaluation for name in self._runs.supporters(fact)]
+        return [self._witnesses[name].evaluation for name in self._runs.supporters([fact])]
 
     def remember(self, witness: Witness, first: str) -> None:
         """Keep what a run says; `first` is the run by which its words are known."""

@@ -61,9 +61,12 @@ class InsightMemory(Memory):
         """Fact -> the evaluation that made it, with these words."""
         return self._insights.facts_of(firsts)
 
-    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, str]:
-        """Fact -> the evaluation that made it, on any of these grounds."""
-        return self._insights.facts_on(domain, grounds, CROWDED)
+    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """Ground -> fact -> the evaluation that made it, the first few of each."""
+        made_by: dict[str, dict[str, str]] = {}
+        for row in self._insights.facts_on(domain, grounds, CROWDED):
+            made_by.setdefault(row.wording, {})[row.fact] = row.evaluation
+        return made_by
 
     def supporters(self, fact: str, at: datetime) -> Iterable[str]:
         """The runs that support a fact and ended at a time."""

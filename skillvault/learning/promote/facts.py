@@ -48,14 +48,14 @@ class FactCounts(Protocol):
     def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
         """Fact -> how the run ended that made it, of those that a run made."""
 
-    def latest(self, facts: Collection[str]) -> datetime | None:
-        """When the last run ended that made or repeats any of these facts."""
+    def supporters(self, facts: Collection[str]) -> Sequence[str]:
+        """The runs that made or repeat any of these facts, in the order of time."""
+
+    def opponents(self, facts: Collection[str]) -> Sequence[str]:
+        """The runs that speak against any of these facts, in the order of time."""
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
         """Whether all runs that made or repeat these facts are of one subject."""
-
-    def run_at(self, fact: str, place: int) -> str:
-        """Of the runs that made or repeat a fact the one at this place, in the order of time."""
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):

@@ -6,10 +6,10 @@ alone waits in proposed/.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +30,6 @@ from skillvault.learning.promote.facts import (
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import Policy, PromotePolicy
 from skillvault.records import (
-    Evaluation,
     Fact,
     Ref,
     Skill,
@@ -47,9 +46,10 @@ class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
 
     `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of
-    enough different sessions stand behind them. `digest` is of what the skill says, `ended` when
-    the last run ended that it rests on; None under `seed`. `is_admitted`: the skill waited for a
-    second session, and there is one.
+    enough different sessions stand behind them. `read` are the runs that the skill tells of, in the
+    order of time, `against` how many spoke against it by then, `ended` when the last of them ended,
+    `digest` of all that; none of them under `seed`. `is_admitted`: the skill waited for a second
+    session, and there is one.
     """
 
     facts: tuple[Fact, ...]
@@ -57,8 +57,10 @@ class Pattern(Struct, frozen=True, kw_only=True):
     independent: bool
     kind: SkillKind = "pattern"
     skill: str | None = None
-    digest: str | None = None
+    read: tuple[str, ...] = ()
+    against: int = 0
     ended: datetime | None = None
+    digest: str | None = None
     is_admitted: bool = False
 
 
@@ -84,20 +86,19 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
         skill = max(sorted(set(named)), key=named.count, default=None)
         independent = len(material.sessions(facts)) >= policy.promote.min_sessions
         fresh = tuple(f for f in facts if f.id not in material.skills_of)
-        digest = ended = None
+        reading = _Reading()
         if policy.profile != "seed":
-            digest, ended = _digest_of(facts, material), _rested_at(facts, material)
+            reading = _reading(facts, material)
         pattern = Pattern(
             facts=facts,
             fresh=fresh,
             independent=independent,
             kind=kind,
             skill=skill,
-            digest=digest,
-            ended=ended,
+            **reading._asdict(),
         )
         if (
-            digest
+            reading.digest
             and kind == "warning"
             and material.counts.is_of_one_subject([f.id for f in facts])
         ):
@@ -111,16 +112,10 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             standing.add(skill)
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
             admitted = independent and _held_back(skills[skill])
-            if linkable or admitted or _says_otherwise(skills[skill], digest):
+            if linkable or admitted or _says_otherwise(skills[skill], reading.digest):
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
     contested = _contested_skills(material, skills, standing)
     return Patterns(tuple(due), tuple(sorted(set(rejected))), contested)
-
-
-def _rested_at(facts: Sequence[Fact], material: PromotionMaterial) -> datetime | None:
-    """When the last run ended that facts rest on; of those written by a person, when that was."""
-    written = [fact.created_at for fact in facts if fact.created_at]
-    return material.counts.latest([fact.id for fact in facts]) or max(written, default=None)
 
 
 def _ends(pattern: Pattern, policy: Policy) -> datetime | None:
@@ -141,16 +136,34 @@ def _says_otherwise(skill: Skill, digest: str | None) -> bool:
     )
 
 
-def _digest_of(facts: Iterable[Fact], material: PromotionMaterial) -> str:
-    """Twelve hex digits that differ if what a skill of these facts says does."""
-    counts, names = material.counts, [fact.id for fact in facts]
-    runs, against = counts.runs(names), counts.against(names)
-    parts: list[str] = []
-    for fact in facts:
-        read = last_point(runs.get(fact.id, 0))
-        last = counts.run_at(fact.id, read) if read else ""
-        parts.append(f"{fact.id} {read} {last} {against.get(fact.id, 0)} {fact.text}")
-    return sha256("\n".join(parts).encode()).hexdigest()[:12]
+def _reading(facts: Sequence[Fact], material: PromotionMaterial) -> "_Reading":
+    """What a skill of these facts tells of; of what persons wrote, when they did."""
+    names = [fact.id for fact in facts]
+    supporters = material.counts.supporters(names)
+    opponents = set(material.counts.opponents(names)).difference(supporters)
+    runs = sorted({*supporters, *opponents})
+    runs = runs[: last_point(len(runs))]
+    read = tuple(run for run in runs if run not in opponents)
+    against = len(runs) - len(read)
+    last = read[-1] if read else ""
+    outcome = material.outcomes.get(last)
+    written = [fact.created_at for fact in facts if fact.created_at]
+    lines = [f"{len(read)} {last} {against}", *(f"{fact.id} {fact.text}" for fact in facts)]
+    return _Reading(
+        read=read,
+        against=against,
+        ended=outcome.occurred_at if outcome else max(written, default=None),
+        digest=sha256("\n".join(lines).encode()).hexdigest()[:12],
+    )
+
+
+class _Reading(NamedTuple):
+    """The runs for and against facts as of a point, when the last ended, and a digest of it."""
+
+    read: tuple[str, ...] = ()
+    against: int = 0
+    ended: datetime | None = None
+    digest: str | None = None
 
 
 def _contested_skills(
@@ -264,7 +277,10 @@ def _held_back(skill: Skill) -> bool:
 def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """What a judge is given to write the skill."""
     names = [fact.id for fact in pattern.facts]
-    support = [e for name in names for e in _read(material.support(name), pattern)]
+    support = [e for name in names for e in material.support(name)]
+    if pattern.digest is not None:
+        read = set(pattern.read)
+        support = [e for e in support if e.id in read]
     unique = {e.id: e for e in support}
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # what its repeats share says more than its own first words
@@ -276,13 +292,8 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         facts=pattern.facts,
         evaluations=tuple(unique[key] for key in sorted(unique)),
         outcomes={key: material.outcomes[key] for key in unique if key in material.outcomes},
-        against=sum(material.counts.against(names).values()),
+        against=pattern.against,
     )
-
-
-def _read(support: Sequence[Evaluation], pattern: Pattern) -> Sequence[Evaluation]:
-    """As far as they are read: the first so many in the order of time, by which ids are sorted."""
-    return support if pattern.digest is None else support[: last_point(len(support))]
 
 
 def _plain(shared_theme: str) -> str:

@@ -53,7 +53,7 @@ from skillvault.text import listed
 _LISTED = 20  # facts that a message names
 _TOGETHER = 50  # facts of one commit
 _AT_ONCE = 250  # links of one commit
-CROWDED = 5  # facts on one ground; runs on it are linked with no more of them
+CROWDED = 5  # facts on one ground; runs on it are linked with no more of those
 _QUOTED = 8  # words of a statement by which it is found in an insight
 
 _FIGURE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*(?: ?(?:%|[a-z]{1,2}\b))?")
@@ -134,8 +134,8 @@ class Memory(Protocol):
     def facts_of(self, firsts: Collection[str]) -> Mapping[str, str]:
         """Fact -> the evaluation that made it, with these words."""
 
-    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, str]:
-        """Fact -> the evaluation that made it, on any of these grounds."""
+    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """Ground -> fact -> the evaluation that made it, the first few of each."""
 
     def supporters(self, fact: str, at: datetime) -> Iterable[str]:
         """The runs that support a fact and ended at a time."""
@@ -350,7 +350,8 @@ class Support:
 
     def _by_result(self, witness: Witness) -> dict[str, Stance]:
         """Fact -> where a run stands to it that rests on its ground."""
-        made_by = self._on_grounds(witness.evaluation.domain, witness.stated)
+        by_ground = self._on_grounds(witness.evaluation.domain, witness.stated)
+        made_by = {fact: name for facts in by_ground.values() for fact, name in facts.items()}
         sources = self._load(made_by.values())
         return {
             fact: "for" if sources[name].outcome_status == witness.outcome_status else "against"
@@ -361,13 +362,15 @@ class Support:
             and self._is_as_told(fact, sources[name])
         }
 
-    def _on_grounds(self, domain: str, grounds: Collection[str]) -> dict[str, str]:
-        """Fact -> the run that made it, of the first few that rest on any of these grounds."""
-        made_by = dict(self._memory.facts_on(domain, grounds))
+    def _on_grounds(self, domain: str, grounds: Collection[str]) -> dict[str, dict[str, str]]:
+        """Ground -> fact -> the run that made it, the first few of each."""
+        by_ground: dict[str, dict[str, str]] = {}
+        kept = self._memory.facts_on(domain, grounds)
         for ground in grounds:
-            made_by |= self._grounds.get((domain, ground), {})
-        ordered = sorted(made_by.items(), key=lambda pair: (pair[1], pair[0]))
-        return dict(ordered[:CROWDED])
+            made_by = {**kept.get(ground, {}), **self._grounds.get((domain, ground), {})}
+            ordered = sorted(made_by.items(), key=lambda pair: (pair[1], pair[0]))
+            by_ground[ground] = dict(ordered[:CROWDED])
+        return by_ground
 
     def _is_current(self, fact: str) -> bool:
         if fact in self._material.facts:
@@ -421,23 +424,24 @@ class Support:
         gate = unmet(witness.evaluation, self._material, self._policy)
         if gate is not None and not (witness.tells_more and self._memory.spread(agreeing)):
             return
-        speaking, on_ground, against = self._sides(witness, agreeing, opposed)
+        source = self._earliest(self._memory.speaking(agreeing, witness.outcome_status).ids)
+        if source.id != witness.id:  # the fact says what it does, so others are compared with it
+            alike = self._memory.alike(source)
+            agreeing = {other.id for other in alike if same(other.form, source.form)}
+            opposed = {other.id for other in alike if opposite(other.form, source.form)}
+        speaking, on_ground, against = self._sides(source, agreeing, opposed)
         independent = len(speaking.sessions) >= self._policy.promote.min_sessions
         outweighs = len(against) < len(speaking.ids | on_ground)
         if gate is None or (independent and outweighs):
-            supporters = sorted(self._load(speaking.ids).values(), key=lambda other: other.order)
-            self._add_fact(supporters, agreeing, (speaking, against))
-            self._connect_all(supporters[0], self._load(on_ground | speaking.ids), "for")
-            self._connect_all(supporters[0], self._load(against), "against")
+            self._add_fact(source, agreeing, (speaking, against))
+            self._connect_all(source, self._load(on_ground | speaking.ids), "for")
+            self._connect_all(source, self._load(against), "against")
 
     def _add_fact(
-        self,
-        supporters: Sequence[Witness],
-        agreeing: Collection[str],
-        sides: tuple[Runs, Collection[str]],
+        self, source: Witness, agreeing: Collection[str], sides: tuple[Runs, Collection[str]]
     ) -> None:
-        """Tell a fact as the earliest that say it do, as important as the surest of them."""
-        source = supporters[0]
+        """Tell a fact as the earliest that says it does, as important as the surest of them."""
+        supporters = sorted(self._load(sides[0].ids).values(), key=lambda other: other.order)
         importances = {self._importance(other) for other in supporters}
         fact = NewFact(
             source=source,
@@ -448,8 +452,10 @@ class Support:
         if fact.fact in self._material.facts:
             return  # which a person superseded
         self._facts[fact.fact] = fact
-        for first in agreeing:
-            self._sources[first][fact.fact] = source.id
+        # Known by its own words alone: who says the same as one that agrees may say another thing.
+        alike = self._load(agreeing).items()
+        first = next((name for name, other in alike if other.form == source.form), source.id)
+        self._sources[first][fact.fact] = source.id
         for ground in source.grounds:
             self._grounds[source.evaluation.domain, ground][fact.fact] = source.id
         self._memory.keep_grounds(source)
@@ -468,9 +474,10 @@ class Support:
         memory, other = self._memory, _OTHERWISE[witness.outcome_status]
         speaking = memory.speaking(agreeing, witness.outcome_status)
         domain = witness.evaluation.domain
-        grounds = self._earliest(speaking.ids).grounds  # on which the fact rests
-        crowded = len(self._on_grounds(domain, grounds)) >= CROWDED
-        stating = {} if crowded else memory.stating(domain, grounds)
+        grounds = witness.grounds  # on which the fact rests
+        by_ground = self._on_grounds(domain, grounds)
+        free = [ground for ground in grounds if len(by_ground[ground]) < CROWDED]
+        stating = memory.stating(domain, free)
         on_ground = frozenset(
             name for name, status in stating.items() if status == witness.outcome_status
         )

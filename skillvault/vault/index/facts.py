@@ -1,12 +1,10 @@
 """The facts of the vault, and the evaluations that they were made of."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 
 from skillvault.records import Evaluation, Fact, Status
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
-from skillvault.vault.index.rows import moment
 
 _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
@@ -61,14 +59,21 @@ class Facts(Folder[Fact]):
         )
         return dict(self._reader.rows_in(query, facts))
 
-    def latest(self, facts: Iterable[str]) -> datetime | None:
-        """When the last run ended that made or repeats any of these facts."""
+    def supporters(self, facts: Iterable[str]) -> list[str]:
+        """The evaluations that made or repeat any of these facts, in the order of time."""
         query = (
-            "select max(o.at) from link l join outcome o on o.id = l.source_id "
-            f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}}"
+            f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
+            "and target_id in {}"
         )
-        times = [at for (at,) in self._reader.rows_in(query, facts) if at is not None]
-        return moment(max(times)) if times else None
+        return sorted({name for (name,) in self._reader.rows_in(query, facts)})
+
+    def opponents(self, facts: Iterable[str]) -> list[str]:
+        """The evaluations that speak against any of these facts, in the order of time."""
+        query = (
+            "select distinct source_id from link where type = 'contradicted' "
+            "and target_kind = 'fact' and target_id in {}"
+        )
+        return sorted({name for (name,) in self._reader.rows_in(query, facts)})
 
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
         """Whether all evaluations that made or repeat these facts are of one subject."""
@@ -85,14 +90,6 @@ class Facts(Folder[Fact]):
             "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
         )
         return [name for (name,) in self._reader.rows(query, [fact, len(moment), moment])]
-
-    def run_at(self, fact: str, place: int) -> str:
-        """Of the evaluations that made or repeat a fact the one at this place, from 1, by time."""
-        query = (
-            f"select source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id = ? order by source_id limit 1 offset ?"
-        )
-        return str(self._reader.value(query, [fact, place - 1]) or "")
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
         """The sessions of the outcomes behind facts; no more than `limit` of them."""

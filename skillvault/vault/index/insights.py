@@ -5,6 +5,7 @@ Texts in, texts out: what says the same is `learning.promote`'s to say.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from skillvault.records import Status
@@ -28,6 +29,14 @@ class WitnessRow(NamedTuple):
     first: str
     status: Status
     session: str
+
+
+class GroundRow(NamedTuple):
+    """A fact that rests on a ground, and the evaluation that made it."""
+
+    wording: str
+    fact: str
+    evaluation: str
 
 
 class Tally(NamedTuple):
@@ -80,17 +89,20 @@ class Insights:
         )
         return dict(self._reader.rows_in(query, firsts))
 
-    def facts_on(self, domain: str, grounds: Iterable[str], most: int) -> dict[str, str]:
-        """Fact -> the evaluation that made it, of those that rest on any of these grounds.
+    def facts_on(self, domain: str, grounds: Iterable[str], most: int) -> list[GroundRow]:
+        """The facts that rest on any of these grounds, of each ground the first so many.
 
-        The first so many of them: many may rest on one ground, and many runs state it.
+        Many may rest on one ground, and many runs state it.
         """
         query = (
-            f"select l.target_id, g.evaluation from ground g {_MADE_BY.format('g.evaluation')} "
-            f"where g.domain = ? and g.wording in {{}} order by g.evaluation limit {most}"
+            "select wording, fact, evaluation from ("
+            "select g.wording, l.target_id as fact, g.evaluation, row_number() over "
+            "(partition by g.wording order by g.evaluation, l.target_id) as place "
+            f"from ground g {_MADE_BY.format('g.evaluation')} "
+            f"where g.domain = ? and g.wording in {{}}) where place <= {most}"
         )
         rows = self._reader.rows_in(query, grounds, before=[bound(domain)])
-        return dict(sorted(rows, key=lambda row: (row[1], row[0]))[:most])
+        return [GroundRow._make(row) for row in rows]
 
     def stating(self, domain: str, grounds: Iterable[str]) -> list[tuple[str, Status]]:
         """(evaluation, how its run ended) of those whose reasoning states any of these grounds."""
@@ -178,14 +190,16 @@ class UnkeptInsights(Insights):
         more = {fact: maker for maker in makers for fact in self._makers.get(maker, ())}
         return {**super().facts_of(names), **more}
 
-    def facts_on(self, domain: str, grounds: Iterable[str], most: int) -> dict[str, str]:
-        """Fact -> the evaluation that made it, of those that rest on any of these grounds."""
+    def facts_on(self, domain: str, grounds: Iterable[str], most: int) -> list[GroundRow]:
+        """The facts that rest on any of these grounds, of each ground the first so many."""
         wordings = list(grounds)
-        made_by = super().facts_on(domain, wordings, most)
+        rows = super().facts_on(domain, wordings, most)
         for wording in wordings:
-            for maker in self._grounds.get((domain, wording), ()):
-                made_by |= dict.fromkeys(self._makers[maker], maker)
-        return dict(sorted(made_by.items(), key=lambda pair: (pair[1], pair[0]))[:most])
+            makers = self._grounds.get((domain, wording), ())
+            rows += [GroundRow(wording, f, maker) for maker in makers for f in self._makers[maker]]
+        ordered = sorted(set(rows), key=lambda row: (row.wording, row.evaluation, row.fact))
+        by_ground = groupby(ordered, key=lambda row: row.wording)
+        return [row for _, of_ground in by_ground for row in islice(of_ground, most)]
 
     def stating(self, domain: str, grounds: Iterable[str]) -> list[tuple[str, Status]]:
         """(evaluation, how its run ended) of those whose reasoning states any of these grounds."""

@@ -4,7 +4,6 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +53,16 @@ class Counts(promote.FactCounts):
         ends = {link.target.id: self._outcomes.get(link.source.id) for link in made}
         return {fact: of.result.status for fact, of in ends.items() if of and fact in facts}
 
-    def latest(self, facts: Collection[str]) -> datetime | None:
-        known = (self._outcomes.get(name) for _, name in self._supporters(facts))
-        return max((outcome.occurred_at for outcome in known if outcome), default=None)
+    def supporters(self, facts: Collection[str]) -> Sequence[str]:
+        return sorted({name for _, name in self._supporters(facts)})
+
+    def opponents(self, facts: Collection[str]) -> list[str]:
+        links = [link for link in self._links if link.type == "contradicted"]
+        return sorted({link.source.id for link in links if link.target.id in facts})
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
         known = (self._outcomes.get(name) for _, name in self._supporters(facts))
         return len({outcome.subject for outcome in known if outcome}) == 1
-
-    def run_at(self, fact: str, place: int) -> str:
-        return sorted(name for _, name in self._supporters([fact]))[place - 1]
 
 
 def material(

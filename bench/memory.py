@@ -128,7 +128,7 @@ class WitnessMemory(Memory):
             made_by[ground] = dict(ordered[:CROWDED])
         return made_by
 
-    def supporters(self, fact: str, at: datetime) -> Iterable[str]:
+    def tellers(self, fact: str, at: datetime) -> Iterable[str]:
         """The runs that support a fact and ended at a time."""
         moment = moment_of(at)
         return (name for name in self._runs.supporters([fact]) if name.startswith(moment))

@@ -68,7 +68,7 @@ class InsightMemory(Memory):
             made_by.setdefault(row.wording, {})[row.fact] = row.evaluation
         return made_by
 
-    def supporters(self, fact: str, at: datetime) -> Iterable[str]:
+    def tellers(self, fact: str, at: datetime) -> Iterable[str]:
         """The runs that support a fact and ended at a time."""
         return self._view.facts.supporters_at(fact, moment_of(at))
 

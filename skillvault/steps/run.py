@@ -116,10 +116,12 @@ def _personal_parts(skill: Skill) -> tuple[str, str, str]:
 
 
 def _is_closed(pending: Sequence[Change], following: Change) -> bool:
-    """Whether a change shares no commit with those that are pending.
+    """Whether pending changes share a commit, in which the following one has no part.
 
     What shares a commit is published together: it may not depend on the time.
     """
+    if not pending or not pending[-1].commit_with:
+        return False
     return len(list(by_neighbours([*pending, following]))) > len(list(by_neighbours(pending)))
 
 
@@ -264,8 +266,8 @@ class Run:
         One that is held by a person waits; one whose ends had to wait is due in the next run.
         """
         changes = [staged.change for staged, _ in self._pending]
-        if changes and _is_closed(changes, change):
-            self._flush_if_late()
+        if _is_closed(changes, change) and _is_late(len(changes), self._since, self._took):
+            self.flush()
         if not self._rests(change):
             return
         before = self._texts(change)
@@ -279,13 +281,8 @@ class Run:
             return
         self._since = self._since if self._pending else time.monotonic()
         self._pending.append((laid, texts))
-        if self.options.dry:
-            self.flush()
-        elif not change.commit_with:
-            self._flush_if_late()
-
-    def _flush_if_late(self) -> None:
-        if _is_late(len(self._pending), self._since, self._took):
+        late = _is_late(len(self._pending), self._since, self._took)
+        if self.options.dry or (late and not change.commit_with):
             self.flush()
 
     def wait(self, path: str, reason: str) -> None:

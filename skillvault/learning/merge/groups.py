@@ -55,7 +55,7 @@ class Group(Struct, frozen=True, kw_only=True):
         """What its living skill states as its subject."""
         return f"{self.domain} / {self.kind} / {self.stated or self.key}"
 
-    def stating(self, keys: Collection[str]) -> "Group":
+    def known_by(self, keys: Collection[str]) -> "Group":
         """The group whose skill states one of these keys, that most of it says, if it says any."""
         counts = Counter(key for voice in self.voices for key in voice.causes if key in keys)
         if not counts:
@@ -113,7 +113,7 @@ def with_stated(alike: Sequence[Group], keys: Collection[str]) -> Iterator[Group
     """
     free = set(keys).difference(group.key for group in alike)
     for group in alike:
-        named = group if group.key in keys else group.stating(free)
+        named = group if group.key in keys else group.known_by(free)
         free.discard(named.stated)
         yield named
 

@@ -137,7 +137,7 @@ class Memory(Protocol):
     def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
         """Ground -> fact -> the evaluation that made it, the first few of each."""
 
-    def supporters(self, fact: str, at: datetime) -> Iterable[str]:
+    def tellers(self, fact: str, at: datetime) -> Iterable[str]:
         """The runs that support a fact and ended at a time."""
 
     def remember(self, witness: Witness, first: str) -> None:
@@ -340,7 +340,7 @@ class Support:
         if statement == source.evaluation.key_insight:
             return True
         at = record.created_at or source.order[0]
-        tellers = self._load(self._memory.supporters(fact, at)).values()
+        tellers = self._load(self._memory.tellers(fact, at)).values()
         return any(statement == teller.evaluation.key_insight for teller in tellers)
 
     def _by_hand(self, domain: str) -> Iterator[Fact]:

@@ -6,7 +6,8 @@ The floor plan; imports only go down:
     3  steps    record, evaluate, promote, generate, merge, assess, expire · run · shelf · doctor
     2  edges    vault/ (commit, index, git, files, search) · judge/ (offline, claude) · exchange/
     1  rules    learning/: pure functions, records in, changes or values out
-    0  words    records · brief · intake · strict_json · change · policy · text · errors · integrity
+    0  words    records · brief · conditions · intake · strict_json · change · policy · text ·
+                errors · integrity
 
 `Change` is the only thing that alters a vault, `Store.apply` the only function that
 commits, and the queue is a question to the vault.

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
     from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import imported, judges, lookup, loop, registry, sides
+    from skillvault.steps import imported, judges, lookup, loop, registry, rules, sides
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -80,6 +80,7 @@ else:
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
+    rules = LazyModule("steps.rules")
     sides = LazyModule("steps.sides")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
@@ -388,14 +389,17 @@ class Vault:
         return self.store.head().history.log(limit)
 
     def why(self, text: str) -> dict[str, Any]:
-        """`{ref, commits, sources, against}`: a record back to where it came from.
+        """`{ref, commits, sources, against, rules}`: a record back to where it came from.
 
-        `against` are the evaluations of the runs that speak against a fact or a skill.
+        `against` are the evaluations of the runs that speak against a fact or a skill, `rules`
+        what a skill says separates outcomes, each with its test.
         """
         head = self.store.head()
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
-        return {**tree, "against": list(both_sides(self, ref).against)}
+        run = _question(self)
+        against = list(sides.both_sides(run, ref).against)
+        return {**tree, "against": against, "rules": rules.tested(run, ref)}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from skillvault.conditions import Separation
 from skillvault.records import (
     Applicability,
     Evaluation,
@@ -19,23 +20,6 @@ from skillvault.records import (
     Outcome,
     SkillKind,
 )
-
-
-class Contrast(Struct, frozen=True):
-    """A condition that is more frequent in a group of outcomes than in the others.
-
-    `in_group` and `in_rest` are (holds, of); `lift` is the ratio of the two shares
-    (infinite when it never holds in the rest); `p` is the one-sided Fisher probability;
-    `holds_for` are the ids of all compared outcomes that meet the condition.
-    """
-
-    condition: str
-    in_group: tuple[int, int]
-    in_rest: tuple[int, int]
-    lift: float
-    p: float
-    holds_for: frozenset[str] = frozenset()
-
 
 InsightKind = Literal[
     "lesson",  # what the agent says that it learned
@@ -78,7 +62,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     `quote` is the words of the one most like the others. `shown_by` are the outcomes that the skill
     is about and that show it, of so many (`of`); `agreeing` is how many of all that ended so say
     it, `against` which ended otherwise though they say the same. Ids, oldest first. A lesson is
-    `supposed` if all that show it suppose it.
+    `supposed` if all that show it suppose it. What is a `report` may have been written when the
+    result was known: it is told, never advised.
     """
 
     kind: InsightKind
@@ -89,6 +74,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     against: tuple[str, ...] = ()
     alike: bool = True
     supposed: bool = False
+    report: bool = False
 
 
 class RefusedAnswers(Struct, frozen=True, kw_only=True):
@@ -117,10 +103,14 @@ class Extreme(Struct, frozen=True, kw_only=True):
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """A condition that separates a subject's outcomes; `group` says in words which of them."""
+    """What separates the outcomes of a subject's action.
 
-    contrast: Contrast
-    group: str
+    `own` counts the subject's outcomes that meet it: (with the result, of so many); None for the
+    subject that is the action itself, of whatever target.
+    """
+
+    separation: Separation
+    own: tuple[int, int] | None = None
 
 
 Statement = Rule | RefusedAnswers | Extreme | Remedy | Cause
@@ -130,11 +120,13 @@ class Account(Struct, frozen=True, kw_only=True):
     """What is known of a subject, as of so many outcomes, oldest first.
 
     `evaluations` are theirs by id. `tasks` says what was asked, of those of which it is known.
+    `rules` are what separates the outcomes of its action.
     """
 
     outcomes: tuple[Outcome, ...]
     evaluations: Mapping[str, Evaluation]
     tasks: Mapping[str, str]
+    rules: tuple[Separation, ...] = ()
 
 
 class Spent(Struct, frozen=True):
@@ -230,24 +222,12 @@ class Recurrence(Struct, frozen=True, kw_only=True):
     against: int = 0
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
-    """Some of a period's outcomes against its others, and what separates them.
-
-    `group` says in words which they are (`losses`, `losses beyond 10 %`), `members` are their
-    ids. Actions are compared each with itself: a condition separates within them.
-    """
-
-    group: str
-    members: frozenset[str]
-    contrasts: tuple[Contrast, ...] = ()
-
-
 class Period(Struct, frozen=True, kw_only=True):
     """The outcomes of a domain that a strategy is made of, oldest first.
 
-    `avoid` compares the losses with the others (if some are heavy, also or only these),
-    `seek` the wins; all of them together share one allowance for false alarms. `heading` is
-    the domain's word for its context; `graded` says whether the results have scores; `varying`
+    `rules` are what separates the outcomes of each action, as of its last reading point;
+    `episodes` says in how many they were decided, "" if each is one. `heading`
+    is the domain's word for its context; `graded` says whether the results have scores; `varying`
     are the context keys on which the outcomes differ, `unrecorded` names antecedents that
     nobody recorded. `insights` are what each outcome shows by itself, by its id.
     """
@@ -257,8 +237,8 @@ class Period(Struct, frozen=True, kw_only=True):
     outcomes: tuple[Outcome, ...]
     evaluations: Mapping[str, Evaluation]
     graded: bool = False
-    avoid: tuple[Comparison, ...] = ()
-    seek: tuple[Comparison, ...] = ()
+    rules: Mapping[str, tuple[Separation, ...]] = field(default_factory=dict)
+    episodes: str = ""
     varying: frozenset[str] = frozenset()
     unrecorded: tuple[str, ...] = ()
     insights: Mapping[str, tuple[Insight, ...]] = field(default_factory=dict)

@@ -50,21 +50,14 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     peers: Annotated[
         int,
-        Meta(ge=20, description="The most outcomes of the same action that one is compared with."),
-    ] = 300
+        Meta(ge=20, description="The latest outcomes of an action in which a rule is looked for."),
+    ] = 200
     min_insight: Annotated[
         int, Meta(ge=1, description="Ignores an insight shorter than this, in characters.")
     ] = 10
-    contrast_support: Annotated[
-        int,
-        Meta(ge=1, description="The fewest outcomes of the group that a condition must hold for."),
-    ] = 3
-    contrast_false_discovery: Annotated[
-        float,
-        Meta(
-            gt=0, lt=1, description="The share of named conditions that may be due to chance (BH)."
-        ),
-    ] = 0.2
+    episode_minutes: Annotated[
+        int, Meta(ge=0, description="Decisions of one action so close to each other count as one.")
+    ] = 10
 
 
 class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

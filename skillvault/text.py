@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from functools import lru_cache
 
 MAX_SLUG = 64
@@ -45,6 +46,7 @@ STOP_WORDS = frozenset(
     will with within without won't would wouldn't yet your yours
     """.split()
 )
+_HUGE = 1e15  # from which on a number is told with its exponent
 
 
 def words(text: str) -> frozenset[str]:
@@ -178,6 +180,11 @@ def split_prose(paragraph: str) -> Iterator[str]:
 def count_of(k: int, n: int) -> str:
     """A share as a reader counts it: `3 of 7`."""
     return f"{k} of {n}"
+
+
+def figure(value: float) -> str:
+    """A number in six digits, without an exponent."""
+    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
 
 
 def percent(fraction: float) -> str:

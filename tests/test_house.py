@@ -7,7 +7,7 @@ from tests.house import cycles, imported, imports, modules, tree
 WORDS = {
     "records", "brief", "intake", "strict_json", "change", "claude_models",
     "policy", "text", "english", "reading", "sameness", "lazy", "markdown", "errors", "integrity",
-    "due",
+    "due", "conditions",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
@@ -41,7 +41,7 @@ HOMES = {
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},
     "snowballstemmer": {"sameness/stemming"},
-    "numpy": {"learning/effect", "vault/search"},
+    "numpy": {"learning/contrast", "learning/effect", "vault/search"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}

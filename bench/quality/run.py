@@ -1,4 +1,4 @@
-"""How well skills and facts are found, texts compared, uses detected and effects told.
+"""How well skills and facts are found, texts compared, uses detected, effects and causes told.
 
     python bench/quality/run.py [BENCH]
 
@@ -11,6 +11,7 @@ but half of the pairs that say the same or not.
 import sys
 from pathlib import Path
 
+import causes
 import effects
 import retrieval
 import sameness
@@ -34,6 +35,8 @@ def main() -> int:
     for line in sameness.told(bench):
         print(line, flush=True)
     for line in effects.told(bench):
+        print(line, flush=True)
+    for line in causes.told(bench):
         print(line, flush=True)
     return 0
 

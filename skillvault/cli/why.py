@@ -1,6 +1,8 @@
 """why: from which outcomes a record came."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +17,8 @@ from skillvault.cli.tree import print_tree
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
 
-    The runs that speak against a skill or a fact stand below.
+    What a skill says separates outcomes stands below with its test, and so do the runs that speak
+    against a skill or a fact.
 
     REF is a name, a path, an id or the beginning of an id.
     """
@@ -24,7 +27,26 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
         print_json(tree)
         return
     print_tree(tree, "sources")
+    _print_rules(tree["rules"])
     if tree["against"]:
         click.echo("against it:")
         for evaluation in tree["against"]:
             click.echo(f"  evaluation {evaluation}")
+
+
+def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
+    if rules:
+        click.echo("rules:")
+    for rule in rules:
+        (met, of), (other, others) = rule["met"], rule["other"]
+        episodes, all_episodes = rule["episodes"]
+        click.echo(f"  {rule['action']} {rule['rule']}")
+        click.echo(
+            f"    {rule['result']}: {met} of {of} that meet it, in {episodes} of {all_episodes} "
+            f"episodes; {other} of {others} others"
+        )
+        click.echo(
+            f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors"
+        )
+        for held in rule["held"]:
+            click.echo(f"    held against: {held}")

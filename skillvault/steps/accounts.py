@@ -32,6 +32,7 @@ from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import Policy
 from skillvault.records import Placed, Ref, Skill, SkillKind
+from skillvault.steps.actions import ActionRules
 from skillvault.steps.clock import clock
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
@@ -73,6 +74,7 @@ class Accounts:
         self._groups: dict[tuple[str, SkillKind], list[Group]] = {}
         self._members: dict[tuple[str, SkillKind], dict[str, Group]] = {}
         self._clocks: dict[str, datetime | None] = {}
+        self.actions = ActionRules(surroundings.view, surroundings.policy, surroundings.writes)
 
     # ── which are due ────────────────────────────────────────────────────────────────
 
@@ -82,6 +84,7 @@ class Accounts:
         They stand in the order of their first outcomes.
         """
         changed = set(self._in.view.due.keys(step))
+        changed |= self.actions.review(changed)
         gone: set[str] = set()  # with them a group may have lost a subject, of whatever domain
         idle: set[str] = set()
         accounts: dict[str, tuple[Placed, DueAccount]] = {}
@@ -157,10 +160,14 @@ class Accounts:
         if key not in self._accounts:
             records = self._in.view.outcomes.get_many(key)
             outcomes = tuple(records[name] for name in key if name in records)
+            subjects = {(*outcome.subject, outcome.trust) for outcome in outcomes}
+            of_one = len(subjects) == 1 and outcomes[0].trust == "local"
+            about = outcomes[0] if of_one else None
             self._accounts[key] = Account(
                 outcomes=outcomes,
                 evaluations=self._in.view.evaluations.get_many(key),
                 tasks=self._in.view.recommendations.tasks(outcomes),
+                rules=self.actions.rules(about.domain, about.decision.action) if about else (),
             )
         return self._accounts[key]
 

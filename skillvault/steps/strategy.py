@@ -1,16 +1,17 @@
 """strategy, a part of generate: a domain with enough new outcomes gets its one strategy."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
 from skillvault.change import Change
+from skillvault.conditions import Separation
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import STRATEGY, strategy
 from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
-from skillvault.records import Ref
+from skillvault.records import Outcome, Ref
 from skillvault.steps.clock import clock
 from skillvault.steps.run import Run
 
@@ -75,14 +76,26 @@ def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
     return linked | {source for source, name in made if name == target.id}
 
 
+def rules(run: Run, read: Sequence[Outcome]) -> dict[str, tuple[Separation, ...]]:
+    """What separates the outcomes of each action, up to the last that a strategy looks at."""
+    actions = {outcome.decision.action: outcome.domain for outcome in read}
+    by_action = {
+        action: run.accounts.actions.rules(domain, action, until=read[-1].id)
+        for action, domain in sorted(actions.items())
+    }
+    return {action: separations for action, separations in by_action.items() if separations}
+
+
 def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
     """The strategy, new or rewritten; None where the judge writes no text."""
     outcomes = run.view.outcomes.get_many(material.read)
+    read = [outcomes[name] for name in material.read if name in outcomes]
     brief = period_of(
         material.domain,
-        [outcomes[name] for name in material.read if name in outcomes],
+        read,
         run.view.evaluations.get_many(material.read),
-        run.policy,
+        rules=rules(run, read),
+        policy=run.policy,
     )
     draft = run.judge.write(brief)
     if draft is None:

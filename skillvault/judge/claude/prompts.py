@@ -17,8 +17,6 @@ from skillvault.brief import (
     Agreement,
     Brief,
     Cause,
-    Comparison,
-    Contrast,
     Draft,
     Extreme,
     Findings,
@@ -31,6 +29,7 @@ from skillvault.brief import (
     Statement,
     Verdict,
 )
+from skillvault.conditions import Separation, clause
 from skillvault.records import Decision, Evaluation, Outcome, Scalar, stamp
 from skillvault.text import count_of, percent
 
@@ -161,16 +160,15 @@ def _supposed(lesson: Insight | Cause) -> dict[str, bool]:
     return {"supposed": True} if lesson.supposed else {}
 
 
-def contrasted(contrasts: Sequence[Contrast]) -> list[dict[str, str]]:
-    """Conditions with how often they hold."""
-    return [
-        {
-            "condition": contrast.condition,
-            "here": count_of(*contrast.in_group),
-            "others": count_of(*contrast.in_rest),
-        }
-        for contrast in contrasts[:12]
-    ]
+def separating(rule: Separation) -> dict[str, str]:
+    """A rule with its counts."""
+    return {
+        "condition": clause(rule.conditions),
+        "result": rule.result,
+        "met": count_of(*rule.met),
+        "otherwise": count_of(*rule.other),
+        "episodes_of_the_met": str(rule.episodes[0]),
+    }
 
 
 def judged(verdict: Verdict) -> dict[str, Any]:
@@ -217,8 +215,9 @@ def _findings(brief: Findings) -> dict[str, Any]:
 
 def _statement(statement: Statement) -> dict[str, Any]:
     match statement:
-        case Rule(contrast=contrast, group=group):
-            return {"separates": group, **contrasted([contrast])[0]}
+        case Rule(separation=rule, own=own):
+            here = {"of_this_subject": count_of(*own)} if own else {}
+            return {"separates": separating(rule), **here}
         case RefusedAnswers(refused=refused, task=task):
             return {"refused_answers": dict(refused), "task": task}
         case Extreme(score=score):
@@ -236,6 +235,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "shown_by": count_of(len(cause.shown_by), cause.of),
         "ended_otherwise": len(cause.against),
         **_supposed(cause),
+        **({"report": True} if cause.report else {}),
     }
 
 
@@ -252,16 +252,12 @@ def _period(brief: Period) -> dict[str, Any]:
     return {
         "domain": brief.domain,
         "outcomes_in_all": len(brief.outcomes),
-        "seek": [_comparison(comparison) for comparison in brief.seek],
-        "avoid": [_comparison(comparison) for comparison in brief.avoid],
+        "separates": {
+            action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
+        },
         "latest": [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]],
         "nobody_recorded": list(brief.unrecorded),
     }
-
-
-def _comparison(comparison: Comparison) -> dict[str, Any]:
-    contrasts = contrasted(comparison.contrasts)
-    return {"group": comparison.group, "more_often_so": contrasts}
 
 
 def _brief(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 A section for which there is no statement is left out.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from skillvault.brief import (
@@ -17,21 +16,19 @@ from skillvault.brief import (
     Rule,
     Statement,
 )
+from skillvault.conditions import Condition, clause, named, risk
 from skillvault.judge.offline.speech import (
-    clause,
-    figure,
     figured,
     held_for,
     plain,
     quoted,
-    risk,
     sentence,
     subject,
 )
 from skillvault.judge.offline.telling import advice_of
 from skillvault.reading import how
 from skillvault.records import Outcome, Scalar, SkillKind
-from skillvault.text import count_of, listed, percent, shorten
+from skillvault.text import count_of, figure, listed, percent, shorten
 
 TITLE = 70
 DESCRIPTION = 400
@@ -39,8 +36,6 @@ _MAX_CONTEXT = 8
 _ADVICE = 4
 _ANSWERS = 8  # refused ones that are told
 _TASK = 60  # characters of a task that tells it from another
-_TERM = re.compile(r"the reasoning (?:(?P<no>does not mention)|mentions) '(?P<term>.+)'")
-_HOURS = re.compile(r"decided between (\d\d):00 and (\d\d):00 UTC")
 _SHOWN: dict[InsightKind, str] = {
     "lesson": "the agent's own lesson: {}",
     "error": "{}",
@@ -120,9 +115,8 @@ def _checklist(brief: Findings) -> Iterator[str]:
     """Questions one can answer before acting, each from something in the record."""
     for statement in brief.statements:
         if isinstance(statement, Rule):
-            condition = plain(statement.contrast.condition, 110)
-            meaning = sentence(risk(statement.contrast, statement.group))
-            yield f"[ ] Does this hold: {condition}? {meaning}"
+            condition = " and ".join(map(named, statement.separation.conditions))
+            yield f"[ ] Does this hold: {condition}? {sentence(risk(statement.separation))}"
         elif isinstance(statement, Cause) and statement.kind in ASKED:
             yield f"[ ] {ASKED[statement.kind].format(quoted(statement.quote))}"
 
@@ -140,19 +134,21 @@ def _worked(brief: Findings) -> Iterator[str]:
     for statement in brief.statements:
         if isinstance(statement, Extreme):
             yield extreme_line(statement, brief)
+        elif isinstance(statement, Cause) and statement.report:
+            yield _report_line(statement, brief)
         elif isinstance(statement, Cause) and statement.kind not in ("ground", "check"):
             yield cause_line(statement, brief.kind)
 
 
 def _criteria(brief: Findings) -> Iterator[str]:
     for statement in brief.statements:
-        if isinstance(statement, Cause) and statement.kind == "ground":
+        if isinstance(statement, Cause) and statement.kind == "ground" and not statement.report:
             yield cause_line(statement, brief.kind)
 
 
 def _managed(brief: Findings) -> Iterator[str]:
     for statement in brief.statements:
-        if isinstance(statement, Cause) and statement.kind == "check":
+        if isinstance(statement, Cause) and statement.kind == "check" and not statement.report:
             yield cause_line(statement, brief.kind)
 
 
@@ -179,8 +175,15 @@ def rule_lines(brief: Findings) -> Iterator[str]:
     """What separates, with what it means."""
     for statement in brief.statements:
         if isinstance(statement, Rule):
-            contrast = statement.contrast
-            yield sentence(f"{clause(contrast.condition)}: {risk(contrast, statement.group)}")
+            yield sentence(f"{clause(statement.separation.conditions)}: {_weighed(statement)}")
+
+
+def _weighed(rule: Rule) -> str:
+    """What a rule means; for a target, whose outcomes are some of the action's, in half a line."""
+    if rule.own is None:
+        return risk(rule.separation)
+    lost, of = rule.separation.met
+    return f"{count_of(lost, of)} were {rule.separation.result}, here {count_of(*rule.own)}"
 
 
 def shown(cause: Cause) -> str:
@@ -200,6 +203,15 @@ def cause_line(cause: Cause, kind: SkillKind) -> str:
         shares = count_of(len(cause.against), cause.agreeing + len(cause.against))
         return sentence(f"{said} ({shares} that said so {otherwise}, the others {ended})")
     return sentence(f"{said} ({count_of(count, cause.of)})" if cause.of > 1 else said)
+
+
+def _report_line(cause: Cause, brief: Findings) -> str:
+    """What those reported that ended well: told, as nobody knows whether it was known before."""
+    failed = sum(o.result.status == "failure" for o in brief.account.outcomes)
+    by = "none" if not cause.against else str(len(cause.against))
+    others = f", by {by} of {failed} that failed" if failed else ""
+    told = count_of(len(cause.shown_by), cause.of)
+    return f"Told by {told} that succeeded{others}: {quoted(cause.quote)} (report)."
 
 
 def extreme_line(statement: Extreme, brief: Findings) -> str:
@@ -259,7 +271,7 @@ def _briefly(statement: Statement) -> str:
     """A statement as part of a title: `mentions breakout`, `decided 18-24 UTC`."""
     match statement:
         case Rule():
-            return _condition_briefly(statement.contrast.condition)
+            return " and ".join(map(_condition_briefly, statement.separation.conditions))
         case RefusedAnswers():
             return f"refused {listed(figured(value, 20) for value, _ in statement.refused[:3])}"
         case Cause():
@@ -268,12 +280,15 @@ def _briefly(statement: Statement) -> str:
             return ""
 
 
-def _condition_briefly(condition: str) -> str:
-    if term := _TERM.match(condition):
-        return f"{'no mention of' if term['no'] else 'mentions'} {term['term']}"
-    if hours := _HOURS.match(condition):
-        return f"decided {hours[1]}-{hours[2]} UTC"
-    return plain(condition)
+def _condition_briefly(condition: Condition) -> str:
+    if condition.kind == "word":
+        verb = "mentions" if condition.op == "mentions" else "no mention of"
+        return f"{verb} {plain(str(condition.value))}"
+    if condition.kind == "window" and isinstance(condition.value, tuple):
+        low, high = condition.value
+        no = "not " if condition.op == "outside" else ""
+        return f"{no}decided {low:02.0f}-{high:02.0f} UTC"
+    return named(condition)
 
 
 def _description(brief: Findings) -> str:

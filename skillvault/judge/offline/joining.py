@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from skillvault.brief import Agreement, Cause, Draft, Extreme, Findings, Remedy, Rule
+from skillvault.conditions import clause
 from skillvault.judge.offline.drafting import (
     ASKED,
     DESCRIPTION,
@@ -100,7 +101,7 @@ def _actions(brief: Agreement) -> str:
 def _gist(brief: Agreement) -> str:
     statements = brief.together.statements
     causes = [s.quote for s in statements if isinstance(s, Cause) and s.alike]
-    rules = [s.contrast.condition for s in statements if isinstance(s, Rule)]
+    rules = [clause(s.separation.conditions) for s in statements if isinstance(s, Rule)]
     return plain(next(iter([*causes, *rules]), "").rstrip("."), 120)
 
 

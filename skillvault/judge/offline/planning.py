@@ -7,7 +7,8 @@ recorded and say nothing of what separates.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from skillvault.brief import Comparison, Contrast, Draft, Period
+from skillvault.brief import Draft, Period
+from skillvault.conditions import Separation, clause, risk
 from skillvault.judge.offline.recounting import (
     NAMES,
     approach,
@@ -15,11 +16,13 @@ from skillvault.judge.offline.recounting import (
     context,
     exits,
     insight_of,
+    is_size,
     notes,
     results,
     sizes,
+    words_of,
 )
-from skillvault.judge.offline.speech import clause, counts, kind_of, plain, risk, sentence
+from skillvault.judge.offline.speech import plain, sentence
 from skillvault.judge.offline.telling import advice_of
 from skillvault.records import Outcome
 from skillvault.text import count_of, listed, shorten
@@ -56,92 +59,81 @@ def _bulleted(lines: Iterable[str]) -> str:
 
 
 def _entry(period: Period) -> Iterator[str]:
-    yield from _rules(period, period.seek, period.avoid)
+    yield from _rules(period, avoid=False)
 
 
 def _avoid(period: Period) -> Iterator[str]:
-    yield from _rules(period, period.avoid, period.seek)
+    yield from _rules(period, avoid=True)
     if all(o.result.status == "failure" for o in period.outcomes):
         yield from _advice(period.outcomes, period)
 
 
-def _rules(
-    period: Period, own: Sequence[Comparison], others: Sequence[Comparison]
-) -> Iterator[str]:
-    """What separates these groups; else what follows from the others, or that nothing does."""
-    found = _found(own)
-    if found:
-        yield _rule(*found[0]) + _by_action(*found[0], period)
-        yield from (_rule(*each) for each in found[1:RULES])
+def _rules(period: Period, *, avoid: bool) -> Iterator[str]:
+    """What separates losses, or wins; else what follows from the others, or that nothing does."""
+    rules = _distinct(period, avoid=avoid)
+    yield from (_rule(*rule, period) for rule in rules[:RULES])
+    if rules:
         return
-    # Where every outcome is a win or a loss, what tells the one apart tells the other.
+    # If every outcome is a win or a loss, what tells the one apart tells the other.
     neutral = any(o.result.status == "neutral" for o in period.outcomes)
-    if own and not neutral and (turned := _found(others)):
-        yield _outside(turned[0][0], own[0], period)
-        return
-    yield _silent(period, own)
+    turned = [] if neutral else _distinct(period, avoid=not avoid)
+    plain_result = (rule for rule in turned if rule[1].result in ("losses", "failures"))
+    opposite = next(plain_result, None)
+    yield _outside(*opposite, period) if opposite else _silent(period, avoid=avoid)
 
 
-def _found(comparisons: Sequence[Comparison]) -> list[tuple[Contrast, Comparison]]:
-    """Every condition with its comparison, but for those that an earlier one has told alike."""
-    found: list[tuple[Contrast, Comparison]] = []
-    for comparison in comparisons:
-        told = [known.holds_for for known, _ in found]
-        found += [
-            (each, comparison)
-            for each in comparison.contrasts
-            if not any(each.holds_for <= known or each.holds_for >= known for known in told)
-        ]
-    return found
+def _distinct(period: Period, *, avoid: bool) -> list[tuple[str, Separation]]:
+    """(action, rule), the surest first; what an earlier one tells of the same outcomes is left."""
+    every = [(action, rule) for action, rules in period.rules.items() for rule in rules]
+    distinct: list[tuple[str, Separation]] = []
+    for action, rule in sorted(every, key=lambda pair: -pair[1].z):
+        before = [earlier.holds_for for _, earlier in distinct]
+        if rule.is_loss == avoid and not any(
+            rule.holds_for <= ids or rule.holds_for >= ids for ids in before
+        ):
+            distinct.append((action, rule))
+    return distinct
 
 
-def _rule(contrast: Contrast, comparison: Comparison) -> str:
-    """A condition with its counts, read in both directions."""
-    group = comparison.group
-    said = f"{clause(contrast.condition)}: so in {counts(contrast, group)}; {risk(contrast, group)}"
-    return sentence(said)
+def _rule(action: str, rule: Separation, period: Period) -> str:
+    """A rule with its counts."""
+    about = f"{_of_action(action, period)}{clause(rule.conditions)}"
+    return sentence(f"{about}: {risk(rule)}{_as_of(action, rule, period)}")
 
 
-def _by_action(contrast: Contrast, comparison: Comparison, period: Period) -> str:
-    """The same counts for each action, where there are several that differ in the condition."""
-    said = []
-    for action, outcomes in list(by_action(period.outcomes).items())[:_ACTIONS]:
-        met = [o for o in outcomes if o.id in contrast.holds_for]
-        other = [o for o in outcomes if o.id not in contrast.holds_for]
-        if met and other:
-            shares = (_share(side, comparison.members) for side in (met, other))
-            said.append(f"{plain(action, 40)} {', otherwise '.join(shares)}")
-    return f" By action: {'; '.join(said)}." if len(said) > 1 else ""
+def _as_of(action: str, rule: Separation, period: Period) -> str:
+    """As of how many outcomes a rule was read, if there are more by now."""
+    read = rule.met[1] + rule.other[1]
+    return f" (as of {read} outcomes)" if read < len(by_action(period.outcomes)[action]) else ""
 
 
-def _outside(contrast: Contrast, comparison: Comparison, period: Period) -> str:
-    """What a condition of the others means for this group, by its counts."""
-    met = [o for o in period.outcomes if o.id in contrast.holds_for]
-    other = [o for o in period.outcomes if o.id not in contrast.holds_for]
-    inside, outside = (_share(side, comparison.members) for side in (met, other))
+def _of_action(action: str, period: Period) -> str:
+    """Of which action a rule is, if there are several."""
+    return f"{plain(action, 40)} " if len(by_action(period.outcomes)) > 1 else ""
+
+
+def _outside(action: str, rule: Separation, period: Period) -> str:
+    """What a rule about losses means for wins, by its counts."""
+    inside, outside = (count_of(of - lost, of) for lost, of in (rule.met, rule.other))
     return sentence(
-        f"other than {clause(contrast.condition)}: then {outside} were {comparison.group}, "
-        f"and {inside} where this holds"
+        f"{_of_action(action, period)}other than {clause(rule.conditions)}: then {outside} were "
+        f"{words_of(period).wins}, and {inside} if this holds{_as_of(action, rule, period)}"
     )
 
 
-def _share(outcomes: Sequence[Outcome], members: frozenset[str]) -> str:
-    return count_of(sum(o.id in members for o in outcomes), len(outcomes))
-
-
-def _silent(period: Period, comparisons: Sequence[Comparison]) -> str:
+def _silent(period: Period, *, avoid: bool) -> str:
     """That nothing separates a group, with its counts, and what nobody recorded."""
-    total = len(period.outcomes)
-    groups = [(c.group, len(c.members)) for c in comparisons if c.members]
-    if not groups:
+    words, total = words_of(period), len(period.outcomes)
+    name, status = (words.losses, "failure") if avoid else (words.wins, "success")
+    count = sum(o.result.status == status for o in period.outcomes)
+    if not count:
         return ""
-    name, count = groups[0]
     if count == total:
         return sentence(f"all {total} outcomes are {name}: there is nothing to compare them with")
     if min(count, total - count) < _ENOUGH:
         return sentence(f"too few to compare: {count_of(count, total)} were {name}")
-    which = listed([f"{group} ({count_of(k, total)})" for group, k in groups], last="or")
     missing = f"; not recorded: {listed(period.unrecorded)}" if period.unrecorded else ""
+    which = f"{name} ({count_of(count, total)})"
     return sentence(f"nothing recorded separates the {which} from the others{missing}")
 
 
@@ -161,19 +153,16 @@ def _advice(outcomes: Sequence[Outcome], period: Period) -> Iterator[str]:
 def _sizing(period: Period) -> Iterator[str]:
     """The sizes that were taken, and what separates by size."""
     yield from sizes(period)
-    sized = [pair for pair in _found((*period.avoid, *period.seek)) if _is_size(pair[0])]
-    yield from (sentence(f"{clause(c.condition)}: {risk(c, of.group)}") for c, of in sized[:RULES])
-
-
-def _is_size(contrast: Contrast) -> bool:
-    return kind_of(contrast.condition) == "sizing"
+    rules = [*_distinct(period, avoid=True), *_distinct(period, avoid=False)]
+    sized = [rule for rule in rules if any(map(is_size, rule[1].conditions))]
+    yield from (_rule(*rule, period) for rule in sized[:RULES])
 
 
 def _description(period: Period) -> str:
     """What it is, from how many outcomes, and when to use it."""
     names = [plain(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
-    worst = _found(period.avoid)[:1]
-    above = f" Riskiest {clause(worst[0][0].condition)}." if worst else ""
+    worst = _distinct(period, avoid=True)[:1]
+    above = f" Riskiest {clause(worst[0][1].conditions)}." if worst else ""
     text = (
         f"What {len(period.outcomes)} outcomes in {plain(period.domain, 64)} say together: "
         f"{results(period.outcomes, period)}.{above} "

@@ -10,11 +10,12 @@ from statistics import median
 from typing import NamedTuple
 
 from skillvault.brief import Insight, InsightKind, Period
-from skillvault.judge.offline.speech import figure, held_for, plain, quoted, sentence, subject
+from skillvault.conditions import Condition
+from skillvault.judge.offline.speech import held_for, plain, quoted, sentence, subject
 from skillvault.judge.offline.telling import clause_of, main_of
 from skillvault.reading import read
 from skillvault.records import Outcome, Scalar, Status
-from skillvault.text import count_of, listed, percent, similarity
+from skillvault.text import count_of, figure, listed, percent, similarity
 
 MOST = 4
 KEYS = 6
@@ -227,6 +228,11 @@ def _ways_out(period: Period) -> Iterator[tuple[Outcome, str, str]]:
         for plan in read(outcome.decision.reasoning).plans[:1]:
             if insight is None or quoted(plan) not in clause_of(insight, outcome):
                 yield outcome, plan, quoted(plan)
+
+
+def is_size(condition: Condition) -> bool:
+    """Whether a condition is about how large something was."""
+    return condition.key == "entry_value" or bool(_SIZE.search(condition.key))
 
 
 def sizes(period: Period) -> Iterator[str]:

@@ -2,20 +2,11 @@
 
 import re
 from datetime import timedelta
-from decimal import Decimal
 
-from skillvault.brief import Contrast
-from skillvault.records import (
-    InsightType,
-    Outcome,
-)
-from skillvault.text import count_of, inert, percent
+from skillvault.records import Outcome
+from skillvault.text import inert, percent
 
-_APPLIED = re.compile(r"^(?P<no>did not apply|applied) (?P<skill>.+)$")
-_MEASURE = re.compile(r" of \S+ or more$| below \S+$")
 _SIGNED = re.compile(r"-[\d.]")
-_HUGE = 1e15
-QUOTE = "'"  # around a term in a condition
 
 
 def quoted(text: str, limit: int = 140) -> str:
@@ -49,33 +40,6 @@ def ended(outcome: Outcome) -> str:
     return {"success": "succeeded", "failure": "failed", "neutral": "ended neutral"}[status]
 
 
-def clause(condition: str) -> str:
-    """A contrast's condition as a clause that can open or end a sentence."""
-    if skill := _APPLIED.match(condition):
-        no = "not " if skill["no"] != "applied" else ""
-        return f"when {plain(skill['skill'])} was {no}applied"
-    if _MEASURE.search(condition):
-        return f"with {plain(condition, 90)}"
-    return f"when {plain(condition, 110)}"
-
-
-def counts(contrast: Contrast, group: str) -> str:
-    """A contrast's counts: `5 of 6 losses beyond 10 %, against 50 of 173 others`."""
-    return f"{count_of(*contrast.in_group)} {group}, against {count_of(*contrast.in_rest)} others"
-
-
-def risk(contrast: Contrast, group: str) -> str:
-    """What the counts mean for a decision: `then 5 of 55 were …, otherwise 1 of 124`."""
-    (met, of), (other, others) = contrast.in_group, contrast.in_rest
-    otherwise = count_of(of - met, of + others - met - other)
-    return f"then {count_of(met, met + other)} were {group}, otherwise {otherwise}"
-
-
-def figure(value: float) -> str:
-    """A number in six digits, without an exponent."""
-    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
-
-
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -103,16 +67,3 @@ def _span(time: timedelta) -> str:
         if minutes >= 2 * size:
             return f"{round(minutes / size)} {name}s"
     return f"{minutes} minute{'' if minutes == 1 else 's'}"
-
-
-def kind_of(condition: str) -> InsightType:
-    """What a condition is about."""
-    if condition.startswith(("decided ", "made within")):
-        return "timing"
-    if re.match(r"(?:entry value|.*leverage|.*size)\b", condition):
-        return "sizing"
-    if condition.startswith(("target is", "action is")):
-        return "selection"
-    if condition.startswith(("applied", "did not apply", "the reasoning")):
-        return "method"
-    return "context"

@@ -11,11 +11,10 @@ import msgspec
 from skillvault.brief import Account, Cause, Extreme, Findings, Remedy, Rule, Statement
 from skillvault.learning.account.answers import refused_answers
 from skillvault.learning.account.causes import causes
-from skillvault.learning.account.significance import beyond, significant, words_beyond
-from skillvault.learning.contrast.contrast import contrasts
+from skillvault.learning.account.rules import rules_for, told_rules
+from skillvault.learning.account.significance import beyond, significant
 from skillvault.policy import Policy
 from skillvault.records import Outcome, SkillKind
-from skillvault.text import listed
 
 KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
 _REMEDIES = 2
@@ -37,7 +36,14 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
 def calls_for_skill(findings: Findings, policy: Policy) -> bool:
     """Whether a skill is made of it: a loss or a gain beyond the bound always makes one."""
     graded = any(beyond(outcome, policy) for outcome in findings.significant)
-    return graded or any(not isinstance(statement, Remedy) for statement in findings.statements)
+    return graded or any(map(_stands_alone, findings.statements))
+
+
+def _stands_alone(statement: Statement) -> bool:
+    """Whether a statement makes a skill by itself: what an action tells makes none of a target."""
+    if isinstance(statement, Rule):
+        return statement.own is None
+    return not isinstance(statement, Remedy)
 
 
 def digest(findings: Findings) -> str:
@@ -48,10 +54,11 @@ def digest(findings: Findings) -> str:
 
 
 def _plain(statement: Statement) -> object:
-    """A statement's fields; a contrast without the set of whom it holds for."""
+    """A statement's fields; of a rule what is told of it."""
     if isinstance(statement, Rule):
-        contrast = statement.contrast
-        return [statement.group, contrast.condition, contrast.in_group, contrast.in_rest]
+        rule = statement.separation
+        counts = [rule.met, rule.other, rule.episodes, rule.lately, statement.own]
+        return [rule.result, msgspec.to_builtins(rule.conditions), *counts]
     return [type(statement).__name__, msgspec.to_builtins(statement)]
 
 
@@ -61,7 +68,7 @@ def shown_by(findings: Findings) -> list[str]:
     ids = {outcome.id for outcome in findings.significant if outcome.result.score is not None}
     for statement in findings.statements:
         if isinstance(statement, Rule):
-            ids |= about & statement.contrast.holds_for
+            ids |= about & statement.separation.holds_for
         elif not isinstance(statement, Remedy):
             ids.update(statement.shown_by)
     return sorted(ids)
@@ -73,7 +80,8 @@ def _statements(
     status = "failure" if kind == "warning" else "success"
     agreeing = [o for o in account.outcomes if o.result.status == status]
     others = [o for o in account.outcomes if o.result.status not in (status, "neutral")]
-    yield from _rules(account, members, kind, policy)
+    rules = rules_for(account.rules, kind)
+    yield from told_rules(rules, account.outcomes, members)[:_RULES]
     if kind == "warning":
         yield from refused_answers(account.outcomes, account.tasks)
     yield from _extreme(members, kind)
@@ -104,28 +112,6 @@ def _ranked(findings: Sequence[Cause]) -> list[Cause]:
             cause.quote,
         ),
     )
-
-
-def _rules(
-    account: Account, members: Sequence[Outcome], kind: SkillKind, policy: Policy
-) -> Iterator[Rule]:
-    """What separates those the skill is about from the subject's other outcomes."""
-    latest = account.outcomes[-policy.evaluate.peers :]
-    inside = {outcome.id for outcome in members}
-    group = [o for o in latest if o.id in inside]
-    rest = [o for o in latest if o.id not in inside]
-    words = _group_words(members, kind, policy)
-    for contrast in contrasts(group, rest, policy.evaluate)[:_RULES]:
-        yield Rule(contrast=contrast, group=words)
-
-
-def _group_words(members: Sequence[Outcome], kind: SkillKind, policy: Policy) -> str:
-    """In words, which outcomes a skill is about."""
-    graded = {outcome.result.score is not None for outcome in members}
-    plain = "failures" if kind == "warning" else "successes"
-    beyond_bound = words_beyond("loss" if kind == "warning" else "gain", policy)
-    names = [plain] * (False in graded) + [beyond_bound] * (True in graded)
-    return listed(names)
 
 
 def _extreme(members: Sequence[Outcome], kind: SkillKind) -> Iterator[Extreme]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from skillvault.brief import Cause, Insight, InsightKind
 from skillvault.learning.account.answers import normal_value
 from skillvault.learning.account.insight import insights_of
+from skillvault.learning.contrast.recorded import is_report
 from skillvault.reading import stated
 from skillvault.records import Outcome
 from skillvault.sameness import Form, components, most_like_others, normal_form
@@ -84,6 +85,9 @@ def causes(
         {outcome.id for outcome in members}, _by_wording(agreeing), _by_wording(others)
     )
     return [cause for kind, shown in by_kind.items() for cause in _of_kind(kind, shown, material)]
+
+
+_ADVISED = frozenset({"found", "ground", "check"})  # what one would do again
 
 
 class _Material(NamedTuple):
@@ -160,6 +164,7 @@ def _cause(kind: InsightKind, pairs: Sequence[Shown], material: _Material) -> Ca
         agreeing=len(agreeing),
         against=tuple(sorted(against)),
         supposed=all(insight.supposed for _, insight in pairs),
+        report=kind in _ADVISED and all(is_report(outcome) for outcome, _ in pairs),
     )
 
 

@@ -17,6 +17,11 @@ def beyond(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
     return "gain" if rules.makes_pattern(score) else None
 
 
+def is_graded(outcomes: Sequence[Outcome]) -> bool:
+    """Whether most have a score."""
+    return 2 * sum(outcome.result.score is not None for outcome in outcomes) > len(outcomes)
+
+
 def words_beyond(of: Literal["loss", "gain"], policy: Policy) -> str:
     """In words, which outcomes are beyond the bound."""
     if of == "loss":

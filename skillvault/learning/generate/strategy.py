@@ -5,30 +5,30 @@ anew: the program's sections only, what a person wrote stays.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.brief import Comparison, Draft, Period
+from skillvault.brief import Draft, Period
 from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.conditions import Separation, clause, risk
 from skillvault.learning import sections
 from skillvault.learning.account.insight import insights_of
-from skillvault.learning.account.significance import beyond, words_beyond
-from skillvault.learning.contrast.conditions import unrecorded, varying
-from skillvault.learning.contrast.contrast import contrasts
+from skillvault.learning.account.significance import is_graded
+from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.contrast.recorded import unrecorded, varying
 from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Evaluation, Outcome, Ref, Skill, Status, link_of, stamp
+from skillvault.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
 from skillvault.text import count_of, listed, percent, shorten, slug
 
 _TAGGED = 3  # actions that become tags
-FEW = 20  # losses, for which one question is enough
 GRADED, UNGRADED = "Market Context", "Context"
 
 
@@ -121,37 +121,17 @@ def _is_over(skill: Skill, clock: datetime, policy: Policy) -> bool:
 
 # ── what separates its outcomes ──────────────────────────────────────────────────────
 
-# All questions that one strategy asks share one allowance for false alarms, so that a domain
-# in which nothing separates gets a strategy that names a condition as seldom as one question
-# would. Actions are compared each with itself.
-
-
-class _Question(NamedTuple):
-    """A group to compare with all others but those that stand `aside`, which are counted only.
-
-    `part` is 1, or its part of what one question would have if two ask the same.
-    """
-
-    group: str
-    members: list[Outcome]
-    aside: frozenset[str] = frozenset()
-    part: float = 1.0
-
 
 def period_of(
     domain: str,
     outcomes: Sequence[Outcome],
     evaluations: Mapping[str, Evaluation],
+    *,
+    rules: Mapping[str, tuple[Separation, ...]],
     policy: Policy,
 ) -> Period:
-    """The brief of a strategy from these outcomes, oldest first."""
-    graded = _graded(outcomes)
-    losses, wins = ("losses", "wins") if graded else ("failures", "successes")
-    avoid = list(_losses(losses, outcomes, policy))
-    seek = [_Question(wins, _with_status(outcomes, "success"))]
-    weights = {q.group: _weight(q, outcomes, policy) for q in (*avoid, *seek)}
-    total = sum(weights.values()) or 1.0
-    shares = {group: weight / total for group, weight in weights.items()}
+    """The brief of a strategy from these outcomes, oldest first, and the rules of their actions."""
+    graded = is_graded(outcomes)
     heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
     return Period(
         domain=domain,
@@ -159,69 +139,12 @@ def period_of(
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        avoid=tuple(_comparison(q, outcomes, shares[q.group], policy) for q in avoid),
-        seek=tuple(_comparison(q, outcomes, shares[q.group], policy) for q in seek),
+        rules=rules,
+        episodes=in_words(outcomes, policy.evaluate.episode_minutes),
         varying=varying(outcomes),
         unrecorded=unrecorded(outcomes),
         insights={o.id: insights_of(o) for o in outcomes},
     )
-
-
-def _graded(outcomes: Sequence[Outcome]) -> bool:
-    """Whether most have a score."""
-    return 2 * sum(o.result.score is not None for o in outcomes) > len(outcomes)
-
-
-def _with_status(outcomes: Sequence[Outcome], status: Status) -> list[Outcome]:
-    return [o for o in outcomes if o.result.status == status]
-
-
-def _losses(name: str, outcomes: Sequence[Outcome], policy: Policy) -> Iterator[_Question]:
-    """The losses, and the heavy ones among them; of few that are mostly heavy only these.
-
-    Small ones among so few tell neither of what to avoid nor of what to seek.
-    """
-    losses = _with_status(outcomes, "failure")
-    heavy = [o for o in losses if beyond(o, policy) == "loss"]
-    if not policy.evaluate.contrast_support <= len(heavy) < len(losses):
-        yield _Question(name, losses)
-        return
-    heavily = words_beyond("loss", policy)
-    if len(losses) < FEW and 2 * len(heavy) > len(losses):
-        small = frozenset(o.id for o in losses) - {o.id for o in heavy}
-        yield _Question(heavily, heavy, aside=small)
-    else:
-        yield _Question(name, losses, part=0.5)
-        yield _Question(heavily, heavy, part=0.5)
-
-
-def _weight(question: _Question, outcomes: Sequence[Outcome], policy: Policy) -> float:
-    """A question's part of the allowance, in proportion to the other questions'.
-
-    The smaller of its two sides decides: a few can never be as surely different as many, and
-    need more of it. How many there are says nothing of the conditions.
-    """
-    inside, considered = len(question.members), len(outcomes) - len(question.aside)
-    if inside < policy.evaluate.contrast_support or inside == considered:
-        return 0.0
-    return question.part / min(inside, considered - inside)
-
-
-def _comparison(
-    question: _Question, outcomes: Sequence[Outcome], share: float, policy: Policy
-) -> Comparison:
-    """A question with the conditions that separate its group, none without an allowance."""
-    members = frozenset(o.id for o in question.members)
-    if not share:
-        return Comparison(group=question.group, members=members)
-    separating = contrasts(
-        question.members,
-        [o for o in outcomes if o.id not in members],
-        policy.evaluate,
-        share=share,
-        stratum=lambda o: None if o.id in question.aside else o.decision.action,
-    )
-    return Comparison(group=question.group, members=members, contrasts=tuple(separating))
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -333,7 +256,8 @@ def strategy_body(period: Period, draft: Draft) -> str:
 def _outcomes_line(period: Period) -> str:
     days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
     count = len(period.outcomes)
-    return f"{count} outcome{'s' * (count > 1)} of {' to '.join(dict.fromkeys(days))}"
+    of = f"{count} outcome{'s' * (count > 1)}{period.episodes}"
+    return f"{of} of {' to '.join(dict.fromkeys(days))}"
 
 
 def _results(period: Period) -> str:
@@ -369,16 +293,13 @@ def _strategy_reason(period: Period, new: int) -> list[str]:
         f"{_outcomes_line(period)}, {new} of them not in an earlier strategy.",
         f"{_results(period)}.",
     ]
-    separations = [_contrast_line(comparison) for comparison in (*period.avoid, *period.seek)]
-    return [*lines, *filter(None, separations)] if any(separations) else [*lines, _SILENT]
+    rules = [rule for rules in period.rules.values() for rule in rules]
+    return [*lines, *map(_rule_line, rules)] if rules else [*lines, _SILENT]
 
 
 _SILENT = "No recorded condition separates losses or wins from the others."
 
 
-def _contrast_line(comparison: Comparison) -> str:
-    conditions = [
-        f"{shorten(c.condition, 100)} ({count_of(*c.in_group)}, others {count_of(*c.in_rest)})"
-        for c in comparison.contrasts
-    ]
-    return f"What separates the {comparison.group}: {'; '.join(conditions)}." if conditions else ""
+def _rule_line(rule: Separation) -> str:
+    """A rule with its test."""
+    return f"What separates: {clause(rule.conditions)}: {risk(rule)}; p {rule.p:.2g}."

@@ -12,6 +12,7 @@ from msgspec import Struct
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change, skill_series
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
+from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import is_strategy, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
@@ -195,6 +196,7 @@ def skill_text(
     account = findings.account
     last, count = account.outcomes[-1], len(account.outcomes)
     of = f"{count} outcome{'s' * (count > 1)}"
+    of += in_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.max_tokens
     most, file = part_of(limit), (references or References()).free(STATEMENTS)
     header = [

@@ -15,6 +15,7 @@ HAS_EVALUATION = (
     "exists (select 1 from file e "
     "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
 )
+_OF_ACTION = f"o.domain = ? and o.action = ? and o.trust = 'local' and {HAS_EVALUATION}"
 EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
 
 
@@ -75,6 +76,37 @@ class Outcomes(Folder[Outcome]):
         )
         rows = self._reader.rows(query, [domain, count, latest])
         return [name for (name,) in reversed(rows)]
+
+    def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
+        """(domain, action) of these outcomes, those that are trusted, each once."""
+        query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
+        return sorted({(of, action) for of, action in self._reader.rows_in(query, outcomes)})
+
+    def count_of_action(self, domain: str, action: str, until: str | None = None) -> int:
+        """How many trusted and evaluated outcomes an action has, up to one of them, or in all."""
+        query = f"select count(*) from outcome o where {_OF_ACTION}"
+        values = [domain, action]
+        if until is not None:
+            query += " and (o.at, o.id) <= (select at, id from outcome where id = ?)"
+            values.append(until)
+        return int(self._reader.value(query, values))
+
+    def of_action(self, domain: str, action: str, first: int, last: int) -> list[str]:
+        """The ids of the trusted and evaluated outcomes of an action in places, oldest first."""
+        query = (
+            f"select o.id from outcome o where {_OF_ACTION} order by o.at, o.id limit ? offset ?"
+        )
+        rows = self._reader.rows(query, [domain, action, last - first, first])
+        return [name for (name,) in rows]
+
+    def firsts_of_action(self, domain: str, action: str) -> list[str]:
+        """The id of the first trusted and evaluated outcome of each subject of an action."""
+        place = "row_number() over (partition by o.target order by o.at, o.id)"
+        query = (
+            f"select id from (select o.id, {place} as place from outcome o where {_OF_ACTION}) "
+            "where place = 1"
+        )
+        return [name for (name,) in self._reader.rows(query, [domain, action])]
 
     # ── by what they say ─────────────────────────────────────────────────────────────
 

@@ -46,6 +46,8 @@ create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text);
 create table mark (outcome text primary key, marks text) without rowid;
+create table rule (
+    domain text, action text, digest text, rules blob, primary key (domain, action)) without rowid;
 create table voice (
     domain text, kind text, subject text, first text, causes text, evolved text,
     primary key (domain, kind, subject)) without rowid;
@@ -123,6 +125,7 @@ _ALL = (
         *TYPED,
         "mark",
         "voice",
+        "rule",
         *_SAID,
         "used",
         "begun",
@@ -220,7 +223,12 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
         database.execute("delete from gone where ref_kind = ? and ref_id = ?", values)
         database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values)
     if layout.MARK in files:
-        for table in ("mark", "voice", *_SAID):  # which outcomes count is the policy's to say
+        for table in (
+            "mark",
+            "voice",
+            "rule",
+            *_SAID,
+        ):  # which outcomes count is the policy's to say
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
 

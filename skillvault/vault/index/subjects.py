@@ -62,6 +62,11 @@ class Subjects:
         rows = self._reader.rows(query, [domain, kind])
         return [VoiceRow(name, first, _split(of), evolved) for name, first, of, evolved in rows]
 
+    def rules(self, domain: str, action: str) -> tuple[str, bytes]:
+        """(the digest of what they were computed from, the rules) kept of an action; ("", b"")."""
+        query = "select digest, rules from rule where domain = ? and action = ?"
+        return next(iter(self._reader.rows(query, [domain, action])), ("", b""))
+
     def evaluated(self, domain: str, trust: str) -> list[Subject]:
         """The subjects of a domain that have an evaluated outcome."""
         query = (
@@ -104,6 +109,19 @@ class WritableSubjects(Subjects):
         query = "update voice set evolved = ? where domain = ? and kind = ? and subject = ?"
         for subject, evolved in members.items():
             self._database.rows(query, [evolved, domain, kind, subject])
+
+    def keep_rules(self, domain: str, action: str, rules: tuple[str, bytes]) -> None:
+        """Keep the rules of an action, with the digest of what they were computed from."""
+        self._database.begin()
+        query = "insert or replace into rule values (?, ?, ?, ?)"
+        self._database.rows(query, [domain, action, *rules])
+
+    def mark_due(self, steps: Iterable[str], outcomes: Iterable[str]) -> None:
+        """Let steps look at these outcomes' subjects."""
+        self._database.begin()
+        rows = [(step, name) for step in steps for name in outcomes]
+        query = "insert or ignore into due values (?, ?)"
+        self._database.run(lambda database: database.executemany(query, rows) and None)
 
 
 def _split(marks: str) -> tuple[str, ...]:

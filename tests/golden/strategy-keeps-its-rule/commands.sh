@@ -1,9 +1,12 @@
-# A rule that separates stands in the strategy as long as it holds: more of the same, in a second
-# and a third batch, changes its counts alone. Then the market turns: the rule goes, and the commit
-# says that nothing separates any more.
-batch() { # MONTH DAYS HIGH NORMAL: the score when funding was high, every other day, and when not
+# A rule that separates is told once chance does not explain it, and stands in the strategy as long
+# as it holds: more of the same changes its counts alone. Then the market turns: the rule goes, and
+# the commit says that nothing separates any more.
+batch() { # MONTH DAYS HIGH NORMAL: the score when funding was high, on some days, and when not
   for day in $(seq -w "$2"); do
-    case $day in *[13579]) funding=high score=$3 ;; *) funding=normal score=$4 ;; esac
+    number=${day#0} month=${1#0}
+    case $(((number * number * 7 + number * 3 + month) % 11)) in
+      [0-4]) funding=high score=$3 ;; *) funding=normal score=$4 ;;
+    esac
     case $day in 08) score=-0.02 ;; esac
     cat <<EOF
 {"domain": "perps", "occurred_at": "2026-$1-${day}T18:00:00Z", "decision": {"action": "open_long", "target": "BTC-PERP", "made_at": "2026-$1-${day}T09:00:00Z"}, "result": {"score": $score}, "context": {"funding": "$funding"}}
@@ -16,9 +19,11 @@ EOF
 }
 say skillvault init vault --domain perps --now 2026-11-20T12:00:00Z
 cd vault
+batch 03 30 -0.06 0.05
+batch 04 30 -0.06 0.05
+batch 05 20 -0.06 0.05
 batch 06 20 -0.06 0.05
-batch 07 10 -0.06 0.05
-batch 08 10 -0.06 0.05
-batch 09 20 0.05 -0.06
+batch 07 30 0.05 -0.06
+batch 08 30 0.05 -0.06
 say skillvault run evaluate generate --now 2026-11-20T12:10:00Z
 say skillvault check

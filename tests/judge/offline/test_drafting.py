@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from skillvault.brief import (
     Account,
     Cause,
-    Contrast,
     Draft,
     Extreme,
     Findings,
@@ -28,8 +28,7 @@ from skillvault.learning.account.account import findings_of
 from skillvault.policy import Policy
 from skillvault.records import Outcome, SkillKind
 from tests.given import START, evaluation, outcome, raw, trade
-
-EVENING = Contrast("decided between 18:00 and 24:00 UTC", (5, 6), (50, 173), 2.9, 0.01)
+from tests.rules import EVENING, context
 
 
 def of(outcomes: Sequence[Outcome], kind: SkillKind = "warning") -> Findings:
@@ -103,7 +102,7 @@ def test_answers_to_different_tasks_are_told_apart_by_what_was_asked() -> None:
 
 def test_every_statement_of_a_warning_stands_where_it_is_acted_on() -> None:
     found = brief(
-        Rule(contrast=EVENING, group="losses"),
+        Rule(separation=EVENING),
         RefusedAnswers(task="", refused=(("24", 2),), shown_by=("a", "b")),
         cause("error", "timeout in client.py"),
         cause("guess", "I assume that it retries."),
@@ -137,7 +136,7 @@ def test_every_statement_of_a_warning_stands_where_it_is_acted_on() -> None:
 
 def test_every_statement_of_a_pattern_stands_where_it_is_acted_on() -> None:
     found = brief(
-        Rule(contrast=EVENING, group="gains"),
+        Rule(separation=replace(EVENING, result="gains")),
         cause("found", "The cache key lacks the tenant."),
         cause("ground", "Funding is negative."),
         cause("check", "All 40 tests pass."),
@@ -280,10 +279,10 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", ["warning", "pattern"])
 def test_no_statement_lets_foreign_text_pass_for_structure(kind: SkillKind) -> None:
-    hostile_rule = Contrast(f"{HOSTILE} is {HOSTILE}", (2, 2), (0, 2), 2.0, 0.01)
     causes = [cause(name, HOSTILE) for name in KINDS]  # type: ignore[arg-type]
     statements: list[Statement] = [
-        Rule(contrast=hostile_rule, group="losses"),
+        Rule(separation=context(HOSTILE, HOSTILE)),
+        Rule(separation=context("a", HOSTILE), own=(1, 2)),
         RefusedAnswers(task=HOSTILE, refused=((HOSTILE, 2), ("-# x", 1)), shown_by=("a",)),
         RefusedAnswers(task="other", refused=((HOSTILE, 2),), shown_by=("a",)),
         *causes,

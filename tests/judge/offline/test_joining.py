@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.brief import Agreement, Cause, Contrast, Remedy, Rule, Statement
+from skillvault.brief import Agreement, Cause, Remedy, Rule, Statement
 from skillvault.judge.offline.joining import joined
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.records import Outcome, SkillKind
 from tests.given import outcome, raw, trade
 from tests.judge.offline.test_drafting import HOSTILE, KINDS, brief, cause, check_inert, hostile, of
+from tests.rules import EVENING, context
 
 TARGETS = ["SOL-PERP", "ARB-PERP", "DOGE-PERP"]
 GUESS = "I assume the retry decorator handles timeouts in client.py."
@@ -85,10 +86,7 @@ def test_the_counts_are_of_all_decisions_of_these_subjects() -> None:
 
 
 def test_a_rule_stands_with_when_it_applies_and_a_remedy_with_the_principles() -> None:
-    found = Contrast("decided between 18:00 and 24:00 UTC", (5, 6), (50, 173), 2.9, 0.01)
-    together = brief(
-        Rule(contrast=found, group="losses"), Remedy(cause=cause("check", "I ran all tests."))
-    )
+    together = brief(Rule(separation=EVENING), Remedy(cause=cause("check", "I ran all tests.")))
     told = sections(Agreement(together=together, apart=(together,)))
     assert told["When This Applies"].splitlines()[1] == (
         "- When decided between 18:00 and 24:00 UTC: then 5 of 55 were losses, otherwise 1 of 124."
@@ -136,9 +134,7 @@ def test_foreign_text_cannot_pass_for_structure(kind: SkillKind, score: float | 
 @pytest.mark.parametrize("kind", ["warning", "pattern"])
 def test_no_statement_lets_foreign_text_pass_for_structure(kind: SkillKind) -> None:
     causes: list[Cause] = [cause(name, HOSTILE) for name in KINDS]  # type: ignore[arg-type]
-    rule = Rule(
-        contrast=Contrast(f"{HOSTILE} is {HOSTILE}", (2, 2), (0, 2), 2.0, 0.01), group="losses"
-    )
+    rule = Rule(separation=context(HOSTILE, HOSTILE))
     every: list[list[Statement]] = [[rule, *causes]]
     every += [[one, Remedy(cause=one)] for one in causes]
     for statements in every:

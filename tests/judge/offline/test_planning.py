@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.brief import Comparison, Contrast, Draft, Period
+from skillvault.brief import Draft, Period
+from skillvault.conditions import Condition, Separation
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.judge.offline.planning import planned
 from skillvault.learning.generate.strategy import period_of
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome
 from tests.given import evaluation, outcome, raw, trade
+from tests.rules import context, of
 
 HEADINGS = [
     "Market Context",
@@ -40,7 +42,7 @@ def trades(*scores: float, **changes: Any) -> list[Outcome]:
 def brief(outcomes: Sequence[Outcome], **changes: Any) -> Period:
     """A period as the rule makes it, with fields changed."""
     evaluations: dict[str, Evaluation] = {o.id: evaluation(o) for o in outcomes}
-    made = period_of(outcomes[0].domain, outcomes, evaluations, Policy())
+    made = period_of(outcomes[0].domain, outcomes, evaluations, rules={}, policy=Policy())
     fields = {name: getattr(made, name) for name in made.__struct_fields__}
     return Period(**{**fields, **changes})
 
@@ -52,14 +54,13 @@ def sections(given: Period) -> dict[str, str]:
     return dict(made.sections)
 
 
-def evening(outcomes: Sequence[Outcome], group: str = "losses") -> Comparison:
-    """A comparison in which two of three losses and one of the others meet a condition."""
+def evening(outcomes: Sequence[Outcome], **fields: Any) -> Separation:
+    """A rule that two of three losses and one of the others meet."""
     lost = [o for o in outcomes if o.result.status == "failure"]
     other = [o for o in outcomes if o.result.status != "failure"]
-    met = frozenset(o.id for o in (*lost[:2], *other[:1]))
-    counts = (min(2, len(lost)), len(lost)), (min(1, len(other)), len(other))
-    found = Contrast("decided between 18:00 and 24:00 UTC", *counts, 2.9, 0.01, met)
-    return Comparison(group=group, members=frozenset(o.id for o in lost), contrasts=(found,))
+    met = [o.id for o in (*lost[:2], *other[:1])]
+    counts = {"met": (2, 3), "other": (len(lost) - 2, len(other) + len(lost) - 3)}
+    return of(met, **{**counts, "episodes": (2, 3), **fields})
 
 
 WON = [0.1, 0.05, 0.02, 0.0]
@@ -82,23 +83,18 @@ def test_without_outcomes_there_is_no_text() -> None:
 
 def test_what_separates_the_losses_is_told_with_its_counts_in_both_directions() -> None:
     given = trades(*WON, *LOST)
-    assert sections(brief(given, avoid=(evening(given),)))["What to Avoid"] == (
-        "- When decided between 18:00 and 24:00 UTC: so in 2 of 3 losses, against 1 of 4 others; "
-        "then 2 of 3 were losses, otherwise 1 of 4."
+    told = sections(brief(given, rules={"open_long": (evening(given),)}))
+    assert told["What to Avoid"] == (
+        "- When decided between 18:00 and 24:00 UTC: then 2 of 3 were losses, otherwise 1 of 4."
     )
 
 
-def test_counts_of_each_action_stand_behind_those_of_all() -> None:
+def test_of_several_actions_each_rule_names_its_own() -> None:
     longs = trades(*WON, *LOST)
     shorts = trades(*WON, *LOST, decision__action="open_short")
-    both = evening(longs), evening(shorts)
-    met = both[0].contrasts[0].holds_for | both[1].contrasts[0].holds_for
-    found = Contrast("decided between 18:00 and 24:00 UTC", (4, 6), (2, 8), 2.7, 0.01, met)
-    lost = Comparison(group="losses", members=both[0].members | both[1].members, contrasts=(found,))
-    told = sections(brief([*longs, *shorts], avoid=(lost,)))["What to Avoid"]
-    assert told.endswith(
-        "By action: open_long 2 of 3, otherwise 1 of 4; open_short 2 of 3, otherwise 1 of 4."
-    )
+    rules = {"open_long": (), "open_short": (evening(shorts),)}
+    told = sections(brief([*longs, *shorts], rules=rules))["What to Avoid"]
+    assert told.startswith("- open_short when decided between 18:00 and 24:00 UTC: then 2 of 3 ")
 
 
 def test_where_nothing_separates_both_sections_say_so_and_what_was_not_recorded() -> None:
@@ -137,35 +133,29 @@ def test_a_domain_of_failures_only_learns_from_its_causes() -> None:
 
 def test_what_tells_losses_apart_tells_wins_where_all_are_one_or_the_other() -> None:
     given = trades(0.1, 0.05, 0.02, 0.03, *LOST)
-    told = sections(brief(given, avoid=(evening(given),)))
+    told = sections(brief(given, rules={"open_long": (evening(given),)}))
     assert told["Entry Rules"] == (
         "- Other than when decided between 18:00 and 24:00 UTC: then 3 of 4 were wins, "
-        "and 1 of 3 where this holds."
+        "and 1 of 3 if this holds."
     )
     neutral = trades(*WON, *LOST)
-    told = sections(brief(neutral, avoid=(evening(neutral),)))
+    told = sections(brief(neutral, rules={"open_long": (evening(neutral),)}))
     assert told["Entry Rules"].startswith("- Nothing recorded separates the wins")
 
 
-def test_what_two_questions_found_alike_is_told_once() -> None:
+def test_what_two_results_have_alike_is_told_once() -> None:
     given = trades(*WON, *LOST)
-    heavy = evening(given, "losses beyond 10 %")
-    narrower = Contrast("hour is 19", (2, 3), (0, 4), 9.0, 0.01, frozenset([given[4].id]))
-    other = Comparison(group=heavy.group, members=heavy.members, contrasts=(narrower,))
-    told = sections(brief(given, avoid=(evening(given), heavy, other)))["What to Avoid"]
-    assert told.count("\n") == 0
-    assert "2 of 3 losses, against" in told
+    heavy = evening(given, result="losses beyond 10 %", z=3.0)
+    narrower = of([given[4].id], z=2.5)
+    told = sections(brief(given, rules={"open_long": (evening(given), heavy, narrower)}))
+    assert told["What to Avoid"].count("\n") == 0
+    assert "2 of 3 were losses, otherwise" in told["What to Avoid"]
 
 
 def test_a_condition_of_the_size_stands_with_the_sizes_too() -> None:
     given = trades(*WON, *LOST, context={"leverage": 5})
-    found = evening(given)
-    sized = Contrast(
-        "leverage of 5 or more", (2, 3), (1, 4), 2.7, 0.01, found.contrasts[0].holds_for
-    )
-    told = sections(
-        brief(given, avoid=(Comparison(group="losses", members=found.members, contrasts=(sized,)),))
-    )
+    leverage = Condition("context", "leverage", "at least", 5.0)
+    told = sections(brief(given, rules={"open_long": (evening(given, conditions=(leverage,)),)}))
     assert told["Position Sizing"].splitlines() == [
         "- Entry value in USD (7 recorded): always 1000.",
         "- leverage: always 5.",
@@ -233,7 +223,7 @@ def test_the_notes_tell_the_extremes_the_course_and_the_verdicts() -> None:
 
 def test_the_description_says_what_it_is_and_when_to_use_it() -> None:
     given = trades(*WON, *LOST)
-    made = planned(brief(given, avoid=(evening(given),)))
+    made = planned(brief(given, rules={"open_long": (evening(given),)}))
     assert made is not None
     assert made.title == "perps"
     assert made.description == (
@@ -257,13 +247,10 @@ def test_a_rich_domain_still_has_a_short_text() -> None:
         for day in range(60)
     ]
     many = tuple(
-        Contrast(
-            f"key_number_{i} is value {i} and more words", (9, 40), (9, 20), 1.0, 0.01, _half(given)
-        )
+        context(f"key_number_{i}", f"value {i} and more words", holds_for=_half(given))
         for i in range(9)
     )
-    found = Comparison(group="losses", members=_half(given[1:]), contrasts=many)
-    made = planned(brief(given, avoid=(found,), seek=(found,)))
+    made = planned(brief(given, rules={"action-number-1": many}))
     assert made is not None
     assert sum(len(heading) + len(text) for heading, text in made.sections) < 4000
 

@@ -1,18 +1,52 @@
 """speech: what is said of counts is what the counts say."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from skillvault.brief import Contrast
+from skillvault.conditions import Condition, clause, risk
 from skillvault.judge.offline import speech
+from skillvault.text import figure
 from tests.given import START, outcome, raw
+from tests.rules import EVENING
 
 
 def test_what_counts_mean_is_told_in_both_directions() -> None:
-    found = Contrast("funding is high", (5, 6), (1, 20), 2.0, 0.01)
-    assert speech.counts(found, "failures") == "5 of 6 failures, against 1 of 20 others"
-    assert speech.risk(found, "failures") == "then 5 of 6 were failures, otherwise 1 of 20"
+    rule = replace(EVENING, result="failures", met=(5, 6), other=(1, 20))
+    assert risk(rule) == "then 5 of 6 were failures, otherwise 1 of 20"
+
+
+def test_episodes_are_told_if_they_are_fewer_and_the_late_ones_if_they_are_few() -> None:
+    rule = replace(EVENING, episodes=(3, 40), lately=(1, 2))
+    assert risk(rule) == (
+        "then 5 of 55 were losses (in 3 episodes), of these 1 of 2 lately, otherwise 1 of 124"
+    )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ([("context", "trend", "is", "up")], "when trend is up"),
+        ([("context", "is_live", "is not", True)], "when is live is not true"),
+        ([("context", "spread", "at least", 3.0)], "with spread of 3 or more"),
+        ([("context", "fill_ratio", "between", (0.38, 0.62))],
+         "with fill ratio from 0.38 to below 0.62"),
+        ([("context", "x", "outside", (1.0, 2.0))], "with x below 1 or of 2 and more"),
+        ([("window", "made_at", "between", (6.0, 12.0))],
+         "when decided between 06:00 and 12:00 UTC"),
+        ([("day", "made_at", "is", "Monday")], "when decided on a Monday"),
+        ([("word", "reasoning", "does not mention", "gut")],
+         "when the reasoning does not mention 'gut'"),
+        ([("context", "side", "is", "long"), ("target", "target", "is", "SOL")],
+         "when side is long and target is SOL"),
+        ([("context", "side", "is", "long"), ("number", "entry_value", "below", 500.0)],
+         "when side is long and with entry value below 500"),
+    ],
+)  # fmt: skip
+def test_conditions_read_as_a_clause(conditions: list[tuple[Any, ...]], said: str) -> None:
+    assert clause([Condition(*fields) for fields in conditions]) == said
 
 
 @pytest.mark.parametrize(
@@ -35,5 +69,5 @@ def test_a_span_is_told_in_the_unit_a_person_would_choose(seconds: int, said: st
 
 
 def test_a_number_has_six_digits_and_never_three_hundred() -> None:
-    assert speech.figure(0.00003651) == "0.00003651"
-    assert speech.figure(1e299) == "1e+299"
+    assert figure(0.00003651) == "0.00003651"
+    assert figure(1e299) == "1e+299"

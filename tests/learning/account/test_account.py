@@ -16,10 +16,12 @@ from skillvault.learning.account.account import (
 from skillvault.learning.account.account import (
     findings_of as of_account,
 )
+from skillvault.learning.account.account import findings_of as tell
 from skillvault.policy import GeneratePolicy, Policy
 from skillvault.records import Outcome, SkillKind
 from tests.given import outcome, raw, trade
 from tests.learning.accounts import CHECKED, ERROR, PRICES, TENANT, account, ended, findings_of
+from tests.rules import of
 
 
 def _kinds(found: Findings) -> list[str]:
@@ -182,23 +184,10 @@ def test_the_greatest_gain_is_told_of_a_pattern() -> None:
     assert (extreme.score, len(extreme.shown_by)) == (0.5, 2)
 
 
-def _moods(group: int, rest: int) -> list[Outcome]:
-    """Failures in a bad mood and successes in a good one, hours apart."""
-    endings = [("failure", "bad")] * group + [("success", "good")] * rest
-    return [
-        outcome(raw(number // 4, decision__reasoning="", context={"mood": mood},
-                    occurred_at=f"2026-11-{1 + number // 4:02}T{9 + 3 * (number % 4):02}:00:00Z",
-                    decision__made_at=None, result={"status": status}))
-        for number, (status, mood) in enumerate(endings)
-    ]  # fmt: skip
-
-
-def test_what_separates_a_subjects_outcomes_is_said_first() -> None:
-    found = findings_of(_moods(10, 20))
-    rule = found.statements[0]
-    assert isinstance(rule, Rule)
-    assert (rule.contrast.condition, rule.group) == ("mood is bad", "failures")
-    assert (rule.contrast.in_group, rule.contrast.in_rest) == ((10, 10), (0, 20))
+def test_what_separates_the_outcomes_of_its_action_is_told_first() -> None:
+    about = replace(account(BASE), rules=(of([BASE[0].id], result="failures"),))
+    rule = tell(about, "warning", Policy()).statements[0]
+    assert rule == Rule(separation=about.rules[0], own=(1, 1))
 
 
 def test_a_subject_that_never_failed_says_nothing_for_a_warning() -> None:
@@ -286,14 +275,12 @@ def test_the_two_kinds_of_a_subject_have_digests_of_their_own() -> None:
 
 
 def test_a_rule_is_the_same_whoever_it_holds_for() -> None:
-    found = findings_of(_moods(10, 20))
-    rule = found.statements[0]
-    assert isinstance(rule, Rule)
-    other = replace(rule, contrast=replace(rule.contrast, holds_for=frozenset({"x"}), p=0.01))
-    fewer = replace(rule, contrast=replace(rule.contrast, in_group=(9, 10)))
-    rest = found.statements[1:]
-    assert digest(replace(found, statements=(other, *rest))) == digest(found)
-    assert digest(replace(found, statements=(fewer, *rest))) != digest(found)
+    found = findings_of(BASE)
+    rule = Rule(separation=of(["a"]))
+    other = Rule(separation=of(["x"], p=0.02))
+    fewer = Rule(separation=of(["a"], met=(4, 55)))
+    digests = [digest(replace(found, statements=(each,))) for each in (rule, other, fewer)]
+    assert digests[0] == digests[1] != digests[2]
 
 
 # ── any order ────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,373 @@
+"""What may be a cause: every condition known before the result, as columns of truth values.
+
+Never a field of the result, a skill that was applied, the agent (it is the stratum), nor a word
+of success or failure. A reasoning that may be later than the result is a report, and no condition.
+"""
+
+import math
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skillvault.conditions import Condition, ConditionKind
+from skillvault.learning.contrast.recorded import is_report
+from skillvault.records import Outcome, Result, Scalar
+from skillvault.text import terms
+
+Truth = NDArray[np.bool_]
+Figures = NDArray[np.floating[Any]]
+
+Rule = tuple[Condition, ...]
+
+LEAST = 3  # outcomes that meet a condition, and that do not: fewer are an anecdote
+LEAST_OF_PAIR = 5
+_FEW_VALUES = 10  # a number with no more distinct values is cut between all of them
+_TENTHS = 10  # parts that a number is cut into
+_NARROWEST = 2  # of them in a band
+_QUARTERS = 4  # parts of a number in a pair
+_PAIRED = 120  # conditions that are paired, those nearest to one half first
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_KINDS: tuple[ConditionKind, ...] = ("context", "target", "number", "window", "day", "word")
+# What an agent may copy from the result; how large it is (`entry_value`) is known before.
+_OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
+    "result",
+    "outcome",
+    "agent",
+}
+_RESULT_WORD = re.compile(
+    r"(?:un)?succe(?:ss|ed).*|fail.*|(?:un)?solved?|pass(?:ed|es|ing)?|complet(?:ed?|es|ing|ion)"
+    r"|w[io]n|win(?:s|ner|ners|ning)|los[te]|los(?:es|er|ers|ing)|(?:in)?correct(?:ly)?"
+    r"|wrong(?:ly)?|accomplish.*|achiev.*|finished|profitabl[ey]|unprofitable"
+)
+
+
+class Antecedents(NamedTuple):
+    """What outcomes meet: `holds` (columns x outcomes), and what the columns are called.
+
+    `rules` name what holds, `opposites` what does not (None: it has no name, and is not told).
+    `recorded` (columns x outcomes) says of which outcomes it is known.
+    """
+
+    rules: list[Rule]
+    opposites: list[Rule | None]
+    holds: Truth
+    recorded: Truth
+
+
+class _Column(NamedTuple):
+    """A single condition; `recorded` is of whom it is known."""
+
+    rule: Rule
+    opposite: Rule | None
+    holds: Truth
+    recorded: Truth
+
+
+def antecedents(outcomes: Sequence[Outcome]) -> Antecedents:
+    """All conditions of outcomes, single ones and pairs.
+
+    What holds for the same outcomes as another, or for all others, is one column with it.
+    """
+    singles = _supported(_stacked(list(_singles(outcomes)), len(outcomes)), LEAST)
+    pairs = _supported(_pairs(outcomes), LEAST_OF_PAIR)
+    return _distinct(_concatenated(singles, pairs))
+
+
+def is_result_word(term: str) -> bool:
+    """Whether a word speaks of success or failure, and so can be no cause of it."""
+    return _RESULT_WORD.fullmatch(term) is not None
+
+
+def generality(rule: Rule | None) -> tuple[Any, ...]:
+    """The order in which names of one column stand: the most general first, None last."""
+    if rule is None:
+        return (math.inf,)
+    return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
+
+
+def is_met(condition: Condition, outcome: Outcome) -> bool | None:
+    """Whether an outcome meets a condition; None if nothing of the kind was recorded."""
+    value, against = _recorded(condition, outcome), condition.value
+    if value is None:
+        return False if condition.op == "is" and condition.kind in ("context", "target") else None
+    if condition.op in ("is", "mentions"):
+        return _holds_value(value, against)
+    if condition.op in ("is not", "does not mention"):
+        return not _holds_value(value, against)
+    if not isinstance(value, int | float):
+        return None
+    if isinstance(against, tuple):
+        return (against[0] <= value < against[1]) == (condition.op == "between")
+    return (value >= float(against or 0)) == (condition.op == "at least")
+
+
+def _holds_value(value: object, against: object) -> bool:
+    return against in value if isinstance(value, frozenset) else value == against
+
+
+def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
+    """What an outcome says of what a condition asks: a value, or the words of a reasoning."""
+    decision = outcome.decision
+    if condition.kind == "context":
+        value = _spelled(outcome.context.get(condition.key))
+        named = condition.op in ("is", "is not")
+        return None if value is None or _is_number(value) == named else value
+    if condition.kind == "target":
+        return _spelled(decision.target)
+    if condition.kind == "number":
+        return decision.confidence if condition.key == "confidence" else outcome.result.entry_value
+    if condition.kind == "word":
+        text = "" if is_report(outcome) else decision.reasoning.strip()
+        return terms(text) if text else None
+    at = decision.made_at and decision.made_at.astimezone(UTC)
+    if at is None:
+        return None
+    return at.hour if condition.kind == "window" else _DAYS[at.weekday()]
+
+
+# ── single conditions ────────────────────────────────────────────────────────────────
+
+
+def _singles(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
+    for kind, key, names in _names(outcomes):
+        yield from _values(kind, key, names)
+    for kind, key, numbers in _numbers(outcomes):
+        yield from _cuts(_Number(kind, key, *numbers), _TENTHS)
+        yield from _bands(_Number(kind, key, *numbers))
+    yield from _times(outcomes)
+    yield from _words(outcomes)
+
+
+def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
+    """What is recorded by name; None where it is not."""
+    for key in _context_keys(outcomes):
+        values = [outcome.context.get(key) for outcome in outcomes]
+        yield "context", key, [None if _is_number(value) else value for value in values]
+    yield "target", "target", [outcome.decision.target for outcome in outcomes]
+
+
+def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
+    return sorted({key for outcome in outcomes for key in outcome.context} - _OF_THE_RESULT)
+
+
+def _is_number(value: Scalar) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _spelled(value: Scalar) -> Scalar:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[_Column]:
+    """One condition a value; where it is absent it is not that value, though nobody says so."""
+    spelled = [_spelled(value) for value in values]
+    everyone = np.ones(len(values), dtype=bool)
+    for value in sorted({v for v in spelled if v is not None}, key=repr):
+        opposite = None if None in spelled else (Condition(kind, key, "is not", value),)
+        holds = np.array([v == value for v in spelled])
+        yield _Column((Condition(kind, key, "is", value),), opposite, holds, everyone)
+
+
+class _Number(NamedTuple):
+    """A number that outcomes recorded; 0 where they did not."""
+
+    kind: ConditionKind
+    key: str
+    values: Figures
+    recorded: Truth
+
+    def bounds(self, parts: int) -> dict[int, float]:
+        """Where it is cut, by place: at its quantiles, or between all values if they are few."""
+        ascending = sorted(self.values[self.recorded].tolist())
+        steps = sorted(set(ascending))
+        if len(steps) <= _FEW_VALUES:
+            return {i: _round_between(*steps[i - 1 : i + 1]) for i in range(1, len(steps))}
+        bounds: dict[int, float] = {}
+        for part in range(1, parts):
+            at = bisect_left(steps, ascending[len(ascending) * part // parts])
+            bound = _round_between(steps[at - 1], steps[at]) if at else steps[0]
+            if at and bound not in bounds.values():
+                bounds[part] = bound
+        return bounds
+
+
+def _numbers(
+    outcomes: Sequence[Outcome],
+) -> Iterator[tuple[ConditionKind, str, tuple[Figures, Truth]]]:
+    """What is recorded by number."""
+    columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
+        ("number", "confidence", [o.decision.confidence for o in outcomes]),
+        ("number", "entry_value", [o.result.entry_value for o in outcomes]),
+    ]
+    keys = _context_keys(outcomes)
+    columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
+    for kind, key, values in columns:
+        figures = [float(v) if _is_number(v) else math.nan for v in values]  # type: ignore[arg-type]  # narrowed
+        numbers = np.array(figures)
+        recorded = np.isfinite(numbers)
+        if recorded.any():
+            yield kind, key, (np.where(recorded, numbers, 0.0), recorded)
+
+
+def _cuts(number: _Number, parts: int) -> Iterator[_Column]:
+    for bound in number.bounds(parts).values():
+        upper = (Condition(number.kind, number.key, "at least", bound),)
+        lower = (Condition(number.kind, number.key, "below", bound),)
+        holds = (number.values >= bound) & number.recorded
+        yield _Column(upper, lower, holds, number.recorded)
+
+
+def _bands(number: _Number) -> Iterator[_Column]:
+    bounds = number.bounds(_TENTHS)
+    few = len(bounds) < _FEW_VALUES - 1
+    for (place, low), (next_place, high) in combinations(bounds.items(), 2):
+        if few or next_place - place >= _NARROWEST:
+            within = (Condition(number.kind, number.key, "between", (low, high)),)
+            outside = (Condition(number.kind, number.key, "outside", (low, high)),)
+            holds = (number.values >= low) & (number.values < high) & number.recorded
+            yield _Column(within, outside, holds, number.recorded)
+
+
+def _round_between(low: float, high: float) -> float:
+    """The shortest decimal above `low` and not above `high`."""
+    for digits in range(-9, 16):
+        bound = math.floor(round(high * 10.0**digits, 6)) / 10.0**digits
+        if low < bound <= high:
+            return bound
+    return high
+
+
+def _times(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
+
+    times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
+    known = np.array([time is not None for time in times])
+    hours = np.array([time.hour if time else -1 for time in times])
+    for start in range(0, 24, 6):
+        span = (float(start), start + 6.0)
+        within = (Condition("window", "made_at", "between", span),)
+        outside = (Condition("window", "made_at", "outside", span),)
+        yield _Column(within, outside, hours // 6 * 6 == start, known)
+    days = np.array([time.weekday() if time else -1 for time in times])
+    for number, day in enumerate(_DAYS):
+        others = (Condition("day", "made_at", "is not", day),)
+        yield _Column((Condition("day", "made_at", "is", day),), others, days == number, known)
+
+
+def _words(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
+    """Words of the reasoning, among the outcomes that have one from before the result."""
+    texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
+    known = np.array([bool(text) for text in texts])
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, text in enumerate(texts):
+        for term in terms(text):
+            places[term].append(i)
+    for term in sorted(places):
+        if len(places[term]) >= LEAST and not is_result_word(term):
+            holds = np.zeros(len(outcomes), dtype=bool)
+            holds[places[term]] = True
+            absent = (Condition("word", "reasoning", "does not mention", term),)
+            yield _Column((Condition("word", "reasoning", "mentions", term),), absent, holds, known)
+
+
+# ── pairs ────────────────────────────────────────────────────────────────────────────
+
+
+def _pairs(outcomes: Sequence[Outcome]) -> Antecedents:
+    """Two recorded conditions of different keys at once."""
+    parts = _stacked(_pairable(outcomes), len(outcomes))
+    sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
+    chosen = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
+    a, b = np.array(chosen, dtype=int).reshape(-1, 2).T
+    rules = [(*parts.rules[i], *parts.rules[j]) for i, j in chosen]
+    holds = parts.holds[a] & parts.holds[b]
+    return Antecedents(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
+
+
+def _pairable(outcomes: Sequence[Outcome]) -> list[_Column]:
+    """Values, and numbers cut in quarters; of too many those that divide the outcomes best."""
+    columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
+    for kind, key, numbers in _numbers(outcomes):
+        for column in _cuts(_Number(kind, key, *numbers), _QUARTERS):
+            below = column.recorded & ~column.holds
+            columns += [column, column._replace(rule=column.opposite or (), holds=below)]
+    half = len(outcomes) / 2
+    columns = [c for c in columns if LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
+    columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half), generality(c.rule)))
+    return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
+
+
+# ── columns that say the same ────────────────────────────────────────────────────────
+
+
+def _stacked(columns: Sequence[_Column], count: int) -> Antecedents:
+
+    shape = (len(columns), count)
+    return Antecedents(
+        [column.rule for column in columns],
+        [column.opposite for column in columns],
+        np.array([column.holds for column in columns], dtype=bool).reshape(shape),
+        np.array([column.recorded for column in columns], dtype=bool).reshape(shape),
+    )
+
+
+def _concatenated(a: Antecedents, b: Antecedents) -> Antecedents:
+
+    return Antecedents(
+        a.rules + b.rules,
+        a.opposites + b.opposites,
+        np.concatenate([a.holds, b.holds]),
+        np.concatenate([a.recorded, b.recorded]),
+    )
+
+
+def _chosen(table: Antecedents, places: Sequence[int]) -> Antecedents:
+    return Antecedents(
+        [table.rules[i] for i in places],
+        [table.opposites[i] for i in places],
+        table.holds[places],
+        table.recorded[places],
+    )
+
+
+def _supported(table: Antecedents, least: int) -> Antecedents:
+    met, of = table.holds.sum(axis=1), table.recorded.sum(axis=1)
+    return _chosen(table, ((met >= least) & (met <= of - LEAST)).nonzero()[0].tolist())
+
+
+def _distinct(table: Antecedents) -> Antecedents:
+    """One column for those that hold for the same outcomes or for all others."""
+    first = table.recorded.argmax(axis=1)
+    # Of a condition and its opposite both stand for the one that the first outcome does not meet.
+    turned = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
+    holds = np.where(turned[:, None], table.recorded & ~table.holds, table.holds)
+    packed = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
+    same: dict[bytes, list[int]] = defaultdict(list)
+    for i, row in enumerate(packed):
+        same[row.tobytes()].append(i)
+    names = [_names_of(table, members, turned) for members in same.values()]
+    unique = _chosen(table._replace(holds=holds), [members[0] for members in same.values()])
+    upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
+    holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
+    ordered = [(b, a) if turn else (a, b) for (a, b), turn in zip(names, upside, strict=True)]
+    return Antecedents(
+        [a or () for a, _ in ordered], [b for _, b in ordered], holds, unique.recorded
+    )
+
+
+def _names_of(
+    table: Antecedents, members: Sequence[int], turned: Truth
+) -> tuple[Rule | None, Rule | None]:
+    """The most general names of a column and of its opposite."""
+    sides = [
+        (table.opposites[i], table.rules[i]) if turned[i] else (table.rules[i], table.opposites[i])
+        for i in members
+    ]
+    within, outside = zip(*sides, strict=True)
+    return min(within, key=generality), min(outside, key=generality)

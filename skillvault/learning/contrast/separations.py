@@ -1,0 +1,287 @@
+"""What separates the outcomes of one action: rules that hold, add to one another, and still do.
+
+A value of the set of outcomes alone. Nothing here speaks: a rule is conditions and counts.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from hashlib import sha256
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skillvault.conditions import Condition, Separation
+from skillvault.learning.contrast.antecedents import (
+    Antecedents,
+    Rule,
+    antecedents,
+    generality,
+    is_met,
+)
+from skillvault.learning.contrast.episodes import episodes_of
+from skillvault.learning.contrast.ring_test import Separating, ring_test, strata_places
+from skillvault.policy import EvaluatePolicy
+from skillvault.records import Outcome
+
+Truth = NDArray[np.bool_]
+Places = NDArray[np.intp]
+Figures = NDArray[np.floating[Any]]
+
+RULES = EvaluatePolicy()
+FEWEST_OUTCOMES, FEWEST_RESULTS, FEWEST_EPISODES = 12, 3, 5
+ADDS = 2.33  # standard errors by which a rule must separate, beside what is held fixed
+BEYOND_SESSIONS = 3.0  # the same, if all results of a session may share their luck
+BESIDE_CAUSE = (
+    3.29  # by which a pair's part must add to one that separates by itself: it has rivals
+)
+DIFFERS = 1.28  # standard errors between the halves of the time
+FEWEST_LATELY = 3
+_ROUNDING = 1e-9
+_CUTS = ("at least", "below", "between", "outside")
+
+
+class _Effect(NamedTuple):
+    """By how much a result is more frequent, its standard error, and their ratio."""
+
+    difference: float
+    error: float
+    z: float
+
+
+_NO_EFFECT = _Effect(0.0, math.inf, 0.0)
+
+
+class _Unexplained(NamedTuple):
+    """A rule that chance does not explain."""
+
+    rule: Rule
+    holds: Truth
+    recorded: Truth
+    result: str
+    statistic: float
+    p: float
+    z: float
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Recorded ones before words, which stand for a cause at best; then the surest."""
+        return (self.rule[0].kind == "word", -round(self.statistic, 4), generality(self.rule))
+
+
+class _Decisions(NamedTuple):
+    """The outcomes that are compared, in the order of time."""
+
+    outcomes: Sequence[Outcome]
+    results: Mapping[str, Truth]
+    agents: Places
+    episodes: Places
+    sessions: Places
+
+
+def separations(
+    outcomes: Sequence[Outcome],
+    results: Mapping[str, frozenset[str]],
+    rules: EvaluatePolicy = RULES,
+) -> tuple[Separation, ...]:
+    """What separates each result, the surest first, result by result.
+
+    The outcomes are of one domain and action, in any order; `results` names the ids of those that
+    ended so ("failure", "loss beyond 10 %"). All results share one allowance for false alarms.
+    """
+    field = _decisions_of(outcomes, results, rules)
+    if not field.results:
+        return ()
+    conditions = antecedents(field.outcomes)
+    seed = sha256("\n".join(outcome.id for outcome in field.outcomes).encode()).digest()
+    passing = ring_test(conditions, field.results, field.agents.tolist(), seed)
+    candidates = [_candidate(separating, conditions, field) for separating in passing]
+    by_result = ([c for c in candidates if c.result == name] for name in field.results)
+    return tuple(chain.from_iterable(_independent(some, field) for some in by_result))
+
+
+def _decisions_of(
+    outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], rules: EvaluatePolicy
+) -> _Decisions:
+    """The latest outcomes, and the results that enough of them have, or have not."""
+    by_id = {outcome.id: outcome for outcome in outcomes}
+    latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
+    episodes = np.array(episodes_of(latest, rules.episode_minutes), dtype=np.intp)
+    agents = sorted({outcome.source.agent or "" for outcome in latest})
+    strata = np.array([agents.index(o.source.agent or "") for o in latest], dtype=np.intp)
+    truths = {name: np.array([o.id in ids for o in latest]) for name, ids in results.items()}
+    enough = len(latest) >= FEWEST_OUTCOMES and len(set(episodes.tolist())) >= FEWEST_EPISODES
+    testable = {
+        name: truth
+        for name, truth in truths.items()
+        if enough and FEWEST_RESULTS <= truth.sum() <= len(truth) - FEWEST_RESULTS
+    }
+    names = sorted({o.session for o in latest})
+    sessions = np.array([names.index(o.session) for o in latest], dtype=np.intp)
+    return _Decisions(latest, testable, strata, episodes, sessions)
+
+
+def _candidate(separating: Separating, conditions: Antecedents, field: _Decisions) -> _Unexplained:
+    column = separating.column
+    rule, opposite = conditions.rules[column], conditions.opposites[column]
+    holds, recorded = conditions.holds[column], conditions.recorded[column]
+    if separating.is_opposite:
+        rule, holds = opposite or (), recorded & ~holds
+    z = _effect(holds, recorded, separating.result, field).z
+    return _Unexplained(
+        rule, holds, recorded, separating.result, separating.statistic, separating.p, z
+    )
+
+
+# ── which of them are worth telling ──────────────────────────────────────────────────
+
+
+def _independent(candidates: Sequence[_Unexplained], field: _Decisions) -> Iterator[Separation]:
+    """Those that still separate while the ones before are held fixed."""
+    held: list[_Unexplained] = []
+    alone = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
+    for candidate in sorted(candidates, key=lambda candidate: candidate.order):
+        if any(_recuts(candidate.rule, rule.rule) for rule in held):
+            continue
+        if _adds(candidate, held, field) and _is_whole(candidate, alone, field):
+            yield _separation(candidate, held, field)
+            held.append(candidate)
+
+
+def _recuts(rule: Rule, other: Rule) -> bool:
+    """Whether both are cuts of the same number: the second says the first less well."""
+    if len(rule) > 1 or len(other) > 1 or rule[0].op not in _CUTS:
+        return False
+    return _source(rule[0]) == _source(other[0])
+
+
+def _source(condition: Condition) -> tuple[str, str]:
+    return condition.kind, condition.key
+
+
+def _adds(candidate: _Unexplained, held: Sequence[_Unexplained], field: _Decisions) -> bool:
+    """Whether a rule separates beside those before it, and whatever a session's results share."""
+    strata = field.agents
+    for rule in held:
+        strata = strata_places(strata * 2 + rule.holds)
+    holds, recorded, result = candidate.holds, candidate.recorded, candidate.result
+    by_session = field._replace(episodes=field.sessions)
+    return (
+        candidate.z > ADDS
+        and _effect(holds, recorded, result, by_session).z > BEYOND_SESSIONS
+        and (not held or _effect(holds, recorded, result, field, strata=strata).z > ADDS)
+    )
+
+
+def _is_whole(
+    candidate: _Unexplained, alone: AbstractSet[tuple[str, str]], field: _Decisions
+) -> bool:
+    """Whether a rule still holds, and of a pair each part, adding to the other.
+
+    What separates `alone` has many partners, of which chance makes the likeliest look as if it
+    added: to such a one the other part must add more.
+    """
+    result = candidate.result
+    if len(candidate.rule) == 1:
+        return _still_holds(candidate.holds, candidate.recorded, result, field)
+    for other in candidate.rule:
+        among = _truth(other, field) & candidate.recorded
+        adds = _effect(candidate.holds, among, result, field).z
+        if adds < (BESIDE_CAUSE if _source(other) in alone else ADDS):
+            return False
+        if not _still_holds(candidate.holds, among, result, field):
+            return False
+    return True
+
+
+def _truth(condition: Condition, field: _Decisions) -> Truth:
+
+    return np.array([is_met(condition, outcome) is True for outcome in field.outcomes])
+
+
+def _still_holds(holds: Truth, recorded: Truth, result: str, field: _Decisions) -> bool:
+    """False if the halves of the time differ in a rule, and the later alone does not show it.
+
+    Of few cases lately nothing is said.
+    """
+    late = _late(field)
+    if (holds & late).sum() < FEWEST_LATELY or (recorded & ~holds & late).sum() < FEWEST_LATELY:
+        return True
+    earlier = _effect(holds, recorded & ~late, result, field)
+    later = _effect(holds, recorded & late, result, field)
+    apart = math.hypot(earlier.error, later.error) * DIFFERS
+    differs = abs(earlier.difference - later.difference) > apart
+    return later.difference > 0 and not (differs and later.z < ADDS)
+
+
+def _late(field: _Decisions) -> Truth:
+
+    return np.arange(len(field.outcomes)) >= len(field.outcomes) // 2
+
+
+def _separation(
+    candidate: _Unexplained, held: Sequence[_Unexplained], field: _Decisions
+) -> Separation:
+    result, late = field.results[candidate.result], _late(field)
+    met, other = candidate.holds, candidate.recorded & ~candidate.holds
+    lately = _tally(met & late, result)
+    return Separation(
+        conditions=candidate.rule,
+        result=candidate.result,
+        met=_tally(met, result),
+        other=_tally(other, result),
+        episodes=(len(set(field.episodes[met & result])), len(set(field.episodes[met]))),
+        p=candidate.p,
+        z=candidate.z,
+        holds_for=frozenset(o.id for o, holds in zip(field.outcomes, met, strict=True) if holds),
+        lately=lately if lately[1] < FEWEST_LATELY else None,
+        held=tuple(rule.rule for rule in held),
+    )
+
+
+def _tally(holds: Truth, result: Truth) -> tuple[int, int]:
+    return int((holds & result).sum()), int(holds.sum())
+
+
+def _effect(
+    holds: Truth,
+    among: Truth,
+    result: str,
+    field: _Decisions,
+    *,
+    strata: Places | None = None,
+) -> _Effect:
+    """How a result goes with a condition within strata: the score test of Mantel and Haenszel.
+
+    Its variance grows by what the results of one episode share: Liang and Zeger 1986.
+    """
+    labels = strata_places((field.agents if strata is None else strata)[among])
+    if not len(labels):
+        return _NO_EFFECT
+    sizes = np.bincount(labels)
+    x, y = (values[among].astype(float) for values in (holds, field.results[result]))
+    x -= (np.bincount(labels, x) / sizes)[labels]
+    y -= (np.bincount(labels, y) / sizes)[labels]
+    squares = np.bincount(labels, x * x)
+    variance = float((squares * np.bincount(labels, y * y) / np.maximum(sizes - 1, 1)).sum())
+    variance *= _inflation(x * y, field.episodes[among])
+    total = float(squares.sum())
+    if variance <= _ROUNDING or total <= _ROUNDING:
+        return _NO_EFFECT
+    surplus, error = float((x * y).sum()), math.sqrt(variance)
+    return _Effect(surplus / total, error / total, surplus / error)
+
+
+def _inflation(scores: Figures, clusters: Places) -> float:
+    """By how much the variance of a sum grows as its parts go together in clusters, at least 1.
+
+    Of fewer than five clusters it cannot be told.
+    """
+    apart = scores - scores.mean()
+    shared = np.bincount(strata_places(clusters), apart)
+    noise = float((apart**2).sum())
+    if len(shared) < FEWEST_EPISODES or noise <= _ROUNDING:
+        return 1.0
+    return max(1.0, float((shared**2).sum()) / noise)

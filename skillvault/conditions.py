@@ -11,7 +11,7 @@ from skillvault.text import count_of, figure, inert
 ConditionKind = Literal[
     "context",  # what was observed when it was decided
     "target",
-    "number",  # how confident, how large
+    "number",  # how large
     "window",  # hours of the day, UTC
     "day",  # of the week, UTC
     "word",  # of the reasoning
@@ -31,11 +31,6 @@ class Condition(Struct, frozen=True):
     key: str
     op: Operator
     value: Scalar | tuple[float, float]
-
-    @property
-    def is_advice(self) -> bool:
-        """Whether one can act on it: how sure an agent says it is may be told, never asked for."""
-        return (self.kind, self.key) != ("number", "confidence")
 
 
 class Separation(Struct, frozen=True, kw_only=True):

@@ -18,9 +18,7 @@ else:
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
     """The rules of one action of a domain, from its outcomes in any order."""
-    rules = contrast.separations(outcomes, _results(outcomes, policy), policy.evaluate)
-    # How sure an agent says it is may go with a result; nobody is to be told how sure to be.
-    return tuple(rule for rule in rules if all(c.is_advice for c in rule.conditions))
+    return contrast.separations(outcomes, _results(outcomes, policy), policy.evaluate)
 
 
 def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:

@@ -1,7 +1,8 @@
 """What may be a cause: every condition known before the result, as columns of truth values.
 
-Never a field of the result, a skill that was applied, the agent (it is the stratum), nor a word
-of success or failure. A reasoning that may be later than the result is a report, and no condition.
+Never a field of the result, a skill that was applied, how sure the agent was, the agent (it is the
+stratum), nor a word of success or failure. A reasoning that may be later than the result is a
+report, and no condition.
 """
 
 import math
@@ -122,7 +123,7 @@ def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]
     if condition.kind == "target":
         return _spelled(decision.target)
     if condition.kind == "number":
-        return decision.confidence if condition.key == "confidence" else outcome.result.entry_value
+        return outcome.result.entry_value
     if condition.kind == "word":
         text = "" if is_report(outcome) else decision.reasoning.strip()
         return terms(text) if text else None
@@ -203,7 +204,6 @@ def _numbers(
 ) -> Iterator[tuple[ConditionKind, str, tuple[Figures, Truth]]]:
     """What is recorded by number."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
-        ("number", "confidence", [o.decision.confidence for o in outcomes]),
         ("number", "entry_value", [o.result.entry_value for o in outcomes]),
     ]
     keys = _context_keys(outcomes)
@@ -245,7 +245,6 @@ def _round_between(low: float, high: float) -> float:
 
 
 def _times(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
-
     times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
     known = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
@@ -307,7 +306,6 @@ def _pairable(outcomes: Sequence[Outcome]) -> list[_Column]:
 
 
 def _stacked(columns: Sequence[_Column], count: int) -> Antecedents:
-
     shape = (len(columns), count)
     return Antecedents(
         [column.rule for column in columns],
@@ -318,7 +316,6 @@ def _stacked(columns: Sequence[_Column], count: int) -> Antecedents:
 
 
 def _concatenated(a: Antecedents, b: Antecedents) -> Antecedents:
-
     return Antecedents(
         a.rules + b.rules,
         a.opposites + b.opposites,

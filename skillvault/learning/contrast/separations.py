@@ -34,9 +34,7 @@ RULES = EvaluatePolicy()
 FEWEST_OUTCOMES, FEWEST_RESULTS, FEWEST_EPISODES = 12, 3, 5
 ADDS = 2.33  # standard errors by which a rule must separate, beside what is held fixed
 BEYOND_SESSIONS = 3.0  # the same, if all results of a session may share their luck
-BESIDE_CAUSE = (
-    3.29  # by which a pair's part must add to one that separates by itself: it has rivals
-)
+BESIDE_CAUSE = 3.29  # of a pair's part beside one that separates by itself: it has rivals
 DIFFERS = 1.28  # standard errors between the halves of the time
 FEWEST_LATELY = 3
 _ROUNDING = 1e-9
@@ -197,7 +195,6 @@ def _is_whole(
 
 
 def _truth(condition: Condition, field: _Decisions) -> Truth:
-
     return np.array([is_met(condition, outcome) is True for outcome in field.outcomes])
 
 
@@ -217,7 +214,6 @@ def _still_holds(holds: Truth, recorded: Truth, result: str, field: _Decisions) 
 
 
 def _late(field: _Decisions) -> Truth:
-
     return np.arange(len(field.outcomes)) >= len(field.outcomes) // 2
 
 

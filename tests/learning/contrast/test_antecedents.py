@@ -32,6 +32,7 @@ def some(**changes: Any) -> list[Outcome]:
         {"context": {"status": "failure"}},
         {"context": {"result": "lost"}},
         {"context": {"score": -0.2}},
+        {"confidence": 0.9},
         {"reasoning": "It succeeded, it failed, and tests passed."},
         {"reasoning": "A gut feeling.", "reasoning_at": "after"},
         {"reasoning": "A gut feeling.", "made_at": None},
@@ -64,11 +65,6 @@ def test_words_of_success_and_failure_are_none(word: str) -> None:
 @pytest.mark.parametrize("word", ["window", "loan", "passive", "winter", "stop-loss"])
 def test_other_words_are_not_taken_for_them(word: str) -> None:
     assert not is_result_word(word)
-
-
-def test_confidence_is_told_but_never_advised() -> None:
-    assert not Condition("number", "confidence", "at least", 0.8).is_advice
-    assert Condition("context", "regime", "is", "storm").is_advice
 
 
 def test_a_number_has_cuts_and_bands() -> None:

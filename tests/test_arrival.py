@@ -17,6 +17,7 @@ from tests.conftest import unguarded
 from tests.given import START, raw, trade
 from tests.golden import STORIES
 from tests.golden.stage import Stage
+from tests.steps.test_actions import hurried
 from tests.streams import WAYS, Raw, batches, learned, served
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -89,6 +90,7 @@ STREAMS: dict[str, Callable[[], list[Raw]]] = {
     "alike": alike,
     "deploys": deploys,
     "losses": losses,
+    "separated": lambda: list(hurried(40)),
 }
 
 

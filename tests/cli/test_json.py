@@ -99,8 +99,8 @@ def test_skill_list_layers(vault: Vault, person: Person) -> None:
 def test_why_goes_back_to_the_outcomes(learned: Vault) -> None:
     name = ask(learned, "skill", "list")[0]["name"]
     tree = ask(learned, "why", name)
-    assert list(tree) == ["ref", "commits", "sources", "against"]
-    assert tree["against"] == []
+    assert list(tree) == ["ref", "commits", "sources", "against", "rules"]
+    assert (tree["against"], tree["rules"]) == ([], [])
     assert tree["ref"] == {"kind": "skill", "id": name, "path": f"skills/{name}/SKILL.md"}
     assert [c["step"] for c in tree["commits"]] == ["generate"]
     assert all(list(c) == ["sha", "step", "subject", "date"] for c in tree["commits"])

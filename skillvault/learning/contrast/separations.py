@@ -38,6 +38,7 @@ BESIDE_CAUSE = 3.29  # of a pair's part beside one that separates by itself: it 
 DIFFERS = 1.28  # standard errors between the halves of the time
 FEWEST_LATELY = 3
 _ROUNDING = 1e-9
+_MOSTLY = 0.5  # of a condition's variance, from which on it is the sessions' and not the decisions'
 _CUTS = ("at least", "below", "between", "outside")
 
 
@@ -168,9 +169,23 @@ def _adds(candidate: _Unexplained, held: Sequence[_Unexplained], field: _Decisio
     by_session = field._replace(episodes=field.sessions)
     return (
         candidate.z > ADDS
-        and _effect(holds, recorded, result, by_session).z > BEYOND_SESSIONS
+        and _effect(holds, recorded, result, by_session).z > _beyond_sessions(candidate, field)
         and (not held or _effect(holds, recorded, result, field, strata=strata).z > ADDS)
     )
+
+
+def _beyond_sessions(candidate: _Unexplained, field: _Decisions) -> float:
+    """The standard errors to reach: of what sessions have as a whole, as of so few as these.
+
+    Student's quantile for the normal one, in its first term (Abramowitz and Stegun 26.7.5).
+    """
+    labels = strata_places(field.sessions[candidate.recorded])
+    x = candidate.holds[candidate.recorded] - candidate.holds[candidate.recorded].mean()
+    between = float((np.bincount(labels, x) ** 2 / np.bincount(labels)).sum())
+    if between < _MOSTLY * float((x * x).sum()):
+        return BEYOND_SESSIONS
+    freedom = max(int(labels.max()), 1)
+    return BEYOND_SESSIONS * (1 + (BEYOND_SESSIONS**2 + 1) / (4 * freedom))
 
 
 def _is_whole(

@@ -39,7 +39,8 @@ class Separation(Struct, frozen=True, kw_only=True):
     `met`, `other`, `lately` are (with the result, of so many), `other` of those that do not meet
     it although what it asks was recorded; `episodes` those of `met`. `lately` counts the later
     half of the outcomes if too few of it meet the rule to test it there, else None. `p` is
-    family-wise over all that was asked at once, `z` robust to episodes; `held` are the rules that
+    family-wise over all that was asked at once, `z` robust to episodes; `holds_for` are the ids of
+    those that meet it, `shown_by` of those among them with the result; `held` are the rules that
     were held fixed.
     """
 
@@ -51,6 +52,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     p: float
     z: float
     holds_for: frozenset[str]
+    shown_by: frozenset[str] = frozenset()
     lately: tuple[int, int] | None = None
     held: tuple[tuple[Condition, ...], ...] = ()
 

@@ -49,10 +49,10 @@ def told_rules(
     is_action = account[0].decision.target is None
     told: list[Rule] = []
     for rule in rules:
-        met = [outcome for outcome in account if outcome.id in rule.holds_for]
-        own = sum(outcome.id in about for outcome in met)
-        if is_action or own:
-            told.append(Rule(separation=rule, own=None if is_action else (own, len(met))))
+        met = {outcome.id for outcome in account} & rule.holds_for
+        if is_action or about & met:
+            own = None if is_action else (len(met & rule.shown_by), len(met))
+            told.append(Rule(separation=rule, own=own))
     return told
 
 

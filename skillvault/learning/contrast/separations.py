@@ -246,10 +246,15 @@ def _separation(
         episodes=(len(set(field.episodes[met & result])), len(set(field.episodes[met]))),
         p=candidate.p,
         z=candidate.z,
-        holds_for=frozenset(o.id for o, holds in zip(field.outcomes, met, strict=True) if holds),
+        holds_for=_ids(met, field),
+        shown_by=_ids(met & result, field),
         lately=lately if lately[1] < FEWEST_LATELY else None,
         held=tuple(rule.rule for rule in held),
     )
+
+
+def _ids(holds: Truth, field: _Decisions) -> frozenset[str]:
+    return frozenset(field.outcomes[place].id for place in holds.nonzero()[0].tolist())
 
 
 def _tally(holds: Truth, result: Truth) -> tuple[int, int]:

@@ -185,7 +185,10 @@ def test_the_greatest_gain_is_told_of_a_pattern() -> None:
 
 
 def test_what_separates_the_outcomes_of_its_action_is_told_first() -> None:
-    about = replace(account(BASE), rules=(of([BASE[0].id], result="failures"),))
+    about = replace(
+        account(BASE),
+        rules=(of([BASE[0].id], result="failures", shown_by=frozenset([BASE[0].id])),),
+    )
     rule = tell(about, "warning", Policy()).statements[0]
     assert rule == Rule(separation=about.rules[0], own=(1, 1))
 

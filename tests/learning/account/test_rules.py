@@ -144,15 +144,18 @@ def test_outcomes_of_one_ending_are_compared_with_nothing() -> None:
 def test_a_target_tells_what_its_own_outcomes_met_and_the_action_everything() -> None:
     given = [outcome(raw(day)) for day in range(4)]
     ids = [o.id for o in given]
-    rules = [
-        of(ids[:2], result="failures"),
-        of(ids[3:], result="failures"),
-        of([], result="failures"),
-    ]
+    rules = [of(met, result="failures", shown_by=frozenset(ids[:1])) for met in (ids[:2], ids[3:])]
     told = told_rules(rules, given, given[:3])
-    assert [(rule.separation, rule.own) for rule in told] == [(rules[0], (2, 2))]
+    assert [(rule.separation, rule.own) for rule in told] == [(rules[0], (1, 2))]
     whole = [replace(o, decision=replace(o.decision, target=None)) for o in given]
-    assert [rule.own for rule in told_rules(rules, whole, whole[:3])] == [None] * 3
+    assert [rule.own for rule in told_rules(rules, whole, whole[:3])] == [None] * 2
+
+
+def test_small_losses_of_a_target_count_among_the_losses_that_met_a_rule() -> None:
+    small, heavy = outcome(trade(0, -0.02)), outcome(trade(1, -0.2))
+    ids = {small.id, heavy.id}
+    (rule,) = told_rules([of(ids, shown_by=frozenset(ids))], [small, heavy], [heavy])
+    assert rule.own == (2, 2)
 
 
 def test_a_warning_tells_of_losses_and_a_pattern_of_wins() -> None:

@@ -45,8 +45,8 @@ def step(run: Run) -> Iterator[Change]:
             if not run.options.asks:
                 members = {v.subject: group.subject for group in groups for v in group.voices}
                 run.store.staged.subjects.keep_groups(domain, kind, members)
-        if not kept:
-            run.settle(STEP, keys)
+        # Its subjects are read: one key says that the domain is to be looked at again.
+        run.settle(STEP, sorted(keys)[1:] if kept else keys)
 
 
 def waiting(run: Run) -> int:

@@ -182,7 +182,6 @@ def _facts(run: Run) -> Iterator[Change]:
 
 
 def _supported(run: Run) -> Iterator[Change]:
-    due = run.view.due.keys(promote.STEP)
     weighed = support_plan(run)
     run.report.rejected += weighed.rejected
     yield from fact_changes(run.track(weighed.facts, "promoting"), run.policy)
@@ -193,7 +192,8 @@ def _supported(run: Run) -> Iterator[Change]:
     if links or retellings:
         yield from weighing_changes(links, retellings, run.policy)
     if len(links) == len(weighed.links):
-        run.settle(promote.STEP, due)
+        # All that was due is weighed, and what is due by now is so by what came of that alone.
+        run.settle(promote.STEP, run.view.due.keys(promote.STEP))
 
 
 def _repeated(run: Run) -> Iterator[Change]:

@@ -3,6 +3,7 @@
 from skillvault.due import LinkedFrom, Queue, Source, Target, When
 
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
+_WEIGHED = ("promoted", "reinforced", "contradicted")
 DEPENDS_ON = (
     Queue(
         name="promote",
@@ -10,7 +11,7 @@ DEPENDS_ON = (
         when=(
             When("outcome"),
             When("evaluation"),
-            When("link", along=(Source("evaluation"),)),
+            When("link", types=_WEIGHED, along=(Source("evaluation"),)),
             When("fact", along=(LinkedFrom("evaluation"),)),
         ),
     ),

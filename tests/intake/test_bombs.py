@@ -1,5 +1,6 @@
 """What is made to break a reader is refused with its code, or taken, in little time and memory."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -238,8 +239,9 @@ def kinds(vault: Vault) -> Iterable[Path]:
     inbox = vault.root / "inbox"
     os.mkfifo(inbox / "pipe.yaml")
     (inbox / "folder.yaml").mkdir()
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(os.path.relpath(inbox / "socket.yaml"))
+    # From within the folder: a socket's path has 108 bytes at most.
+    with socket.socket(socket.AF_UNIX) as door, contextlib.chdir(inbox):
+        door.bind("socket.yaml")
     if os.geteuid() == 0:
         os.mknod(inbox / "device.yaml", stat.S_IFCHR | 0o666, os.makedev(1, 5))
     return [path for path in inbox.iterdir() if path.suffix == ".yaml"]

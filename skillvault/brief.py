@@ -3,7 +3,8 @@
 A brief is the material of one skill's text; `Judge.write` takes any of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct, field
@@ -18,8 +19,12 @@ from skillvault.records import (
     InsightType,
     JudgeInfo,
     Outcome,
+    Skill,
     SkillKind,
 )
+from skillvault.text import flat, shorten
+
+WARNING = 200  # characters of what is said before acting
 
 InsightKind = Literal[
     "lesson",  # what the agent says that it learned
@@ -102,6 +107,29 @@ class Extreme(Struct, frozen=True, kw_only=True):
     shown_by: tuple[str, ...]
 
 
+class Outlier(Struct, frozen=True, kw_only=True):
+    """A number of the greatest loss or gain that is far from those of the others.
+
+    `low` to `high` is the middle half of the `of` others; `at` is when it ended.
+    """
+
+    outcome: str
+    at: datetime
+    key: str
+    value: float
+    low: float
+    high: float
+    of: int
+
+
+class Tools(Struct, frozen=True, kw_only=True):
+    """What most used that ended well and few that did not: (users, of so many) of each."""
+
+    names: tuple[str, ...]
+    worked: tuple[int, int]
+    failed: tuple[int, int]
+
+
 class Rule(Struct, frozen=True, kw_only=True):
     """What separates the outcomes of a subject's action.
 
@@ -113,7 +141,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     own: tuple[int, int] | None = None
 
 
-Statement = Rule | RefusedAnswers | Extreme | Remedy | Cause
+Statement = Rule | RefusedAnswers | Extreme | Outlier | Tools | Remedy | Cause
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -179,6 +207,12 @@ class Opinion(Struct, frozen=True, kw_only=True):
     insight: str = ""
 
 
+def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
+    """What the warnings among skills say, a line each."""
+    warnings = (skill for skill in skills if skill.kind == "warning")
+    return tuple(shorten(f"{w.name}: {flat(w.description)}", WARNING) for w in warnings)
+
+
 class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
@@ -227,9 +261,9 @@ class Period(Struct, frozen=True, kw_only=True):
 
     `rules` are what separates the outcomes of each action, as of its last reading point;
     `episodes` says in how many they were decided, "" if each is one. `heading`
-    is the domain's word for its context; `graded` says whether the results have scores; `varying`
-    are the context keys on which the outcomes differ, `unrecorded` names antecedents that
-    nobody recorded. `insights` are what each outcome shows by itself, by its id.
+    is the domain's word for its context; `graded` says whether the results have scores; `outliers`
+    are what stood out of the greatest loss and gain. `insights` are what each outcome shows by
+    itself, by its id.
     """
 
     domain: str
@@ -239,8 +273,7 @@ class Period(Struct, frozen=True, kw_only=True):
     graded: bool = False
     rules: Mapping[str, tuple[Separation, ...]] = field(default_factory=dict)
     episodes: str = ""
-    varying: frozenset[str] = frozenset()
-    unrecorded: tuple[str, ...] = ()
+    outliers: tuple[Outlier, ...] = ()
     insights: Mapping[str, tuple[Insight, ...]] = field(default_factory=dict)
 
 

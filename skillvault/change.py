@@ -145,7 +145,7 @@ def _subject(batch: Sequence[Change]) -> str:
 
 def message_of(changes: Sequence[Change]) -> str:
     """The whole message of the commit that these changes become: subject, reasons, trailers."""
-    reasons = [_wrapped(reason) for reason in _reasons(changes)]
+    reasons = dict.fromkeys(_wrapped(reason) for reason in _reasons(changes))  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
     parts = [headline_of(changes), *reasons, "\n".join(trailers)]

@@ -1,11 +1,12 @@
 """Conditions and what they separate: values from the rule to the text, and how they read."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
-from skillvault.records import Scalar
+from skillvault.records import Outcome, Scalar
 from skillvault.text import count_of, figure, inert
 
 ConditionKind = Literal[
@@ -40,8 +41,8 @@ class Separation(Struct, frozen=True, kw_only=True):
     it although what it asks was recorded; `episodes` those of `met`. `lately` counts the later
     half of the outcomes if too few of it meet the rule to test it there, else None. `p` is
     family-wise over all that was asked at once, `z` robust to episodes; `holds_for` are the ids of
-    those that meet it, `shown_by` of those among them with the result; `held` are the rules that
-    were held fixed.
+    those that meet it; `held` are the rules that were held fixed. All of it is as of the `read`
+    latest outcomes of the action, the last of which ended at `until`.
     """
 
     conditions: tuple[Condition, ...]
@@ -52,7 +53,8 @@ class Separation(Struct, frozen=True, kw_only=True):
     p: float
     z: float
     holds_for: frozenset[str]
-    shown_by: frozenset[str] = frozenset()
+    read: int
+    until: datetime
     lately: tuple[int, int] | None = None
     held: tuple[tuple[Condition, ...], ...] = ()
 
@@ -65,10 +67,10 @@ class Separation(Struct, frozen=True, kw_only=True):
 def clause(conditions: Sequence[Condition]) -> str:
     """Conditions as a clause that can open or end a sentence: `when trend is up and …`."""
     first, *others = ((_opening(condition), named(condition)) for condition in conditions)
-    said = " ".join(first)
-    for opening, text in others:
-        said += f" and {'' if opening == first[0] else f'{opening} '}{text}"
-    return said
+    text = " ".join(first)
+    for opening, words in others:
+        text += f" and {'' if opening == first[0] else f'{opening} '}{words}"
+    return text
 
 
 def _opening(condition: Condition) -> str:
@@ -110,7 +112,14 @@ def _valued(value: object) -> str:
 def risk(rule: Separation) -> str:
     """What the counts mean for a decision: `then 5 of 55 were losses, otherwise 1 of 124`."""
     lost, episodes = rule.met[0], rule.episodes[0]
-    told = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != lost else ""
-    lately = f", of these {count_of(*rule.lately)} lately" if rule.lately else ""
+    fewer = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != lost else ""
+    lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
     otherwise = count_of(*rule.other)
-    return f"then {count_of(*rule.met)} were {rule.result}{told}{lately}, otherwise {otherwise}"
+    return f"then {count_of(*rule.met)} were {rule.result}{fewer}{lately}, otherwise {otherwise}"
+
+
+def as_of(rule: Separation, outcomes: Sequence[Outcome]) -> str:
+    """Of which outcomes a rule was counted, unless it is just these, oldest first; else ""."""
+    if (rule.read, rule.until) == (len(outcomes), outcomes[-1].occurred_at):
+        return ""
+    return f" (of the {rule.read} outcomes to {rule.until:%Y-%m-%d})"

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct, field
 from skillvault.claude_models import FAST, MODELS, THOROUGH, Price
 from skillvault.errors import BadInputError
 from skillvault.intake import stored
+from skillvault.profiles import PROFILES, Choices, ProfileName
 from skillvault.records import SkillKind
 from skillvault.text import is_slug
 
@@ -102,7 +103,7 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = 3
     min_sessions: Annotated[
         int,
-        Meta(ge=1, description="How many sessions a pattern needs to be served without approval."),
+        Meta(ge=0, description="How many sessions a pattern needs to be served without approval."),
     ] = 2
     every: Annotated[
         int, Meta(ge=1, description="The daemon looks for patterns every so many cycles.")
@@ -225,7 +226,8 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     limit: Annotated[int, Meta(ge=1, description="The most skills to recommend.")] = 5
     budget: Annotated[
-        int, Meta(ge=1, description="The most tokens that the recommended texts have together.")
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="The most tokens that the recommended texts have together; None: any."),
     ] = 2000
     base: Annotated[
         float, Meta(ge=0, le=1, description="The relevance that every skill starts with.")
@@ -438,8 +440,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...], Meta(description="The domains that this vault expects.")
     ] = ()
     profile: Annotated[
-        Literal["lift", "seed", "wilson"],
-        Meta(description="What proves a skill: its lift; seed: 3 uses at 50 %; wilson: 5 at 55 %."),
+        ProfileName,
+        Meta(description="seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove."),
     ] = "lift"
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
@@ -450,6 +452,11 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
     effect: EffectPolicy = field(default_factory=EffectPolicy)
     judge: JudgePolicy = field(default_factory=JudgePolicy)
+
+    @property
+    def choices(self) -> Choices:
+        """Which rules hold, of those that a vault can choose between."""
+        return PROFILES[self.profile].choices
 
     @property
     def ahead(self) -> timedelta:
@@ -483,7 +490,7 @@ def policy_from(raw: Any) -> Policy:
         raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
     _check_headings(raw)
     try:
-        policy = stored(_without_former(raw), Policy)
+        policy = stored(_with_profile(_without_former(raw)), Policy)
     except BadInputError as error:
         raise _with_suggestion(error) from None
     _check_models(policy.judge)
@@ -505,6 +512,17 @@ def _without_former(raw: Mapping[Any, Any]) -> dict[Any, Any]:
         if isinstance(rules := raw.get(step), Mapping):
             current[step] = {key: value for key, value in rules.items() if key not in names}
     return current
+
+
+def _with_profile(raw: dict[Any, Any]) -> dict[Any, Any]:
+    """What `vault.yaml` says, and what it leaves to its profile."""
+    name = raw.get("profile")
+    profile = PROFILES.get(name) if isinstance(name, str) else None
+    complete = dict(raw)
+    for section, numbers in profile.settings.items() if profile else ():
+        own = raw.get(section, {})
+        complete[section] = {**numbers, **own} if isinstance(own, Mapping) else own
+    return complete
 
 
 def _check_headings(raw: Mapping[Any, Any]) -> None:

@@ -113,15 +113,75 @@ _CODE = re.compile(
     r"`[^`]+`|\{\{[^}]+\}\}|\b\w+\.(?:py|xlsx|json|docx|pdf|md|ts|js)\b|\b\w+_\w+\b|\w+\(\)"
 )
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]*[A-Za-z]|\b[A-Z]{2,}\b|\"[^\"]{3,}\"")
-_LEAST, _MOST = 15, 220
-_NOTE = 1200
-
-
-# What went wrong says more than where.
-_TELLING_LINES = (
-    re.compile(r"error\b|exception|assert|expected|mismatch|refused|denied|错误", re.IGNORECASE),
-    re.compile(r"fail|error|timeout|失败", re.IGNORECASE),
+# What leads to a discovery and says nothing of it.
+_LEAD = re.compile(
+    r"^(?:(?:perfect|great|good|excellent|ah|okay|ok|now|however|so|but|hmm|wait|interesting|yes"
+    r"|right|actually|oh)\b[,!.:]*\s+"
+    r"|(?:i|we)\s+(?:can |could |now )*(?:see|noticed?|found|find|understand|discovered|realize)\b"
+    r"(?: that)?(?: the (?:issue|problem|bug|cause)(?: is)?)?\s*[-—–:,]?\s*"
+    r"|the (?:issue|problem|bug|(?:root |actual )?cause) (?:is|was)(?: that)?:?\s+"
+    r"|(?:it )?turns out(?: that)?\s+|note(?: that)?:?\s+)*",
+    _FLAGS,
 )
+# That something is otherwise than one would think.
+_OTHERWISE = re.compile(
+    r"\b(?:issue|problem|bug|cause|turns out|actually|instead of|rather than|whereas|while|but|only"
+    r"|no longer|no|missing|incomplete|offset|mismatch|isn't|is not|aren't|are not|doesn't"
+    r"|does not|don't|starts? (?:at|with|in)|in row)\b|而不是|其实",
+    _FLAGS,
+)
+_CONCRETE = re.compile(
+    r"\d|`[^`]+`|\"[^\"]{1,60}\"|\{\{|\b[A-Z]{2,}\b|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*\b"
+    r"|\b\w+\.(?:py|js|ts|xlsx|json|docx|pptx|pdf|csv|md|xml)\b"
+)
+_ASSERTS = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|does|do|isn't|aren't|doesn't|don't|hasn't|by \w+ing"
+    r"|(?:accept|allow|begin|bind|call|come|contain|convert|count|default|depend|differ|drop|end"
+    r"|exist|expect|fail|give|go|hold|ignore|include|keep|lack|list|load|make|mean|miss|need|parse"
+    r"|point|raise|read|refer|reference|reject|require|return|round|run|save|set|show|skip|sort"
+    r"|start|store|support|take|throw|treat|use|work|write)e?s)\b|[是有]",
+    _FLAGS,
+)
+# What points to something before it, tells of the run's own work, or is a label with its value.
+_LEANS = re.compile(
+    r"^(?:it|its|it's|this|that|these|those|they|there|them|my|our|i|we|so|then)\b"
+    r"(?!'s (?:no|an?|only)\b)|^[^:]{1,40}(?::|\s[–—])\**\s"
+    r"|^the (?:script|report|output|result)\b(?!.*\bby \w+ing\b)|\s\|\s"
+    r"|^\w+ed\b(?!.*\b(?:rather than|instead of)\b)"
+    r"|^the (?:data|files?|headers?|values?|tables?|columns?|rows?|cells?|numbers?)\b"
+    r"(?!.*(?:`|\"|\w\.\w{2,4}\b|(?-i:\b[A-Z]{2,}\b)))"
+    r"|\b(?:at|in|to|from|for) (?:that|this)\b",
+    _FLAGS,
+)
+_UNSETTLED = re.compile(
+    r"\b(?:might|may|maybe|perhaps|probably|likely|seems?|appears?|suggests?|could|should|would"
+    r"|typical(?:ly)?|usual(?:ly)?|general(?:ly)?|often|easily|let me|let's|needs? to"
+    r"|the user|try(?:ing)?|as (?:specified|requested|instructed)|i|my|our|we|okay|skills?)\b"
+    r"|\.\.\.$",
+    _FLAGS,
+)
+# How an agent praises its own work.
+PRAISE = re.compile(
+    r"\bsuccess\w*|\bperfect\w*|\b(?:correct|proper|accurate)ly\b|\bcomplete[d]?\b|\bexcellent\b"
+    r"|\bhas been\b|\bhave been\b|成功|完成",
+    _FLAGS,
+)
+_PRAISED = re.compile(r"\bsuccess\w*|\bperfect\w*|\bexcellent\b|成功", _FLAGS)
+_LEAST, _MOST = 15, 220
+NOTE = 1200  # characters; what is longer is the report of a whole run
+_STEPS = 3  # announced ones, in what is no note but a transcript
+
+
+# What a line of evidence says of what went wrong, and how much each says of it.
+_TELLING_LINES = (
+    (3, re.compile(
+        r"\b[\w.]*[A-Z]\w*(?:Error|Exception|Violation|Available|Denied|Refused|Timeout)\w*: |错误"
+    )),
+    (2, re.compile(r"==|!=|\bexpected\b|\bmismatch\b", _FLAGS)),
+    (2, re.compile(r"error\b|exception|assert|refused|denied", _FLAGS)),
+    (1, re.compile(r"fail|error|timeout|失败", _FLAGS)),
+    (-2, re.compile(r"^FAILED \S+(?: \([^)]*\))?$")),
+)  # fmt: skip
 # A verifier's bare verdict is the status said again.
 _BARE = re.compile(
     r"^(?:verifier )?(?:reward|score|status|result)?\W*+(?:\d[\d.]*+\W*+)?$"
@@ -132,7 +192,11 @@ _HOW = ("exit_reason", "reason", "error", "cause")
 
 
 class Reading(NamedTuple):
-    """A reasoning's statements by what they show, the most telling first."""
+    """A reasoning's statements by what they show, the most telling first.
+
+    `discoveries` are what was seen on the way and is otherwise than one would think, in the order
+    of the text. A transcript thinks aloud: what it guesses or fears is no ground of a decision.
+    """
 
     guesses: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
@@ -140,6 +204,7 @@ class Reading(NamedTuple):
     checks: tuple[str, ...] = ()
     announced: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    discoveries: tuple[str, ...] = ()
     risks: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     plans: tuple[str, ...] = ()
@@ -152,6 +217,8 @@ class Reading(NamedTuple):
     thesis: str | None = None
     figures: int = 0
     size: int = 0
+    is_transcript: bool = False
+    statements: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
@@ -171,6 +238,7 @@ def read(reasoning: str) -> Reading:
         announced=announced,
         existence=tuple(text for text in checks if _EXISTS.search(text)),
         found=_told(_matching(parts, _FOUND)),
+        discoveries=tuple(dict.fromkeys(filter(None, map(_discovery, parts)))),
         risks=_matching(parts, _RISK),
         alternatives=_without(_matching(parts, _ALTERNATIVE), unchecked),
         plans=_without(_matching(parts, _PLAN), exposed),
@@ -178,12 +246,14 @@ def read(reasoning: str) -> Reading:
         reasons=_told(_matching(parts, _WHY)),
         conditions=_matching(parts, _IF),
         # In a long transcript `definitely` is a manner of speaking, not a ground.
-        hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < _NOTE else (),
+        hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
         thesis=_thesis(parts),
         figures=len(_FIGURE.findall(reasoning)),
         size=sum(map(len, parts)),
+        is_transcript=sum(map(len, parts)) >= NOTE or _steps(parts) >= _STEPS,
+        statements=tuple(dict.fromkeys(parts)),
     )
 
 
@@ -205,12 +275,31 @@ def how(outcome: Outcome) -> str | None:
     lines = evidence_lines(outcome)
     named = (result.extra.get(key) for key in _HOW)
     candidates = (
-        next((line for cue in _TELLING_LINES for line in lines if cue.search(line)), None),
+        max(lines, key=_weight, default=None) if any(map(_weight, lines)) else None,
         next((value for value in named if isinstance(value, str)), None),
-        None if _BARE.match(result.summary.strip()) else result.summary,
-        *lines[:1],
+        *(text for text in (result.summary, *lines[:1]) if not _BARE.match(text.strip())),
     )
     return next((text for text in candidates if text and text.strip()), None)
+
+
+def _weight(line: str) -> int:
+    """How much a line of evidence says of what went wrong."""
+    return sum(weight for weight, cue in _TELLING_LINES if cue.search(line))
+
+
+def is_concrete(statement: str) -> bool:
+    """Whether it names a value or a thing: a figure, code, a quotation, an identifier."""
+    return bool(_CONCRETE.search(statement))
+
+
+def is_narration(statement: str) -> bool:
+    """Whether it announces a step, or leads to what stands behind its colon."""
+    return bool(_STEP.match(statement)) or statement.rstrip("* ").endswith((":", "："))
+
+
+def is_praise(statement: str) -> bool:
+    """Whether it says of one's own work that it is a success."""
+    return _PRAISED.search(statement) is not None
 
 
 def telling(statement: str) -> float:
@@ -275,7 +364,7 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
 
 def _unfinished(parts: Sequence[str]) -> str | None:
     """The step that a run announced last and never carried out."""
-    if sum(bool(_STEP.match(part)) for part in parts) < 3:
+    if _steps(parts) < _STEPS:
         return None  # a plan written before the act ends on an intention by nature
     for part in reversed(parts[-3:]):
         if waiting := _WAITING.search(part):
@@ -287,24 +376,42 @@ def _unfinished(parts: Sequence[str]) -> str | None:
     return None
 
 
+def _steps(parts: Sequence[str]) -> int:
+    return sum(bool(_STEP.match(part)) for part in parts)
+
+
+def _discovery(part: str) -> str | None:
+    """What a sentence says was seen, without what leads to it; None if it says no such thing."""
+    core = _LEAD.sub("", part.replace("**", ""), count=1).strip(" *-–")
+    if part.endswith((":", "?", "？")) or not _fits(core, 20) or _LEANS.search(core):
+        return None
+    if _UNSETTLED.search(core) or PRAISE.search(core):
+        return None
+    tells = all(cue.search(core) for cue in (_CONCRETE, _ASSERTS))
+    return core if tells and _OTHERWISE.search(part) else None
+
+
 def _claim(parts: Sequence[str]) -> str | None:
     """What was reported at the end, the statement with the most substance."""
     if len(parts) < 5:
         return None
     end = parts[-max(3, len(parts) // 4) :]
-    claims = _ranked((_substance(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8))
+    claims = _ranked(
+        (substance(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
+    )
     return next((c for c in claims if not _hollow(c)), None)
 
 
 def _hollow(claim: str) -> bool:
     """An announcement, or a sentence whose substance would follow its colon."""
-    return bool(_STEP.match(claim) or _RESTATED.search(claim)) or claim.rstrip("* ").endswith(":")
+    return is_narration(claim) or _RESTATED.search(claim) is not None
 
 
-def _substance(claim: str) -> float:
+def substance(claim: str) -> float:
     """How much of a result a claim states; where a file was saved is none of it."""
-    substance = _PATH.sub("", claim)
-    return telling(substance) + 2.0 * min(len(_FIGURE.findall(substance)), 4)
+    result = _PATH.sub("", claim)
+    praised = 3.0 if is_praise(claim) else 0.0
+    return telling(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
 
 
 def _thesis(parts: Sequence[str]) -> str | None:

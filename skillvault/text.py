@@ -20,13 +20,16 @@ UNSPACED = (
 )
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
 )
 _STATEMENT_END = re.compile(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
 _LEANING = re.compile(
     r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
     re.IGNORECASE,
 )
+_ENDS_SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
+_ENDS_CLAUSE = re.compile(r"(?<=\w)(?=[,;:]\s)|(?=\s[-—–]\s)")
+_ENDS_WORD = re.compile(r"(?=\s)")
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])([^<>]*)>")
 _TERM = re.compile(r"[^\W\d_][\w'-]{3,}")
 
@@ -46,6 +49,13 @@ STOP_WORDS = frozenset(
     will with within without won't would wouldn't yet your yours
     """.split()
 )
+# Words that leave open what comes after them.
+OPEN_WORDS = frozenset(
+    """
+    a an the of to in on at is it be as or and if by do does did for from with
+    no not nor never none neither without cannot dont cant wont isnt
+    """.split()
+) | {re.sub(r"\W", "", word) for word in STOP_WORDS}
 _HUGE = 1e15  # from which on a number is told with its exponent
 
 
@@ -67,9 +77,13 @@ def words(text: str) -> frozenset[str]:
 
 def similarity(a: str, b: str) -> float:
     """Jaccard index of the two texts' `words`; 0.0 when both are empty."""
-    left, right = words(a), words(b)
-    union = len(left | right)
-    return len(left & right) / union if union else 0.0
+    return jaccard(words(a), words(b))
+
+
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """The share of the words of either that both have; 0.0 of none."""
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0
 
 
 def theme(facts: Sequence[str]) -> str:
@@ -140,6 +154,19 @@ def flat(text: str) -> str:
 def inert(text: str, limit: int) -> str:
     """Foreign text as one inert line to be quoted: quotation marks of our own are made plain."""
     return shorten(flat(text).translate(str.maketrans("“”", '""')), limit)
+
+
+def whole(text: str, limit: int) -> str:
+    """Foreign text without a part of a sentence: as many of its sentences as the limit holds.
+
+    Of one that is longer as many clauses; of one without any its first words.
+    """
+    line = inert(text, len(text) + 1)
+    for end in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
+        ends = [match.start() for match in end.finditer(line, 0, limit + 1)]
+        if len(line) <= limit or ends:
+            return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
+    return line[:limit]
 
 
 def tokens(text: str) -> int:

@@ -1,6 +1,7 @@
 """Rules as the test of an action gives them, for those that tell them."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,6 +17,8 @@ EVENING = Separation(
     p=0.01,
     z=4.0,
     holds_for=frozenset(),
+    read=179,
+    until=datetime(2026, 11, 20, tzinfo=UTC),
 )
 
 

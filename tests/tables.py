@@ -5,11 +5,16 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple, get_args
 
 from click import Command, Context, Group
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo, fields
 
 from skillvault.cli.commands import cli
+from skillvault.policy import policy_from, rows
 from skillvault.policy import table as policy_table
+from skillvault.profiles import PROFILES, Choices
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -39,10 +44,65 @@ def command_table() -> str:
     return "\n".join(lines)
 
 
+class SeedRow(NamedTuple):
+    """What is otherwise under `profile: seed`: a choice or a setting."""
+
+    key: str
+    default: str
+    seed: str
+    sentence: str
+
+    @property
+    def test(self) -> str:
+        """The name of its test in tests/test_profiles.py."""
+        return f"test_{self.key.replace('.', '_')}"
+
+
+def seed_rows() -> list[SeedRow]:
+    """Every choice and every setting in which the profile `seed` is not the default."""
+    default, seed = PROFILES["lift"].choices, PROFILES["seed"].choices
+    choices = (
+        SeedRow(field.name, getattr(default, field.name), getattr(seed, field.name), _meant(field))
+        for field in fields(Choices)
+    )
+    numbers, sentences = dict(_numbers({})), {key: text for key, _, text in rows()}
+    settings = (
+        SeedRow(key, numbers[key], number, sentences[key])
+        for key, number in _numbers({"profile": "seed"})
+        if key in numbers
+    )
+    return [row for row in (*choices, *settings) if row.default != row.seed]
+
+
+def _meant(field: FieldInfo) -> str:
+    return next(str(m.description) for m in get_args(field.type) if isinstance(m, Meta))
+
+
+def _numbers(stated: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """(key, value) of every setting in a section of a policy."""
+    policy = policy_from(stated)
+    for section in fields(policy):
+        numbers = getattr(policy, section.name)
+        for field in fields(numbers) if isinstance(numbers, Struct) else ():
+            yield f"{section.name}.{field.name}", str(getattr(numbers, field.name))
+
+
+def seed_table() -> str:
+    """What is otherwise under `profile: seed`, with the test of each row."""
+    lines = ["| what | default | seed | what it means | test |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{row.key}` | `{row.default}` | `{row.seed}` | {row.sentence} "
+        f"| `tests/test_profiles.py::{row.test}` |"
+        for row in seed_rows()
+    ]
+    return "\n".join(lines)
+
+
 # mark -> (page, what stands between `<!-- mark:begin -->` and `<!-- mark:end -->`)
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "commands": ("cli.md", command_table),
     "policy": ("policy.md", policy_table),
+    "seed": ("seed.md", seed_table),
 }
 
 

@@ -150,3 +150,12 @@ def test_a_commit_of_many_skills_says_of_each_why_and_what_it_was_made_of() -> N
         Part("refresh", (f"evaluation:{number}",), (f"skill:warning-{number}",))
         for number in range(5)
     ]
+
+
+def test_a_reason_that_several_share_stands_once() -> None:
+    changes = [
+        Change(step="mend", subject="what was lost", reason="As before.\nMade once more.",
+               commit_with=INTAKE, targets=(Ref("skill", name),))
+        for name in ("a", "b", "c")
+    ]  # fmt: skip
+    assert message_of(changes).count("Made once more.") == 1

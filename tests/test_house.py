@@ -7,7 +7,7 @@ from tests.house import cycles, imported, imports, modules, tree
 WORDS = {
     "records", "brief", "intake", "strict_json", "change", "claude_models",
     "policy", "text", "english", "reading", "sameness", "lazy", "markdown", "errors", "integrity",
-    "due", "conditions",
+    "due", "conditions", "profiles", "citations", "grounds",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
@@ -15,8 +15,8 @@ ORDER = {
     "learning": [
         "why_not", "curate", "assess", "recommend", "merge", "refresh", "promote", "generate",
         "evaluate",
-        "record", "advise", "effect", "expire", "account", "contrast", "rejection", "sections",
-        "length", "naming",
+        "record", "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection",
+        "sections", "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "commit", "index", "git", "files", "search",

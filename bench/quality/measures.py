@@ -30,6 +30,21 @@ def f1(pairs: Sequence[tuple[bool, bool]]) -> tuple[float, float, float]:
     return 2 * hits / max(1, sum(said + true for said, true in pairs)), precision, recall
 
 
+def auc(pairs: Sequence[tuple[float, bool]]) -> float:
+    """How often a true one scores more than another, of (score, true) pairs; ties count half."""
+    true = [score for score, is_true in pairs if is_true]
+    others = [score for score, is_true in pairs if not is_true]
+    wins = sum((a > b) + (a == b) / 2 for a in true for b in others)
+    return wins / max(1, len(true) * len(others))
+
+
+def balanced(pairs: Sequence[tuple[bool, bool]]) -> float:
+    """The mean of the accuracies among the true and among the others, of (said, true) pairs."""
+    true = [said for said, is_true in pairs if is_true]
+    others = [not said for said, is_true in pairs if not is_true]
+    return (sum(true) / max(1, len(true)) + sum(others) / max(1, len(others))) / 2
+
+
 def interval(items: Sequence[T], measure: Callable[[Sequence[T]], float]) -> tuple[float, float]:
     """The 95 % interval of a measure, items drawn with replacement; always the same draws."""
     chance = random.Random(1)

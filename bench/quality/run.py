@@ -1,11 +1,11 @@
-"""How well skills and facts are found, texts compared, uses detected, effects and causes told.
+"""How well skills are found, texts compared, uses detected, effects, causes, verdicts told.
 
     python bench/quality/run.py [BENCH]
 
 BENCH is the folder of labelled data, `../shared/bench` beside the repository by default; where
 it is absent nothing is measured. Intervals are 95 %, by the bootstrap; a gain is paired, and
 told apart from none where its interval leaves out 0. All data is for choosing, none is held back
-but half of the pairs that say the same or not.
+but half of the pairs that say the same or not, and of the texts that a verdict is given on.
 """
 
 import sys
@@ -16,6 +16,7 @@ import effects
 import retrieval
 import sameness
 import usage
+import verdict
 
 BENCH = Path(__file__).resolve().parents[3] / "shared" / "bench"
 
@@ -37,6 +38,8 @@ def main() -> int:
     for line in effects.told(bench):
         print(line, flush=True)
     for line in causes.told(bench):
+        print(line, flush=True)
+    for line in verdict.told(bench.parent):
         print(line, flush=True)
     return 0
 

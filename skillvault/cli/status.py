@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from skillvault.learning.accuracy import Accuracy
     from skillvault.steps.status import JudgeStatus, Status
 from skillvault.cli.options import json_option, open_vault, print_json, vault_option
 
@@ -57,7 +58,7 @@ def _next_step(state: "Status") -> str:
 
 
 def _print_judge(judge: "JudgeStatus") -> None:
-    """What a paid judge took today, and whether it is asked; of the free one nothing."""
+    """What a paid judge took today, whether it is asked, and how often it was right."""
     if judge.provider != "offline":
         took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
         click.echo(f"judge: {judge.model}; today {took}")
@@ -68,6 +69,16 @@ def _print_judge(judge: "JudgeStatus") -> None:
         click.echo(
             f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again"
         )
+    if judge.accuracy:
+        click.echo(f"verdicts: {_record(judge.accuracy)}")
+
+
+def _record(accuracy: "Accuracy") -> str:
+    """A judge's balanced accuracy, on what it rests, and what follows if it is chance."""
+    rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
+    ends = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
+    chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
+    return f"balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}"
 
 
 def _of(count: int, noun: str) -> str:

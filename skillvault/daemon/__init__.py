@@ -158,6 +158,10 @@ class Watch:
         """One run; the seconds until the next look."""
         store, inbox = self._vault.store, self._vault.inbox
         day, before = _today(), store.tip()
+        if before != self._head:  # a person's commit; ours never touch the policy
+            policy = store.head().policy
+            self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
+            self._every = policy.promote.every
         report = self._vault.run(
             on_done=self._on_done,
             between=self._stop_if_asked,
@@ -166,10 +170,6 @@ class Watch:
             consolidate=(self._cycles + 1) % self._every == 0,
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
-        if before != self._head:  # a person's commit; ours never touch the policy
-            policy = store.head().policy
-            self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
-            self._every = policy.promote.every
         self._day, self._head = day, self._seen(before, report)
         folders = {f"{layout.INBOX}/{name}" for name in inbox.folders()}
         waiting = [file for file in report.waiting if file.path not in folders]

@@ -4,17 +4,17 @@ A decision is an outcome that has not come yet: it is read like one, and one tha
 no to is recorded as a neutral one, with what the judge said.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.brief import Opinion
+from skillvault.brief import Opinion, warnings_of
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from, stored
 from skillvault.policy import JudgePolicy
-from skillvault.records import JudgeInfo, Outcome, stamp
+from skillvault.records import JudgeInfo, Outcome, Skill, stamp
 from skillvault.text import listed
 
 _AGENT = "skillvault judge"
@@ -37,7 +37,7 @@ class Proposal(Struct, frozen=True):
 class Advice(Struct, frozen=True, kw_only=True):
     """Whether to go on, and why. `confidence` and `amount` are what the judge would go with.
 
-    Numbers are None if nobody judged, `judge` too.
+    Numbers are None if nobody judged, or if the judge does not advise; `judge` too.
     """
 
     proceed: bool
@@ -106,6 +106,15 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
 def unjudged(reason: str) -> Advice:
     """The advice if nobody could be asked: go on, with a warning."""
     return Advice(proceed=True, reason="not judged", warnings=(f"not judged: {reason}",))
+
+
+def withheld(skills: Sequence[Skill]) -> Advice:
+    """The advice if the judge is known to be no better than chance: the warnings that fit."""
+    reason = (
+        "this judge's verdicts were no better than chance here, so that it does not advise; "
+        "`skillvault status` shows its record"
+    )
+    return Advice(proceed=True, reason=reason, warnings=warnings_of(skills))
 
 
 def held(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:

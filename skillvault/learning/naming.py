@@ -1,21 +1,15 @@
 """The names of generated skills: from what they are about, never from the order of arrival."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from itertools import chain, count
 
 from msgspec.structs import replace
 
 from skillvault.records import Skill, SkillKind, Subject, Trust
-from skillvault.text import MAX_SLUG, STOP_WORDS, slug
+from skillvault.text import MAX_SLUG, OPEN_WORDS, slug
 
 _HEX = (6, 12, 24, 48)
-_SMALL = frozenset(
-    """
-    a an the of to in on at is it be as or and if by do does did for from with
-    no not nor never none neither without cannot dont cant wont isnt
-    """.split()
-)
 
 
 def renamed(folder: str, skill: Skill) -> Skill:
@@ -51,7 +45,7 @@ def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[s
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
     full = "-".join(filter(None, [kind, *slugs]))
     faithful = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
-    if faithful and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in _OPEN:
+    if faithful and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in OPEN_WORDS:
         yield full
     yield from _told_apart(full, [*parts, trust])
 
@@ -61,9 +55,20 @@ def free_name(
 ) -> str:
     """`<kind>-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
     full = slug(f"{kind}-{about}")
-    if full.rpartition("-")[2] not in _OPEN and not taken(full):
+    if full.rpartition("-")[2] not in OPEN_WORDS and not taken(full):
         return full
     return next(name for name in _told_apart(full, sorted(sources)) if not taken(name))
+
+
+def numbered_name(kind: SkillKind, about: str, taken: Callable[[str], bool]) -> str:
+    """`<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken: as the designs have it."""
+    full = slug(f"{kind}-{about}")
+    if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(full):
+        while full.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
+            full = full.rpartition("-")[0]
+    tails = chain([""], (f"-{number}" for number in count(2)))
+    names = (slug(full, limit=MAX_SLUG - len(tail)) + tail for tail in tails)
+    return next(name for name in names if not taken(name))
 
 
 def _told_apart(full: str, of: Iterable[str]) -> Iterator[str]:
@@ -74,6 +79,3 @@ def _told_apart(full: str, of: Iterable[str]) -> Iterator[str]:
 
 def _hex(parts: Iterable[str]) -> str:
     return sha256("\0".join(parts).encode(errors="replace")).hexdigest()[: _HEX[0]]
-
-
-_OPEN = _SMALL | {re.sub(r"\W", "", word) for word in STOP_WORDS}

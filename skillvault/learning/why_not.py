@@ -97,7 +97,8 @@ def fact_answers(
 
 def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) -> list[str]:
     """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
-    state_of = promote.insight_state if policy.profile == "seed" else support_standing
+    weighs = policy.choices.facts == "support"
+    state_of = support_standing if weighs else promote.insight_state
     groups: dict[str, list[Evaluation]] = {}
     for part in memory:
         for evaluation in part.evaluations.values():
@@ -112,15 +113,13 @@ def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) 
 def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) -> str:
     if state == "weak":
         bound = policy.promote.quality
-        near = max(evaluations, key=promote.strength)
-        alone = (
-            ""
-            if policy.profile == "seed"
-            else ", nor do two sessions say the same with less against it"
-        )
+        near = max(evaluations, key=lambda e: promote.strength(e, policy.promote))
+        weighs = policy.choices.facts == "support"
+        alone = ", nor do two sessions say the same with less against it" if weighs else ""
+        bad = f", a bad one {1 - bound:.2f} or less" if policy.promote.gate == "verdict" else ""
         return (
-            f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more, a bad "
-            f"one {1 - bound:.2f} or less; the nearest has {near.quality_score:.2f}{alone}"
+            f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more{bad}; "
+            f"the nearest has {near.quality_score:.2f}{alone}"
         )
     return {
         "done": "a fact, or support of one, already",

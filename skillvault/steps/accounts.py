@@ -276,7 +276,8 @@ class Accounts:
         view = self._in.view
         first = findings.account.outcomes[0]
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
-        skills = list(self._of_subject(findings)) or list(self._from_before(findings, sources))
+        # What single outcomes made stands beside, and is told by the subject's own skill.
+        skills = [*self._of_subject(findings), *self._from_before(findings, sources)]
         living = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
         shelf, skill = next(iter(living or skills), ("", None))
         name = subject_key(first.subject)
@@ -293,6 +294,7 @@ class Accounts:
             linked=frozenset[str]().union(*linked),
             put_away=self.put_away(skill) if skill and shelf == "archive" else None,
             rejection=None if skill else self._taken_away(findings),
+            unreadable=None if skill else self._unreadable(findings.kind, sources),
             clock=self._time_of(first.domain),
         )
 
@@ -313,14 +315,13 @@ class Accounts:
     def _from_before(
         self, findings: Findings, sources: Sequence[Ref]
     ) -> Iterator[tuple[str, Skill]]:
-        """(shelf, skill) of those that single outcomes made before a subject had but one."""
+        """(shelf, skill) of those that single outcomes made, under whatever rule."""
         view = self._in.view
-        made = {link.target.id for link in view.links.by_source(sources) if makes_skill(link)}
-        statuses = {row.name: row.shelf for row in view.skills.statuses(made)}
-        skills = [skill for name in made if (skill := view.skills.find(name))]
+        names = view.skills.made_alone(findings.kind, sources)
+        statuses = {row.name: row.shelf for row in view.skills.statuses(names)}
+        skills = [skill for name in names if (skill := view.skills.find(name))]
         for skill in sorted(skills, key=lambda skill: (skill.created or "", skill.name)):
-            plain = skill.kind == findings.kind and skill.origin == "generated"
-            if plain and skill.subject is None and skill.name in statuses:
+            if skill.origin == "generated" and skill.name in statuses:
                 yield statuses[skill.name], skill
 
     def _told_as(self, group: Group) -> str:
@@ -343,6 +344,14 @@ class Accounts:
             return None
         decided = next((step for step in steps if step in _LOOP), None)
         return f"the step {decided}" if decided else "a person"
+
+    def _unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
+        """Where the skill stands that was made of these, if it cannot be read there."""
+        view = self._in.view
+        links = [link for link in view.links.by_source(sources) if makes_skill(link)]
+        names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
+        paths = (view.records.path_of(Ref("skill", name)) for name in sorted(names))
+        return next((path for path in paths if path), None)
 
     def _taken_away(self, findings: Findings) -> Rejection | None:
         """The skill of this kind that was made of the subject and that a person took away."""

@@ -27,6 +27,7 @@ class ActionRules:
         self._view = view
         self._policy = policy
         self._writes = writes
+        self._ids: dict[tuple[str, str, str | None], list[str]] = {}  # what rules are read of
         self._rules: dict[str, _Rules] = {}  # by the digest of what they were computed from
         self._reviewed: dict[tuple[str, str], list[str]] = {}
 
@@ -70,10 +71,13 @@ class ActionRules:
 
     def _read(self, domain: str, action: str, until: str | None) -> list[str]:
         """The outcomes that the rules are read of: the latest ones of a reading point."""
-        outcomes = self._view.outcomes
-        last = last_point(outcomes.count_of_action(domain, action, until))
-        first = max(0, last - self._policy.evaluate.peers)
-        return outcomes.of_action(domain, action, first, last)
+        key = (domain, action, until)
+        if key not in self._ids:
+            outcomes = self._view.outcomes
+            last = last_point(outcomes.count_of_action(domain, action, until))
+            first = max(0, last - self._policy.evaluate.peers)
+            self._ids[key] = outcomes.of_action(domain, action, first, last)
+        return self._ids[key]
 
 
 def _digest(read: Sequence[str]) -> str:

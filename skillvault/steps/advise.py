@@ -1,6 +1,7 @@
 """The gate: the judge is asked before a decision is carried out.
 
-Floor 3. It fails open: where nobody can be asked, the decision may be carried out, with a warning.
+Floor 3. It fails open: if nobody can be asked, the decision may be carried out, with a warning. A
+judge that is no better than chance in this vault is not asked.
 """
 
 import json
@@ -10,7 +11,7 @@ from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
 from skillvault.records import Skill
-from skillvault.steps.judges import appointed
+from skillvault.steps.judges import appointed, record_of
 from skillvault.steps.shelf import Shelf
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import codec
@@ -25,11 +26,12 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     if advise.skips(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = appointed(store, rules.inline_seconds)
+    skills, record = _fitting(shelf, proposal), record_of(judge, store.head())
+    if record and record.is_chance:
+        return advise.withheld(skills)
     thorough = advise.thorough(proposal, rules)
     try:
-        opinion, judged_by = judge.advise(
-            proposal.outcome, _fitting(shelf, proposal), thorough=thorough
-        )
+        opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
     except (UnavailableError, UnansweredError) as error:
         return advise.unjudged(str(error))
     advice = advise.advice(proposal, opinion, judged_by, rules)
@@ -41,7 +43,8 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
 
 def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
     """The skills that would be recommended before this decision."""
-    outcome = proposal.outcome
+    outcome, decision = proposal.outcome, proposal.outcome.decision
     query = Query(domain=outcome.domain, context=outcome.context, strategy="hybrid")
-    served = shelf.recommend(query, outcome.decision.reasoning).recommended
+    words = (decision.task, decision.action, decision.target, decision.reasoning)
+    served = shelf.recommend(query, " ".join(filter(None, words))).recommended
     return [skill for served_skill in served if (skill := shelf.get(served_skill.name))]

@@ -8,20 +8,28 @@ from skillvault.change import Change
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.steps import strategy
+from skillvault.steps.each_outcome import outcome_changes, outcomes_due
 from skillvault.steps.run import Run
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit a new skill."""
+    """One change a new skill."""
+    by_outcome = run.policy.choices.skills == "outcome"
+    yield from outcome_changes(run) if by_outcome else _subject_changes(run)
+    yield from strategy.due(run)
+
+
+def _subject_changes(run: Run) -> Iterator[Change]:
     for findings in list(due(run)):
         name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
         yield from run.written(partial(_written, run, findings), name)
-    yield from strategy.due(run)
 
 
 def waiting(run: Run) -> int:
     """How many skills are made, strategies included."""
-    return len(list(due(run))) + strategy.waiting(run)
+    by_outcome = run.policy.choices.skills == "outcome"
+    skills = outcomes_due(run) if by_outcome else due(run)
+    return len(list(skills)) + strategy.waiting(run)
 
 
 def due(run: Run) -> Iterator[Findings]:

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Adviser, Judge
+from skillvault.learning.accuracy import Accuracy, accuracy
 from skillvault.vault.commit.store import Store
+from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.judge.claude.batches import Batches
@@ -51,6 +53,11 @@ def appointed(
     own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
     caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
     return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller)
+
+
+def record_of(judge: Judge, head: Topics) -> Accuracy | None:
+    """How often the verdicts of a judge, as it is now, agree with the results in this vault."""
+    return accuracy(head.evaluations.agreements(judge.info))
 
 
 def unasked_judge(store: Store, unasked: dict[str, Question]) -> Judge | None:

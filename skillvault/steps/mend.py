@@ -12,9 +12,9 @@ from skillvault.change import INTAKE, JUDGE, STEP, Change, Move, Part, parts_in
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
-from skillvault.vault.git.lost import Diff, LostCommit
+from skillvault.vault.git.lost import Diff, LostCommit, new_home
 from skillvault.vault.index.records import ref_from
-from skillvault.vault.lost import lost_changes, new_home
+from skillvault.vault.lost import lost_changes
 
 _TRAILER = "Skillvault-"
 

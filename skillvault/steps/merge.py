@@ -1,6 +1,6 @@
 """merge: subjects that say the same get one skill, which is written anew as they go on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
@@ -23,6 +23,7 @@ from skillvault.steps.accounts import BACK
 from skillvault.steps.clock import clock
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run
+from skillvault.steps.similar import similar_merges
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
 
@@ -30,7 +31,39 @@ _Value = TypeVar("_Value")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit a skill that comes of it, grows, or stands for nothing any more."""
+    """One change a skill that comes of it, grows, or stands for nothing any more."""
+    by_words = run.policy.choices.merges == "words"
+    yield from _by_words(run) if by_words else _by_causes(run)
+
+
+def _by_words(run: Run) -> Iterator[Change]:
+    """As long as anything of it is similar: what is made may be like what was left alone."""
+    for domain, keys in _changed(run).items():
+        tried: set[tuple[str, ...]] = set()
+        while merge := _next_similar(run, domain, keys, tried):
+            tried.add(merge.own)
+            yield from run.written(partial(_composed, run, merge), merge.own[-1])
+        if not run.report.unavailable:
+            run.settle(STEP, keys)
+
+
+def _next_similar(
+    run: Run, domain: str, keys: set[str], tried: Collection[tuple[str, ...]]
+) -> Merging | None:
+    """The next merge of the skills that these outcomes made."""
+    merges = similar_merges(run, domain, keys, partial(_is_mergeable, run))
+    return next((merge for merge in merges if merge.own not in tried), None)
+
+
+def _is_mergeable(run: Run, name: str) -> bool:
+    """Whether a skill is the program's to put away: nobody decided on it or wrote in it."""
+    skill = run.view.skills.find(name)
+    is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
+    ours = skill is not None and (is_new or run.accounts.is_ours(skill))
+    return ours and not is_edited(run, f"skills/{name}") and not is_brought_back(run, name)
+
+
+def _by_causes(run: Run) -> Iterator[Change]:
     for domain, keys in _changed(run).items():
         kept = False
         for kind in KINDS:
@@ -51,6 +84,8 @@ def step(run: Run) -> Iterator[Change]:
 
 def waiting(run: Run) -> int:
     """How many skills come of it or grow."""
+    if run.policy.choices.merges == "words":
+        return sum(bool(_next_similar(run, *of, ())) for of in _changed(run).items())
     return sum(
         merging(run, group) is not None
         for domain in _changed(run)
@@ -62,7 +97,8 @@ def waiting(run: Run) -> int:
 def _changed(run: Run) -> dict[str, set[str]]:
     """The domains in which something changed, with the keys that say so; settles those of none."""
     keys = set(run.view.due.keys(STEP))
-    run.accounts.due(STEP)
+    if run.policy.choices.merges == "causes":
+        run.accounts.due(STEP)
     by_domain = run.view.outcomes.ids_by_domain(keys)
     run.settle(STEP, keys.difference(*by_domain.values()))
     return by_domain
@@ -83,8 +119,8 @@ def merging(run: Run, group: Group) -> Merging | None:
     skill = present.skill
     if present.put_away or (skill and skill.status in ("pinned", "retired")):
         return None
-    told = skill and (skill.account, skill.subject) == (digest, group.subject)
-    if told and not own and present.shelf == "skills":
+    is_current = skill and (skill.account, skill.subject) == (digest, group.subject)
+    if is_current and not own and present.shelf == "skills":
         return None
     account = run.accounts.account(read)
     together = run.accounts.findings(account, group.kind)

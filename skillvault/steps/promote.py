@@ -28,7 +28,7 @@ _PAGE = 1000  # evaluations that are looked at together
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit a fact, a fact that is repeated, a skill, a skill that grows."""
+    """One change a fact, a fact that is repeated, a skill, a skill that grows."""
     yield from _facts(run)
     if run.options.consolidates:
         yield from _skills(run)
@@ -37,10 +37,10 @@ def step(run: Run) -> Iterator[Change]:
 def waiting(run: Run) -> int:
     """How many facts and skills are made, grow or leave."""
     skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
-    if run.policy.profile == "seed":
+    if run.policy.choices.facts == "verdict":
         facts = plan(run)
         return len(facts.promotions) + len(facts.repetitions) + skills
-    weighed = support_plan(run)
+    weighed = support_plan(run, run.view.due.keys(promote.STEP))
     return len(weighed.facts) + bool(weighed.links or weighed.retellings) + skills
 
 
@@ -56,9 +56,8 @@ def plan(run: Run) -> promote.FactPlan:
     return promote.plan_facts(of_evaluations(run, candidates), run.policy)
 
 
-def support_plan(run: Run) -> SupportPlan:
-    """What the evaluations that changed support and speak against; settles them all."""
-    due = run.view.due.keys(promote.STEP)
+def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
+    """What these evaluations support and speak against."""
     material = of_evaluations(run, due)
     heard = (
         witness_of(evaluation, material.outcomes.get(evaluation.outcome))
@@ -81,7 +80,7 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
     evaluation = material.evaluations.get(evaluation_id)
     if evaluation is None:
         return None
-    if run.policy.profile == "seed":
+    if run.policy.choices.facts == "verdict":
         return promote.insight_state(evaluation, material, run.policy)
     return support_state(evaluation, memory(run), material, run.policy)
 
@@ -125,6 +124,7 @@ def _material(
         sessions_of=lambda names: view.facts.sessions(names, enough),
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now),
+        weighs=run.policy.choices.facts == "support",
     )
 
 
@@ -147,7 +147,7 @@ def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.P
 
 def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:
     """Whether a warning of facts would say again what the warnings of their subjects say."""
-    if pattern.kind != "warning" or pattern.skill or run.policy.profile == "seed":
+    if pattern.kind != "warning" or pattern.skill or run.policy.choices.facts == "verdict":
         return False
     supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
     histories = run.accounts.histories(sorted(supporters), set())
@@ -175,14 +175,15 @@ def skills_of(run: Run, material: promote.PromotionMaterial) -> dict[str, Skill]
 
 
 def _facts(run: Run) -> Iterator[Change]:
-    if run.policy.profile == "seed":
+    if run.policy.choices.facts == "verdict":
         yield from _repeated(run)
     else:
         yield from _supported(run)
 
 
 def _supported(run: Run) -> Iterator[Change]:
-    weighed = support_plan(run)
+    due = run.view.due.keys(promote.STEP)
+    weighed = support_plan(run, due)
     run.report.rejected += weighed.rejected
     yield from fact_changes(run.track(weighed.facts, "promoting"), run.policy)
     links = [
@@ -192,8 +193,16 @@ def _supported(run: Run) -> Iterator[Change]:
     if links or retellings:
         yield from weighing_changes(links, retellings, run.policy)
     if len(links) == len(weighed.links):
-        # All that was due is weighed, and what is due by now is so by what came of that alone.
-        run.settle(promote.STEP, run.view.due.keys(promote.STEP))
+        # Weighing makes due what it has weighed; what somebody else made due meanwhile stays.
+        run.settle(promote.STEP, _made_due(run, weighed).union(due))
+
+
+def _made_due(run: Run, weighed: SupportPlan) -> set[str]:
+    """The evaluations that become due by the changes of a plan."""
+    facts = (Ref("fact", retelling.fact.id) for retelling in weighed.retellings)
+    links = [*weighed.links, *run.view.links.by_target(facts)]
+    sources = {link.source.id for link in links if link.source.kind == "evaluation"}
+    return sources | {fact.source.id for fact in weighed.facts}
 
 
 def _repeated(run: Run) -> Iterator[Change]:

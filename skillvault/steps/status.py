@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from skillvault.change import FORMAT
 from skillvault.errors import UnavailableError
+from skillvault.learning.accuracy import Accuracy
 from skillvault.steps import evaluate
+from skillvault.steps.judges import record_of
 from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Run
 from skillvault.vault.check import edited
@@ -19,6 +21,7 @@ class JudgeStatus(Struct, frozen=True):
     """Who judges, and what it took since midnight UTC.
 
     `closed`: why nobody asks it now, and until when. `aside`: outcomes it failed at too often.
+    `accuracy`: how its verdicts agree with the results; None if too few were compared.
     """
 
     provider: str
@@ -28,6 +31,7 @@ class JudgeStatus(Struct, frozen=True):
     usd: float = 0.0
     closed: str | None = None
     aside: list[str] = []
+    accuracy: Accuracy | None = None
 
 
 class Status(Struct, frozen=True):
@@ -85,7 +89,8 @@ def status(run: Run) -> Status:
 
 
 def _judge(run: Run) -> JudgeStatus:
-    judge = JudgeStatus(provider=run.policy.judge.provider)
+    record = record_of(run.judge, run.view)
+    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
     if judge.provider == "offline":
         return judge
     ledger = run.store.ledger
@@ -93,8 +98,8 @@ def _judge(run: Run) -> JudgeStatus:
         spent, closed = ledger.today(), ledger.closed_until()
     except UnavailableError as error:
         return replace(judge, closed=str(error))
-    return JudgeStatus(
-        provider=judge.provider,
+    return replace(
+        judge,
         model=run.policy.judge.model,
         calls=spent.calls,
         tokens=spent.tokens,

@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from skillvault.change import Change
 from skillvault.conditions import Separation
+from skillvault.learning.account.rules import action_rules
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import STRATEGY, strategy
 from skillvault.learning.generate.strategy import period_of
@@ -50,21 +52,43 @@ def _clock(run: Run, domain: str) -> datetime:
 
 def material(run: Run, domain: str) -> strategy.StrategyMaterial:
     """What the rule reads for a domain."""
-    target, rules = Ref("skill", strategy_name(domain)), run.policy.generate
-    count = run.view.outcomes.count_evaluated(domain)
-    unread = strategy.unread(count, rules)
-    size = min(count - unread, rules.strategy_max)
-    names = run.view.outcomes.evaluated_before_latest(domain, size, unread) if size else []
+    target = Ref("skill", strategy_name(domain))
+    by_run = run.policy.choices.clock == "run"
     return strategy.StrategyMaterial(
         domain=domain,
-        read=tuple(names),
-        unread=unread,
-        linked=frozenset(_linked(run, domain, names)),
+        **_outcomes(run, domain)._asdict(),
+        made_at=run.now if by_run else None,
         skill=run.view.skills.find(target.id),
         path=run.view.records.path_of(target),
         expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
         rejection=run.rejections.of_target(target),
     )
+
+
+class _Window(NamedTuple):
+    """Which outcomes a strategy looks at, and how many it does not, or not yet."""
+
+    read: tuple[str, ...]
+    unread: int
+    linked: frozenset[str]
+    waits: bool = False
+
+
+def _outcomes(run: Run, domain: str) -> _Window:
+    """Those of full tens, or the latest once there are enough since the last strategy."""
+    rules, outcomes = run.policy.generate, run.view.outcomes
+    if run.policy.choices.strategies == "tens":
+        count = outcomes.count_evaluated(domain)
+        unread = strategy.unread(count, rules)
+        size = min(count - unread, rules.strategy_max)
+        names = outcomes.evaluated_before_latest(domain, size, unread) if size else []
+        return _Window(tuple(names), unread, frozenset(_linked(run, domain, names)))
+    most = max(rules.strategy_max, rules.strategy_every)
+    names = outcomes.evaluated_before_latest(domain, most, 0)
+    linked = _linked(run, domain, names)
+    since = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
+    read = tuple(names[-rules.strategy_max :])
+    return _Window(read, since, frozenset(linked), waits=since < rules.strategy_every)
 
 
 def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
@@ -79,8 +103,11 @@ def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
 def rules(run: Run, read: Sequence[Outcome]) -> dict[str, tuple[Separation, ...]]:
     """What separates the outcomes of each action, up to the last that a strategy looks at."""
     actions = {outcome.decision.action: outcome.domain for outcome in read}
+    alone = run.policy.choices.strategies == "latest"
     by_action = {
-        action: run.accounts.actions.rules(domain, action, until=read[-1].id)
+        action: action_rules([o for o in read if o.decision.action == action], run.policy)
+        if alone
+        else run.accounts.actions.rules(domain, action, until=read[-1].id)
         for action, domain in sorted(actions.items())
     }
     return {action: separations for action, separations in by_action.items() if separations}

@@ -3,14 +3,15 @@
 Floor 3: the same rules that make a step due say why something is not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from skillvault.errors import SkillvaultError, UsageError
 from skillvault.learning import why_not as rules
 from skillvault.learning.generate.warning_pattern import Standing
-from skillvault.records import Placed, Ref
+from skillvault.records import Outcome, Placed, Ref
 from skillvault.steps import evaluate, strategy
 from skillvault.steps import promote as promoting
+from skillvault.steps.each_outcome import outcome_standings
 from skillvault.steps.run import Run
 
 
@@ -52,22 +53,38 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
 def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
     """What is known of the outcomes of one subject."""
     outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
-    read = run.accounts.read_part(history)
-    told = []
-    if read:
-        told = list(run.accounts.both(run.accounts.account(read)))
-    ids = {outcome.id for outcome in read}
+    by_outcome = run.policy.choices.skills == "outcome"
+    standings = _alone(run, history) if by_outcome else _together(run, history, outcomes)
+    waiting = {
+        placed.id: Standing("waiting", "not evaluated")
+        for placed in history
+        if placed.id in outcomes and not placed.evaluated
+    }
     return rules.AccountMaterial(
         outcomes=outcomes,
         evaluations=run.view.evaluations.get_many(outcomes),
-        standings={
-            placed.id: rules.outcome_standing(outcomes[placed.id], ids, told, run.policy)
-            if placed.evaluated
-            else Standing("waiting", "not evaluated")
-            for placed in history
-            if placed.id in outcomes
-        },
+        standings={**waiting, **standings},
     )
+
+
+def _alone(run: Run, history: Sequence[Placed]) -> dict[str, Standing]:
+    """Where each evaluated outcome stands with a skill of its own."""
+    ids = [placed.id for placed in history if placed.evaluated]
+    return {name: standing for name, standing, _ in outcome_standings(run, history, ids)}
+
+
+def _together(
+    run: Run, history: Sequence[Placed], outcomes: Mapping[str, Outcome]
+) -> dict[str, Standing]:
+    """Where each evaluated outcome stands with its subject's skills."""
+    read = run.accounts.read_part(history)
+    kinds = list(run.accounts.both(run.accounts.account(read))) if read else []
+    ids = {outcome.id for outcome in read}
+    return {
+        placed.id: rules.outcome_standing(outcomes[placed.id], ids, kinds, run.policy)
+        for placed in history
+        if placed.evaluated and placed.id in outcomes
+    }
 
 
 def reasons(run: Run) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from skillvault.change import parts_in
 from skillvault.records import Problem
 from skillvault.vault.files import layout
-from skillvault.vault.git.lost import Diff, LostCommit
+from skillvault.vault.git.lost import Diff, LostCommit, new_home
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.snapshot import Snapshot
@@ -54,15 +54,6 @@ def _missing(
         return {}
     is_intake = {part.step for part in parts_in(commit.message.splitlines())} <= _INTAKE
     return fits if is_intake or fits == commit.files else {}
-
-
-def new_home(path: str, files: Mapping[str, Diff]) -> str | None:
-    """Where a commit put a skill's file that it took away from its shelf; None if nowhere."""
-    if files[path].after:
-        return None
-    rest = path.partition("/")[2]
-    targets = (f"{shelf}/{rest}" for shelf in layout.SHELVES)
-    return next((target for target in targets if target in files and files[target].after), None)
 
 
 def notes(git: Git, head: Snapshot) -> list[Problem]:

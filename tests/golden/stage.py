@@ -25,9 +25,13 @@ class Stage:
 
     def outcomes(self, story: str) -> list[str]:
         """The text of each outcome in the work tree of the story's vault, by path."""
-        self._play(story)
-        paths = sorted((self._folder / story / "vault").glob("outcomes/**/*.yaml"))
+        paths = sorted(self.vault(story).glob("outcomes/**/*.yaml"))
         return [path.read_text(encoding="utf-8") for path in paths]
+
+    def vault(self, story: str) -> Path:
+        """The story's vault afterwards."""
+        self._play(story)
+        return self._folder / story / "vault"
 
     def _play(self, story: str) -> None:
         with self._locked(story):

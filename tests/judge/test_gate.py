@@ -72,7 +72,7 @@ def test_a_warning_of_the_vault_is_told(vault: Vault) -> None:
     vault.run(now=NOW)
     (warning,) = vault.skills()
     said = json.loads(ask(vault, decision()).stdout)["warnings"]
-    assert said[0].startswith(f"{warning.name}: Warns of")
+    assert said[0].startswith(f"{warning.name}: Use before ")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.errors import EditedError
 from skillvault.vault.lost import lost_changes
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -131,6 +132,29 @@ def test_a_decision_that_was_lost_is_made_once_more(root: Path) -> None:
     assert vault.store.head().skills.archived[name].status == "retired"
     assert not vault.check().problems
     assert lost(root) == set()
+
+
+def test_a_removal_is_a_lost_moves_only_as_long_as_the_file_stands_in_its_new_home(
+    root: Path,
+) -> None:
+    vault = Vault(root)
+    name = vault.skills()[0].name
+    vault.curate.retire(name, now=NOW)
+    git(root, "reset", "-q", "--hard", "HEAD~1")
+    git(root, "rm", "-q", "-f", f"skills/{name}/SKILL.md")  # as the lost commit took it away
+    with pytest.raises(EditedError, match="staged in the index"):
+        vault.curate.pin(name, now=NOW)
+    assert git(root, "diff", "--cached", "--name-status").stdout.startswith("D\t")
+
+
+def test_a_move_that_a_lost_commit_left_staged_is_ours(root: Path) -> None:
+    vault = Vault(root)
+    name = vault.skills()[0].name
+    vault.curate.retire(name, now=NOW)
+    git(root, "reset", "-q", "--soft", "HEAD~1")
+    vault.curate.retire(name, now=NOW)
+    assert vault.store.head().skills.archived[name].status == "retired"
+    assert git(root, "status", "--porcelain").stdout == ""
 
 
 def test_a_merge_is_made_once_more_as_a_whole(vault: Vault, person: Person) -> None:

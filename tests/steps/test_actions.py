@@ -46,7 +46,9 @@ def rule_of(vault: Vault, ending: str) -> str:
 
 def test_a_targets_warning_tells_in_half_a_line_what_its_own_outcomes_met(vault: Vault) -> None:
     learn(vault, *hurried())
-    assert rule_of(vault, "-one") == "28 of 28 were failures, here 8 of 8."
+    assert rule_of(vault, "-one") == (
+        "28 of 28 of the action's were failures as of 2026-10-23, here 8 of 8."
+    )
 
 
 def test_the_action_itself_tells_its_rule_whole(vault: Vault) -> None:
@@ -63,7 +65,7 @@ def test_a_rule_that_comes_late_reaches_the_skills_of_targets_that_are_silent(
     learn(vault, *silent)
     for one in others:
         learn(vault, one)
-    assert "were failures, here " in rule_of(vault, "-one")
+    assert " as of 2026-10-23, here " in rule_of(vault, "-one")
     assert vault.run().done == []
 
 

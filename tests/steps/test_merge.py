@@ -329,9 +329,9 @@ def test_a_subject_that_says_something_else_leaves_and_its_own_skill_returns(
 def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: Person) -> None:
     name = three(vault)
     place = vault.root / "skills" / name / "SKILL.md"
-    head, _, rest = place.read_text().partition("## When This Applies")
+    head, _, _ = place.read_text().partition("## When This Applies")
     mine = "## When This Applies\n\n1.  Never *chase*;\n    wait.\n\n"
-    edited = head.replace("Warns of", "My word on") + mine + rest[rest.index("## Evidence") :]
+    edited = head.replace("Use before", "My word on") + mine
     place.write_text(edited)
     person.git("commit", "-qam", "in my words")
     learn(vault, loss(3))

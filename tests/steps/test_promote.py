@@ -60,6 +60,25 @@ def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> 
     assert vault.check().problems == []
 
 
+def test_what_a_run_weighed_is_not_due_by_its_own_links(vault: Vault) -> None:
+    learn(vault, *three())
+    learn(vault, loss(9, "ADA-PERP"))
+    assert vault.facts()
+    assert vault.status().waiting["promote"] == 0
+    assert vault.store.head().due.keys("promote") == []
+
+
+def test_a_fact_that_a_person_changes_makes_due_what_speaks_for_it(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, *three())
+    fact = vault.facts()[0]
+    path = f"memory/{fact.domain}/{fact.id}.md"
+    person.write(path, (vault.root / path).read_text() + "Mine.\n")
+    person.git("commit", "-qam", "in my words")
+    assert vault.store.head().due.keys("promote") != []
+
+
 def test_a_second_run_promotes_nothing(vault: Vault) -> None:
     learn(vault, *three())
     assert vault.run(now=NOW).done == []
@@ -180,7 +199,10 @@ def test_a_domain_without_facts_is_told_from_a_wrong_name(vault: Vault) -> None:
 
 
 def test_why_not_says_what_an_insight_lacks(vault: Vault) -> None:
-    learn(vault, raw(decision__reasoning="I wait a little because it is slow: 2 s to 5 s."))
+    learn(
+        vault,
+        raw(decision__reasoning="The machine is slow, so waiting a little longer helps, I guess."),
+    )
     (outcome,) = vault.store.head().outcomes
     answer = next(a for a in vault.why_not(outcome)[1] if a.step == "promote")
     assert answer.state in {"weak", "not confirmed"}

@@ -91,7 +91,10 @@ def test_a_file_that_comes_back_says_what_has_no_room_now(vault: Vault, person: 
     assert shelf(vault) == "archive"
     learn(vault, *(ended(8 + day, text) for day, text in enumerate(reasons[:2])))
     assert shelf(vault) == "skills"
-    assert "2 of 5 that said so" in file.read_text() + vault.skill(NAME)[0].body
+    assert (
+        "3 of 6 that failed and 2 of 4 that succeeded"
+        in file.read_text() + vault.skill(NAME)[0].body
+    )
     assert file.read_text() != before
     assert settled(vault)
 
@@ -336,3 +339,17 @@ def test_what_many_skills_say_anew_is_one_commit_and_each_stays_a_thing_of_its_o
     assert again == set(others)
     assert away not in {listed.name for listed in vault.skills()}
     assert settled(vault)
+
+
+def test_a_skill_that_cannot_be_read_is_not_made_a_second_time(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    place = vault.root / "skills" / NAME / "SKILL.md"
+    place.unlink()
+    place.symlink_to("elsewhere")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "a link")
+    learn(vault, ended(1))
+    assert vault.status().waiting["generate"] == 0
+    assert [path.name for path in (vault.root / "skills").iterdir()] == [NAME]

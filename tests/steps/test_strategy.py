@@ -87,7 +87,7 @@ def test_a_bulk_import_makes_one_that_reaches_all_its_outcomes(vault: Vault) -> 
     avoid = section(skill(vault).body, "What to Avoid")
     assert avoid == (
         "- When mood is hurried: then 17 of 17 were failures, otherwise 0 of 21 "
-        "(as of 38 outcomes)."
+        "(of the 38 outcomes to 2026-11-02)."
     )
 
 
@@ -125,8 +125,8 @@ def test_each_domain_has_its_own(vault: Vault) -> None:
     trades = [trade(day - 20, 0.01 * (day - 6)) for day in range(12)]
     said = learn(vault, *tasks(0, 10), *trades)
     assert said == [f"generate: {NAME}", "generate: strategy-perps"]
-    assert "## Market Context" in vault.skill("strategy-perps")[0].body
-    assert "## Context" in skill(vault).body
+    assert "open_long: 10 decisions" in vault.skill("strategy-perps")[0].body
+    assert "Succeeded: fix-flaky-test" in skill(vault).body
 
 
 def test_what_it_is_made_of_still_makes_its_warning(vault: Vault, person: Person) -> None:
@@ -152,19 +152,18 @@ def test_a_dry_run_publishes_nothing(vault: Vault) -> None:
 
 
 def test_a_section_that_a_person_wrote_stays_byte_for_byte(vault: Vault, person: Person) -> None:
-    learn(vault, *tasks(0, 12))
+    learn(vault, *tasks(0, 40))
     text = (vault.root / PATH).read_text()
-    mine = "## Core Approach\n\n*  Never   hurried,\n   wait for CI.  \n\n\n"
-    old = text.partition("## Core Approach")[2].partition("## ")[0]
-    person.write(PATH, text.replace(f"## Core Approach{old}", mine))
+    mine = "## Performance Notes\n\n*  Never   hurried,\n   wait for CI.  \n\n\n"
+    old = text.partition("## Performance Notes")[2].partition("## ")[0]
+    person.write(PATH, text.replace(f"## Performance Notes{old}", mine))
     person.git("commit", "-qam", "Our approach")
-    assert learn(vault, *tasks(12, 12), hour=1) == [f"generate: rewrite {NAME}"]
+    assert learn(vault, *tasks(40, 12), hour=1) == [f"generate: rewrite {NAME}"]
     after = (vault.root / PATH).read_text()
     assert mine in after
-    assert "*From 20 outcomes of " in after
-    assert section(after, "Context") != section(text, "Context")
+    assert "*From 50 outcomes of " in after
     assert section(after, "What to Avoid") != section(text, "What to Avoid")
-    learn(vault, *tasks(24, 12), hour=2)
+    learn(vault, *tasks(52, 12), hour=2)
     assert mine in (vault.root / PATH).read_text()
 
 
@@ -187,7 +186,7 @@ def _read(vault: Vault) -> str:
 def test_a_description_that_nobody_touched_is_renewed(vault: Vault) -> None:
     learn(vault, *tasks(0, 12))
     learn(vault, *tasks(12, 12), hour=1)
-    assert skill(vault).description.startswith("What 20 outcomes in coding say together")
+    assert skill(vault).description.endswith("Succeeded: fix-flaky-test 11 of 20.")
 
 
 def test_one_that_a_person_removed_is_not_redone_and_said_so(vault: Vault, person: Person) -> None:
@@ -320,7 +319,7 @@ def test_a_stream_names_the_planted_condition_or_none(vault: Vault, planted: boo
     assert ("regime is storm" in rules) == planted
     assert "signal_" not in rules
     assert "volume" not in rules
-    assert planted or rules.count("Nothing recorded separates") == 2
+    assert planted or not rules
 
 
 def test_the_backtest_names_no_hours_for_what_was_one_evening(shared: Path, tmp_path: Path) -> None:
@@ -329,6 +328,6 @@ def test_the_backtest_names_no_hours_for_what_was_one_evening(shared: Path, tmp_
     vault.import_files("freqtrade", [file], now=NOW)
     vault.run(STEPS, now=NOW)
     (name,) = [s.name for s in vault.skills() if s.kind == "strategy"]
-    assert section(vault.skill(name)[0].body, "What to Avoid").startswith(
-        "- Nothing recorded separates the losses (6 of 170) from the others"
-    )
+    body = vault.skill(name)[0].body
+    assert "From 170 outcomes" in body
+    assert not re.search("decided|What to Avoid", body)

@@ -21,12 +21,14 @@ from skillvault.brief import (
     Extreme,
     Findings,
     Insight,
+    Outlier,
     Period,
     Recurrence,
     RefusedAnswers,
     Remedy,
     Rule,
     Statement,
+    Tools,
     Verdict,
 )
 from skillvault.conditions import Separation, clause
@@ -47,7 +49,7 @@ _ACCOUNTS = {
     "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
 }
 _STRATEGY = ("Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid")
-_AGREEMENT = ("Synthesized Insight", "When This Applies", "Key Principles")
+_AGREEMENT = ("Synthesized Insight", "Key Principles")
 
 
 class Prompts(Struct, frozen=True):
@@ -213,7 +215,7 @@ def _findings(brief: Findings) -> dict[str, Any]:
     }
 
 
-def _statement(statement: Statement) -> dict[str, Any]:
+def _statement(statement: Statement) -> dict[str, Any]:  # noqa: PLR0911 (one a kind)
     match statement:
         case Rule(separation=rule, own=own):
             here = {"of_this_subject": count_of(*own)} if own else {}
@@ -222,6 +224,12 @@ def _statement(statement: Statement) -> dict[str, Any]:
             return {"refused_answers": dict(refused), "task": task}
         case Extreme(score=score):
             return {"greatest": percent(score)}
+        case Outlier(key=key, value=value, low=low, high=high, of=of):
+            others = {"middle_half_of_others": [low, high], "others": of}
+            return {"stood_out": key, "value": value, **others}
+        case Tools(names=names, worked=worked, failed=failed):
+            counts = {"of_succeeded": count_of(*worked), "of_failed": count_of(*failed)}
+            return {"used": list(names), **counts}
         case Remedy(cause=cause):
             return {"worked_instead": _cause(cause)}
         case Cause():
@@ -256,7 +264,7 @@ def _period(brief: Period) -> dict[str, Any]:
             action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
         },
         "latest": [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]],
-        "nobody_recorded": list(brief.unrecorded),
+        "stood_out": [_statement(outlier) for outlier in brief.outliers],
     }
 
 
@@ -269,7 +277,6 @@ def _brief(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> dict[str,
 def _evaluated(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "quality_score": evaluation.quality_score,
-        "judged_right": evaluation.judge_was_right,
         "insight": evaluation.key_insight,
         "better_approach": evaluation.better_approach,
         "strengths": list(evaluation.strengths),

@@ -26,7 +26,7 @@ from skillvault.records import (
     Skill,
 )
 
-_INFO = JudgeInfo(name="offline", version="1")
+_INFO = JudgeInfo(name="offline", version="2")
 
 
 @dataclass(frozen=True)

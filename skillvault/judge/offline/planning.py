@@ -1,58 +1,75 @@
 """The text of a strategy: what a domain's outcomes say together, counted and not invented.
 
-Only what was tested stands in Entry Rules and What to Avoid; the other sections count what was
-recorded and say nothing of what separates.
+Only what was tested stands as a rule; a section for which there is nothing is left out.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from skillvault.brief import Draft, Period
-from skillvault.conditions import Separation, clause, risk
-from skillvault.judge.offline.recounting import (
-    NAMES,
-    approach,
-    by_action,
-    context,
-    exits,
-    insight_of,
-    is_size,
-    notes,
-    results,
-    sizes,
-    words_of,
-)
-from skillvault.judge.offline.speech import plain, sentence
-from skillvault.judge.offline.telling import advice_of
-from skillvault.records import Outcome
-from skillvault.text import count_of, listed, shorten
+from skillvault.brief import Draft, InsightKind, Period
+from skillvault.conditions import Condition, Separation, as_of, clause, risk
+from skillvault.judge.offline.drafting import USE, bulleted, described
+from skillvault.judge.offline.lines import outlier_line
+from skillvault.judge.offline.speech import fitting, plain, sentence
+from skillvault.records import Outcome, Status
+from skillvault.text import count_of, figure, listed, percent
 
-DESCRIPTION = 400
 RULES = 3  # of one section
-_ENOUGH = 3  # on either side, for a comparison that could have found something
-_ACTIONS = 3
+_ACTIONS = 4
+_SHARE = 1 / 3  # of the failures that show a cause of a whole domain
+# What failures of a domain have in common, and what to do about it.
+_SHARED: dict[InsightKind, str] = {
+    "stopped": (
+        "do not end on an announced step or while something runs: {} did, without its result"
+    ),
+    "unchecked": "check before going on: {} did not",
+    "exposed": "name a way out before acting: {} had none",
+}
 
 
 def planned(brief: Period) -> Draft | None:
-    """The draft of a strategy; None without outcomes."""
+    """The draft of a strategy; None without anything to say."""
     if not brief.outcomes:
         return None
     writers: tuple[tuple[str, Callable[[Period], Iterator[str]]], ...] = (
-        (brief.heading, context),
-        ("Core Approach", approach),
+        (brief.heading, _context),
         ("Entry Rules", _entry),
-        ("Exit Rules", exits),
         ("Position Sizing", _sizing),
         ("What to Avoid", _avoid),
-        ("Performance Notes", notes),
+        ("Performance Notes", _notes),
     )
-    bodies = ((heading, _bulleted(write(brief))) for heading, write in writers)
-    sections = tuple((heading, body) for heading, body in bodies if body)
-    return Draft(plain(brief.domain, 64), _description(brief), sections)
+    lines = [(heading, list(write(brief))) for heading, write in writers]
+    sections = tuple((heading, bulleted(texts)) for heading, texts in lines if texts)
+    if not sections:
+        return None
+    ranked = sorted(lines, key=lambda section: section[0] not in _TOLD_FIRST)
+    first = (text for _, texts in ranked for text in texts)
+    return Draft(fitting(plain(brief.domain, 64), 64), described(_use(brief), first), sections)
 
 
-def _bulleted(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in dict.fromkeys(lines) if line)
+def _use(period: Period) -> str:
+    """Before which actions, as many of the most frequent as there is room for."""
+    names = [plain(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
+    uses = (
+        f"before {listed(names[:count], last='or')} in {plain(period.domain, 64)}"
+        for count in range(len(names), 0, -1)
+    )
+    return next((use for use in uses if len(use) <= USE), f"before {names[0]}")
+
+
+_TOLD_FIRST = ("What to Avoid", "Entry Rules", "Position Sizing")
+
+
+def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Action -> its outcomes, the action taken most first."""
+    actions: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        actions.setdefault(outcome.decision.action, []).append(outcome)
+    return dict(sorted(actions.items(), key=lambda pair: (-len(pair[1]), pair[0])))
+
+
+def _ended(outcomes: Iterable[Outcome], status: Status) -> list[Outcome]:
+    return [outcome for outcome in outcomes if outcome.result.status == status]
 
 
 # ── what separates ───────────────────────────────────────────────────────────────────
@@ -64,22 +81,17 @@ def _entry(period: Period) -> Iterator[str]:
 
 def _avoid(period: Period) -> Iterator[str]:
     yield from _rules(period, avoid=True)
-    if all(o.result.status == "failure" for o in period.outcomes):
-        yield from _advice(period.outcomes, period)
+    yield from _causes(period)
+
+
+def _sizing(period: Period) -> Iterator[str]:
+    rules = [*_distinct(period, avoid=True), *_distinct(period, avoid=False)]
+    yield from (_rule(*rule, period) for rule in rules[:RULES] if _is_sized(rule[1]))
 
 
 def _rules(period: Period, *, avoid: bool) -> Iterator[str]:
-    """What separates losses, or wins; else what follows from the others, or that nothing does."""
-    rules = _distinct(period, avoid=avoid)
+    rules = [rule for rule in _distinct(period, avoid=avoid) if not _is_sized(rule[1])]
     yield from (_rule(*rule, period) for rule in rules[:RULES])
-    if rules:
-        return
-    # If every outcome is a win or a loss, what tells the one apart tells the other.
-    neutral = any(o.result.status == "neutral" for o in period.outcomes)
-    turned = [] if neutral else _distinct(period, avoid=not avoid)
-    plain_result = (rule for rule in turned if rule[1].result in ("losses", "failures"))
-    opposite = next(plain_result, None)
-    yield _outside(*opposite, period) if opposite else _silent(period, avoid=avoid)
 
 
 def _distinct(period: Period, *, avoid: bool) -> list[tuple[str, Separation]]:
@@ -96,76 +108,77 @@ def _distinct(period: Period, *, avoid: bool) -> list[tuple[str, Separation]]:
 
 
 def _rule(action: str, rule: Separation, period: Period) -> str:
-    """A rule with its counts."""
-    about = f"{_of_action(action, period)}{clause(rule.conditions)}"
-    return sentence(f"{about}: {risk(rule)}{_as_of(action, rule, period)}")
+    """A rule with its counts, of which action if there are several."""
+    actions = by_action(period.outcomes)
+    about = f"{plain(action, 40)} " if len(actions) > 1 else ""
+    counts = f"{risk(rule)}{as_of(rule, actions[action])}"
+    return sentence(f"{about}{clause(rule.conditions)}: {counts}")
 
 
-def _as_of(action: str, rule: Separation, period: Period) -> str:
-    """As of how many outcomes a rule was read, if there are more by now."""
-    read = rule.met[1] + rule.other[1]
-    return f" (as of {read} outcomes)" if read < len(by_action(period.outcomes)[action]) else ""
+def _is_sized(rule: Separation) -> bool:
+    """Whether a rule is about how large something was."""
+    return any(map(_is_size, rule.conditions))
 
 
-def _of_action(action: str, period: Period) -> str:
-    """Of which action a rule is, if there are several."""
-    return f"{plain(action, 40)} " if len(by_action(period.outcomes)) > 1 else ""
+def _is_size(condition: Condition) -> bool:
+    key = condition.key.casefold()
+    return key == "entry_value" or any(word in key for word in ("leverage", "size", "stake"))
 
 
-def _outside(action: str, rule: Separation, period: Period) -> str:
-    """What a rule about losses means for wins, by its counts."""
-    inside, outside = (count_of(of - lost, of) for lost, of in (rule.met, rule.other))
-    return sentence(
-        f"{_of_action(action, period)}other than {clause(rule.conditions)}: then {outside} were "
-        f"{words_of(period).wins}, and {inside} if this holds{_as_of(action, rule, period)}"
-    )
+# ── what failures have in common ─────────────────────────────────────────────────────
 
 
-def _silent(period: Period, *, avoid: bool) -> str:
-    """That nothing separates a group, with its counts, and what nobody recorded."""
-    words, total = words_of(period), len(period.outcomes)
-    name, status = (words.losses, "failure") if avoid else (words.wins, "success")
-    count = sum(o.result.status == status for o in period.outcomes)
-    if not count:
-        return ""
-    if count == total:
-        return sentence(f"all {total} outcomes are {name}: there is nothing to compare them with")
-    if min(count, total - count) < _ENOUGH:
-        return sentence(f"too few to compare: {count_of(count, total)} were {name}")
-    missing = f"; not recorded: {listed(period.unrecorded)}" if period.unrecorded else ""
-    which = f"{name} ({count_of(count, total)})"
-    return sentence(f"nothing recorded separates the {which} from the others{missing}")
+def _causes(period: Period) -> Iterator[str]:
+    """Causes by kind alone, where several subjects show them."""
+    failed = _ended(period.outcomes, "failure")
+    for kind, text in _SHARED.items():
+        shown = [o for o in failed if any(i.kind == kind for i in period.insights.get(o.id, ()))]
+        if len(shown) >= _SHARE * len(failed) and len({outcome.subject for outcome in shown}) > 1:
+            yield sentence(text.format(f"{count_of(len(shown), len(failed))} that failed"))
 
 
-def _advice(outcomes: Sequence[Outcome], period: Period) -> Iterator[str]:
-    """What to do otherwise where nothing succeeded yet, the most repeated causes first."""
-    shown = [insight for o in outcomes if (insight := insight_of(o, period))]
-    advised = [(i.kind, better) for i in shown if (better := advice_of(i))]
-    often = Counter(kind for kind, _ in advised)
-    for kind, count in sorted(often.items(), key=lambda pair: (-pair[1], pair[0]))[:_ACTIONS]:
-        better = next(better for advice, better in advised if advice == kind)
-        yield sentence(f"{count_of(count, len(outcomes))} {NAMES[kind]}. {better}")
+# ── figures ──────────────────────────────────────────────────────────────────────────
 
 
-# ── size, title and description ──────────────────────────────────────────────────────
+def _context(period: Period) -> Iterator[str]:
+    """What stood out of the greatest loss and the greatest gain."""
+    yield from map(outlier_line, period.outliers)
 
 
-def _sizing(period: Period) -> Iterator[str]:
-    """The sizes that were taken, and what separates by size."""
-    yield from sizes(period)
-    rules = [*_distinct(period, avoid=True), *_distinct(period, avoid=False)]
-    sized = [rule for rule in rules if any(map(is_size, rule[1].conditions))]
-    yield from (_rule(*rule, period) for rule in sized[:RULES])
+def _notes(period: Period) -> Iterator[str]:
+    """What each action came to: together and on average, else how many succeeded."""
+    actions = list(by_action(period.outcomes).items())[:_ACTIONS]
+    if period.graded:
+        yield from (f"{plain(action, 40)}: {_came_to(of)}." for action, of in actions)
+    else:
+        rates = (
+            f"{plain(action, 40)} {count_of(len(_ended(of, 'success')), len(of))}"
+            for action, of in actions
+        )
+        yield f"Succeeded: {', '.join(rates)}."
 
 
-def _description(period: Period) -> str:
-    """What it is, from how many outcomes, and when to use it."""
-    names = [plain(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
-    worst = _distinct(period, avoid=True)[:1]
-    above = f" Riskiest {clause(worst[0][1].conditions)}." if worst else ""
-    text = (
-        f"What {len(period.outcomes)} outcomes in {plain(period.domain, 64)} say together: "
-        f"{results(period.outcomes, period)}.{above} "
-        f"Use before {listed(names, last='or')}."
-    )
-    return shorten(text.replace("<", "").replace(">", ""), DESCRIPTION)
+def _came_to(outcomes: Sequence[Outcome]) -> str:
+    """`12 decisions, +340 USD together, +1.2 % on average`."""
+    parts = [f"{len(outcomes)} decision{'s' * (len(outcomes) > 1)}", *_together(outcomes)]
+    scores = [o.result.score for o in outcomes if o.result.score is not None]
+    if scores:
+        of = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
+        parts.append(f"{percent(sum(scores) / len(scores))} on average{of}")
+    return ", ".join(parts)
+
+
+def _together(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The sum of the amounts, unit by unit."""
+    sums: dict[str, float] = {}
+    counts: Counter[str] = Counter()
+    every = list(outcomes)
+    for outcome in every:
+        if outcome.result.amount is not None:
+            unit = plain(outcome.result.unit or "", 20)
+            sums[unit] = sums.get(unit, 0.0) + outcome.result.amount
+            counts[unit] += 1
+    for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):
+        of = f" of {counts[unit]}" if counts[unit] < len(every) else ""
+        sign = "+" if total > 0 else ""
+        yield f"{sign}{figure(total)} {unit}".strip() + f" together{of}"

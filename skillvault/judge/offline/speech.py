@@ -1,10 +1,9 @@
 """How a judge speaks: conditions as clauses, results as figures, foreign text as quotes."""
 
 import re
-from datetime import timedelta
 
 from skillvault.records import Outcome
-from skillvault.text import inert, percent
+from skillvault.text import OPEN_WORDS, figure, inert, percent
 
 _SIGNED = re.compile(r"-[\d.]")
 
@@ -40,6 +39,29 @@ def ended(outcome: Outcome) -> str:
     return {"success": "succeeded", "failure": "failed", "neutral": "ended neutral"}[status]
 
 
+def amount_of(outcome: Outcome) -> str:
+    """The gain or the loss in its unit, without a sign; "" if none was recorded."""
+    result = outcome.result
+    if result.amount is None:
+        return ""
+    return amount_in(abs(result.amount), outcome)
+
+
+def amount_in(value: float, outcome: Outcome) -> str:
+    """A value in the unit of an outcome."""
+    return f"{figure(value)} {plain(outcome.result.unit or '', 20)}".strip()
+
+
+def fitting(text: str, limit: int) -> str:
+    """A name within a limit, cut at a word that leaves nothing open."""
+    words = text.split()
+    while len(" ".join(words)) > limit and len(words) > 1:
+        del words[-1]
+    while len(words) > 1 and words[-1].casefold().strip(".,:;") in OPEN_WORDS:
+        del words[-1]
+    return " ".join(words)[:limit]
+
+
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -52,17 +74,16 @@ def sentence(text: str) -> str:
 
 
 def held_for(outcome: Outcome) -> str | None:
-    """From decision to end, in the unit a person would choose."""
+    """From decision to end, in the unit a person would choose; None if nobody knows."""
     made = outcome.decision.made_at
-    if made is None or outcome.occurred_at - made < timedelta(seconds=1):
-        return None
-    return _span(outcome.occurred_at - made)
+    seconds = (outcome.occurred_at - made).total_seconds() if made else 0.0
+    return _span(seconds) if seconds >= 1 else None
 
 
-def _span(time: timedelta) -> str:
-    if time < timedelta(minutes=2):
-        return f"{time.total_seconds():.0f} seconds"
-    minutes = round(time.total_seconds() / 60)
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    minutes = round(seconds / 60)
     for size, name in ((1440, "day"), (60, "hour")):
         if minutes >= 2 * size:
             return f"{round(minutes / size)} {name}s"

@@ -3,22 +3,53 @@
 A skill is an account in words: the same account gives the same statements in whatever vault.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
-from skillvault.brief import Account, Cause, Extreme, Findings, Remedy, Rule, Statement
+from skillvault.brief import (
+    Account,
+    Cause,
+    Extreme,
+    Findings,
+    Outlier,
+    RefusedAnswers,
+    Remedy,
+    Rule,
+    Statement,
+    Tools,
+)
 from skillvault.learning.account.answers import refused_answers
 from skillvault.learning.account.causes import causes
-from skillvault.learning.account.rules import rules_for, told_rules
+from skillvault.learning.account.outliers import outliers
+from skillvault.learning.account.rules import meets, rules_for, subject_rules
 from skillvault.learning.account.significance import beyond, significant
+from skillvault.learning.account.tools import tools_of
 from skillvault.policy import Policy
+from skillvault.reading import telling
 from skillvault.records import Outcome, SkillKind
 
 KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
-_REMEDIES = 2
+_REMEDIES = 1
 _RULES = 3
+_OUTLIERS = 2
+_CAUSES = 5  # of one kind
+_MOST = {"found": 3, "check": 1}
+_SHARE = 1 / 3  # of the failures that ended on an announced step; fewer say nothing of the task
+_FIGURES = 2  # of a refused claim that says what was refused
+_FIGURE = re.compile(r"\d[\d.,]*")
+_SAYS = 30  # characters of a statement that says what was left unchecked
+# A refused answer is told by itself; certainty is a manner of speaking.
+_UNTOLD = frozenset({"answer", "certainty"})
+# That several rest on something each of its own changes no decision.
+_TOLD_ALIKE = frozenset({"guess", "risk", "ground"})
+_BY_KIND = frozenset({"stopped", "unchecked", "exposed"})  # a quote is but an example
+_WORD = re.compile(r"\w+")
 # The surer one can act on it, the higher a cause stands among those that are as frequent.
 _ACTED_ON = (
     *("lesson", "error", "stopped", "unchecked", "exposed", "guess", "found", "check"),
@@ -28,9 +59,16 @@ _ACTED_ON = (
 
 def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
     """What a subject's account says for its warning or its pattern."""
-    members = significant(account.outcomes, kind, policy)
-    statements = tuple(_statements(account, kind, members, policy)) if members else ()
-    return Findings(kind=kind, account=account, statements=statements, significant=tuple(members))
+    return findings_about(account, kind, significant(account.outcomes, kind, policy), policy)
+
+
+def findings_about(
+    account: Account, kind: SkillKind, members: Sequence[Outcome], policy: Policy
+) -> Findings:
+    """What an account says for a skill that is about these of its outcomes."""
+    statements = _statements(account, kind, members, policy) if members else ()
+    once = tuple(_each_once(statements))
+    return Findings(kind=kind, account=account, statements=once, significant=tuple(members))
 
 
 def calls_for_skill(findings: Findings, policy: Policy) -> bool:
@@ -43,35 +81,37 @@ def _stands_alone(statement: Statement) -> bool:
     """Whether a statement makes a skill by itself: what an action tells makes none of a target."""
     if isinstance(statement, Rule):
         return statement.own is None
-    return not isinstance(statement, Remedy)
+    return not isinstance(statement, Remedy | Outlier | Tools)
 
 
 def digest(findings: Findings) -> str:
     """Twelve hex digits that differ if the statements do, or what they are counted of."""
     last = findings.account.outcomes[-1]
-    said = [len(findings.account.outcomes), last.id, *map(_plain, findings.statements)]
-    return sha256(msgspec.json.encode(said)).hexdigest()[:12]
+    values = [len(findings.account.outcomes), last.id, *map(_plain, findings.statements)]
+    return sha256(msgspec.json.encode(values)).hexdigest()[:12]
 
 
 def _plain(statement: Statement) -> object:
     """A statement's fields; of a rule what is told of it."""
     if isinstance(statement, Rule):
         rule = statement.separation
-        counts = [rule.met, rule.other, rule.episodes, rule.lately, statement.own]
-        return [rule.result, msgspec.to_builtins(rule.conditions), *counts]
+        counts = (rule.met, rule.other, rule.episodes, rule.lately, statement.own)
+        conditions = msgspec.to_builtins(rule.conditions)
+        return [rule.result, conditions, *counts, rule.read, rule.until]
     return [type(statement).__name__, msgspec.to_builtins(statement)]
 
 
 def shown_by(findings: Findings) -> list[str]:
     """The outcomes that a skill of it rests on: beyond a bound, or of a cause that it tells."""
-    about = {outcome.id for outcome in findings.significant}
     ids = {outcome.id for outcome in findings.significant if outcome.result.score is not None}
     for statement in findings.statements:
         if isinstance(statement, Rule):
-            ids |= about & statement.separation.holds_for
-        elif not isinstance(statement, Remedy):
+            rule = statement.separation
+            ids.update(outcome.id for outcome in findings.significant if meets(rule, outcome))
+        elif isinstance(statement, Cause | Extreme | RefusedAnswers):
             ids.update(statement.shown_by)
-    return sorted(ids)
+    # A rule of the whole action may hold for none of those without a target.
+    return sorted(ids or {outcome.id for outcome in findings.significant})
 
 
 def _statements(
@@ -81,18 +121,58 @@ def _statements(
     agreeing = [o for o in account.outcomes if o.result.status == status]
     others = [o for o in account.outcomes if o.result.status not in (status, "neutral")]
     rules = rules_for(account.rules, kind)
-    yield from told_rules(rules, account.outcomes, members)[:_RULES]
+    yield from subject_rules(rules, account.outcomes, members, policy)[:_RULES]
     if kind == "warning":
         yield from refused_answers(account.outcomes, account.tasks)
-    yield from _extreme(members, kind)
-    for cause in _ranked(causes(members, agreeing, others)):
-        if cause.kind != "answer" and not is_contested(cause):
-            yield cause
+    yield from _extremes(members, kind, account.outcomes)
+    if kind == "pattern" and (tools := tools_of(account.outcomes)):
+        yield tools
+    telling_causes = _worth_telling(_ranked(causes(members, agreeing, others)))
+    # What failures alone told is no fact of the task if somebody succeeded without it.
+    yield from (c for c in telling_causes if c.kind != "found" or kind == "pattern" or not others)
     if kind == "warning":
         cured = significant(account.outcomes, "pattern", policy)
-        worked = _ranked(causes(cured, others, agreeing))
-        remedies = [cause for cause in worked if not is_contested(cause)]
+        worked = _worth_telling(_ranked(causes(cured, others, agreeing)))
+        remedies = [cause for cause in worked if not cause.against]
         yield from (Remedy(cause=cause) for cause in remedies[:_REMEDIES])
+
+
+def _each_once(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements of which none quotes what an earlier one does; who is counted stays without it."""
+    quotes: list[str] = []
+    for statement in statements:
+        cause = statement.cause if isinstance(statement, Remedy) else statement
+        if not isinstance(cause, Cause):
+            yield statement
+            continue
+        words = " ".join(_WORD.findall(cause.quote.casefold()))
+        is_new = not any(words in quote or quote in words for quote in quotes)
+        if is_new:
+            quotes.append(words)
+            yield statement
+        elif cause.kind in _BY_KIND:
+            yield replace(cause, quote="")
+
+
+def _worth_telling(ranked: Iterable[Cause]) -> Iterator[Cause]:
+    """The causes that change a decision, of each kind the first few."""
+    counts: Counter[str] = Counter()
+    for cause in ranked:
+        if _is_worth_telling(cause) and counts[cause.kind] < _MOST.get(cause.kind, _CAUSES):
+            counts[cause.kind] += 1
+            yield cause
+
+
+def _is_worth_telling(cause: Cause) -> bool:
+    if cause.kind in _UNTOLD or (not cause.alike and cause.kind in _TOLD_ALIKE):
+        return False
+    if cause.kind == "stopped":
+        return len(cause.shown_by) >= _SHARE * cause.of
+    if cause.kind == "claim":
+        return len(set(_FIGURE.findall(cause.quote))) >= _FIGURES
+    if cause.kind == "unchecked" and len(cause.shown_by) == 1 and len(cause.quote) < _SAYS:
+        return False
+    return cause.kind == "found" or not is_contested(cause)
 
 
 def is_contested(cause: Cause) -> bool:
@@ -108,16 +188,22 @@ def _ranked(findings: Sequence[Cause]) -> list[Cause]:
             cause.kind != "lesson",
             -len(cause.shown_by),
             _ACTED_ON.index(cause.kind),
+            -telling(cause.quote) if cause.kind == "found" else 0,
             [-ord(character) for character in cause.shown_by[-1]],
             cause.quote,
         ),
     )
 
 
-def _extreme(members: Sequence[Outcome], kind: SkillKind) -> Iterator[Extreme]:
-    """The greatest loss or gain; of equal ones the latest."""
-    scored = [(o.result.score, o.id) for o in members if o.result.score is not None]
-    if scored:
+def _extremes(
+    members: Sequence[Outcome], kind: SkillKind, every: Sequence[Outcome]
+) -> Iterator[Extreme | Outlier]:
+    """The greatest loss or gain, of equal ones the latest, and what stood out of it."""
+    scores = {o.id: o.result.score for o in members if o.result.score is not None}
+    if scores:
         sign = -1 if kind == "warning" else 1
-        score, outcome = max(scored, key=lambda pair: (sign * pair[0], pair[1]))
-        yield Extreme(score=score, outcome=outcome, shown_by=tuple(id_ for _, id_ in scored))
+        greatest = max(scores, key=lambda id_: (sign * scores[id_], id_))
+        yield Extreme(score=scores[greatest], outcome=greatest, shown_by=tuple(scores))
+        outcome = next(o for o in members if o.id == greatest)
+        peers = [other for other in every if other.subject == outcome.subject]
+        yield from islice(outliers(outcome, peers), _OUTLIERS)

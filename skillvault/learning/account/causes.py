@@ -13,23 +13,31 @@ from typing import NamedTuple
 
 from skillvault.brief import Cause, Insight, InsightKind
 from skillvault.learning.account.answers import normal_value
-from skillvault.learning.account.insight import insights_of
+from skillvault.learning.account.insight import VALUE, insights_of
 from skillvault.learning.contrast.recorded import is_report
-from skillvault.reading import stated
+from skillvault.reading import stated, substance
 from skillvault.records import Outcome
 from skillvault.sameness import Form, components, most_like_others, normal_form
-from skillvault.text import percent
+from skillvault.text import percent, terms
 
 # Of these each wording is a cause of its own; of others only those that two outcomes share.
-_APART = frozenset({"error", "answer", "lesson"})
+_APART = frozenset({"error", "answer", "lesson", "found", "check"})
+# Of these no wording matters: all of a subject are one cause.
+_BY_KIND = frozenset({"stopped", "claim"})
+# What runs of one subject saw: two say the same too if they share values and some words.
+_SEEN = frozenset({"found", "check"})
+_SHARED_WORDS = 0.25
+_SHARED_VALUES = 0.4
 # These quote the reasoning: another outcome may rest on the same words and end otherwise.
 REASONED = frozenset(
     {"unchecked", "exposed", "guess", "certainty", "risk", "ground", "found", "check"}
 )
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\])+[\w.~-]*(?::\d+)*|\b[\w-]+\.[a-z]{1,4}:\d+\b")
 _ID = re.compile(r"\b(?=[\w-]*\d)(?:0x)?[0-9a-fA-F-]{8,}\b|\b[A-Z]{2,}[-_]\d+\b")
+_QUOTED = re.compile(r"\"[^\"]{1,60}\"|'[^']{1,60}'|`[^`]{1,60}`")
 _NUMBER = re.compile(r"[-+]?\d[\d.,:_]*")
 
+_SPEAKS = 3  # words of a message that says something without the names that it quotes
 _LINE = 300  # characters of a message that are compared
 _WORD = re.compile(r"\w+")
 
@@ -37,8 +45,11 @@ Shown = tuple[Outcome, Insight]
 
 
 def signature(message: str) -> str:
-    """An error's type and message, without paths, numbers and ids."""
-    plain = _PATH.sub(" ", message[:_LINE])
+    """An error's type and message, without paths, numbers, ids and quoted names."""
+    line = message[:_LINE]
+    unquoted = _QUOTED.sub(" ", line)
+    # Of `KeyError: 'amount'` the name is all there is.
+    plain = _PATH.sub(" ", unquoted if len(unquoted.split()) > _SPEAKS else line)
     plain = _ID.sub(" ", plain)
     return " ".join(_NUMBER.sub(" ", plain).casefold().split())
 
@@ -75,16 +86,20 @@ def causes(
 
     `agreeing` are all that ended as the members did, `others` those that ended otherwise.
     """
+    if not members:
+        return []
     by_kind: dict[InsightKind, list[Shown]] = defaultdict(list)
-    for outcome in members:
+    for outcome in agreeing:
         for insight in insights_of(outcome):
             by_kind[insight.kind].append((outcome, insight))
-    if not by_kind:
-        return []
-    material = _Material(
-        {outcome.id for outcome in members}, _by_wording(agreeing), _by_wording(others)
-    )
-    return [cause for kind, shown in by_kind.items() for cause in _of_kind(kind, shown, material)]
+    if by_kind["found"]:  # what was seen is so for whoever saw it
+        seen = ((outcome, insight) for outcome in others for insight in insights_of(outcome))
+        by_kind["found"] += (pair for pair in seen if pair[1].kind == "found")
+    ids = {outcome.id for outcome in members}
+    ended_so = {outcome.id for outcome in agreeing}
+    material = _Material(ids, ended_so, _by_wording(agreeing), _by_wording(others))
+    causes = (cause for kind, shown in by_kind.items() for cause in _of_kind(kind, shown, material))
+    return [cause for cause in causes if cause.shown_by]
 
 
 _ADVISED = frozenset({"found", "ground", "check"})  # what one would do again
@@ -93,10 +108,11 @@ _ADVISED = frozenset({"found", "ground", "check"})  # what one would do again
 class _Material(NamedTuple):
     """Which outcomes are looked at, and which of all say a statement: its wording -> their ids.
 
-    `agreeing` ended as they did, `others` otherwise.
+    `ended_so` are all that ended as they did; `agreeing` are of these, `others` ended otherwise.
     """
 
     members: Collection[str]
+    ended_so: Collection[str]
     agreeing: Mapping[frozenset[str], list[str]]
     others: Mapping[frozenset[str], list[str]]
 
@@ -106,9 +122,18 @@ def _by_wording(outcomes: Iterable[Outcome]) -> dict[frozenset[str], list[str]]:
     for outcome in outcomes:
         own = own_values(outcome)
         statements = stated(outcome.decision.reasoning)
-        for wording in {wording_of(statement, own) for statement in statements}:
+        for wording in {w for statement in statements for w in _wordings(statement, own)}:
             holders[wording].append(outcome.id)
     return holders
+
+
+def _wordings(statement: str, own: tuple[str, ...]) -> Iterator[frozenset[str]]:
+    """A statement's wording with its outcome's own values and without them.
+
+    One value may be another's own: who says the same word for word always says the same.
+    """
+    yield wording_of(statement, ())
+    yield wording_of(statement, own)
 
 
 def wording_of(statement: str, own: tuple[str, ...]) -> frozenset[str]:
@@ -121,23 +146,36 @@ def _of_kind(kind: InsightKind, shown: Sequence[Shown], material: _Material) -> 
     forms: dict[Form | str, list[Shown]] = defaultdict(list)
     for outcome, insight in shown:
         forms[form_of(outcome, insight)].append((outcome, insight))
-    groups = [
-        [pair for form in group for pair in forms[form]] for group in _components(kind, list(forms))
-    ]
+    alike = [list(forms)] if kind in _BY_KIND else _components(kind, list(forms))
+    groups = [[pair for form in group for pair in forms[form]] for group in alike]
+    if kind in _SEEN:
+        groups = _seen_alike(groups)
+    if groups and kind in _BY_KIND:
+        yield _of_whole_kind(kind, groups[0], material)
+        return
     single = [pairs for pairs in groups if len(pairs) == 1 and kind not in _APART]
     yield from (_cause(kind, pairs, material) for pairs in groups if pairs not in single)
     if len(single) == 1:
         yield _cause(kind, single[0], material)
     elif single:
-        # Only the kind agrees; the latest stands for them.
-        pairs = sorted((pair for pairs in single for pair in pairs), key=_order)
-        yield Cause(
-            kind=kind,
-            quote=pairs[-1][1].quote,
-            shown_by=tuple(outcome.id for outcome, _ in pairs),
-            of=len(material.members),
-            alike=False,
-        )
+        yield _of_whole_kind(kind, [pair for pairs in single for pair in pairs], material)
+
+
+def _of_whole_kind(kind: InsightKind, pairs: Sequence[Shown], material: _Material) -> Cause:
+    """A cause of which only the kind agrees; what says most stands for them, then the latest."""
+    ordered = sorted(pairs, key=_order)
+    example = max(
+        ordered, key=lambda pair: (kind == "claim" and substance(pair[1].quote), _order(pair))
+    )
+    return Cause(
+        kind=kind,
+        quote=example[1].quote,
+        shown_by=tuple(o.id for o, _ in ordered if o.id in material.members),
+        of=len(material.members),
+        agreeing=len(ordered),
+        alike=False,
+        report=kind in _ADVISED and all(is_report(outcome) for outcome, _ in ordered),
+    )
 
 
 def _components(kind: InsightKind, forms: list[Form | str]) -> list[list[Form | str]]:
@@ -148,17 +186,51 @@ def _components(kind: InsightKind, forms: list[Form | str]) -> list[list[Form | 
     return [[worded[place] for place in group] for group in components(worded)]
 
 
+def _seen_alike(groups: Iterable[list[Shown]]) -> list[list[Shown]]:
+    """Groups of what was seen, those joined that share values and words."""
+    joined: list[list[Shown]] = []
+    for group in groups:
+        near = [other for other in joined if any(_sees_same(a, b) for a in group for b in other)]
+        joined = [other for other in joined if other not in near]
+        joined.append([pair for other in (*near, group) for pair in other])
+    return joined
+
+
+def _sees_same(a: Shown, b: Shown) -> bool:
+    first, second = a[1].quote, b[1].quote
+    values, others = _values(first), _values(second)
+    shared = len(values & others)
+    if not shared or _overlap(terms(first), terms(second)) < _SHARED_WORDS:
+        return False
+    return shared == min(len(values), len(others)) or _overlap(values, others) >= _SHARED_VALUES
+
+
+def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / max(len(a | b), 1)
+
+
+@lru_cache(maxsize=8192)
+def _values(statement: str) -> frozenset[str]:
+    return frozenset(match.strip('`"') for match in VALUE.findall(statement))
+
+
 def _cause(kind: InsightKind, pairs: Sequence[Shown], material: _Material) -> Cause:
-    shown_by = {outcome.id for outcome, _ in pairs}
-    agreeing, against = set(shown_by), set[str]()
+    every = {outcome.id for outcome, _ in pairs}
+    shown_by = every.intersection(material.members)
+    agreeing = every.intersection(material.ended_so)
+    against = every - agreeing
     if kind in REASONED:
-        wordings = {wording_of(insight.quote, own_values(outcome)) for outcome, insight in pairs}
+        wordings = {
+            wording
+            for outcome, insight in pairs
+            for wording in _wordings(insight.quote, own_values(outcome))
+        }
         agreeing |= {name for wording in wordings for name in material.agreeing.get(wording, ())}
         shown_by |= agreeing.intersection(material.members)
-        against = {name for wording in wordings for name in material.others.get(wording, ())}
+        against |= {name for wording in wordings for name in material.others.get(wording, ())}
     return Cause(
         kind=kind,
-        quote=_quote(pairs),
+        quote=_quote([pair for pair in pairs if pair[0].id in material.members] or pairs),
         shown_by=tuple(sorted(shown_by)),
         of=len(material.members),
         agreeing=len(agreeing),

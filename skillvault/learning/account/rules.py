@@ -1,19 +1,24 @@
 """What separates the outcomes of an action: asked once, told by its strategy and its skills."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from skillvault.brief import Rule
 from skillvault.conditions import Separation
 from skillvault.lazy import LazyModule
 from skillvault.learning.account.significance import beyond, is_graded, words_beyond
+from skillvault.learning.contrast.recorded import is_met
 from skillvault.policy import Policy
-from skillvault.records import Outcome, SkillKind
+from skillvault.records import Outcome, SkillKind, Status
 
 if TYPE_CHECKING:
     from skillvault.learning.contrast import separations as contrast
 else:
     contrast = LazyModule("learning.contrast.separations")  # numpy is loaded to compute alone
+
+_STATUS: Mapping[str, Status] = {
+    "losses": "failure", "failures": "failure", "wins": "success", "successes": "success",
+}  # fmt: skip
 
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
@@ -24,36 +29,49 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
 def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
     """In words, what is asked for -> the outcomes that ended so; what asks the same is left out."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
-    lost, won = (
-        frozenset(o.id for o in outcomes if o.result.status == status)
-        for status in ("failure", "success")
-    )
-    results = {losses: lost}
-    if len(lost) + len(won) < len(outcomes):  # else what separates the ones separates the others
-        results[wins] = won
-    for bound in ("loss", "gain"):
-        heavy = frozenset(o.id for o in outcomes if beyond(o, policy) == bound)
-        if heavy not in (lost, won):
-            results[words_beyond(bound, policy)] = heavy
-    return results
+    heavy, great = words_beyond("loss", policy), words_beyond("gain", policy)
+    ids = {
+        result: frozenset(o.id for o in outcomes if _ended_so(o, result, policy))
+        for result in (losses, wins, heavy, great)
+    }
+    every = len(ids[losses]) + len(ids[wins]) == len(outcomes)
+    same = {wins} if every else set()  # what separates the ones separates the others
+    same |= {result for result in (heavy, great) if ids[result] in (ids[losses], ids[wins])}
+    return {result: names for result, names in ids.items() if result not in same}
 
 
-def told_rules(
-    rules: Sequence[Separation], account: Sequence[Outcome], members: Sequence[Outcome]
+def _ended_so(outcome: Outcome, result: str, policy: Policy) -> bool:
+    if result in _STATUS:
+        return outcome.result.status == _STATUS[result]
+    bound = beyond(outcome, policy)
+    return bound is not None and words_beyond(bound, policy) == result
+
+
+def subject_rules(
+    rules: Sequence[Separation],
+    account: Sequence[Outcome],
+    members: Sequence[Outcome],
+    policy: Policy,
 ) -> list[Rule]:
     """Those that a subject's warning tells, or its pattern, which is about these members.
 
     The action itself tells them whole; a target only what its own outcomes met.
     """
-    about = {outcome.id for outcome in members}
     is_action = account[0].decision.target is None
-    told: list[Rule] = []
+    own_rules: list[Rule] = []
     for rule in rules:
-        met = {outcome.id for outcome in account} & rule.holds_for
-        if is_action or about & met:
-            own = None if is_action else (len(met & rule.shown_by), len(met))
-            told.append(Rule(separation=rule, own=own))
-    return told
+        met = [outcome for outcome in account if meets(rule, outcome)]
+        with_result = sum(_ended_so(outcome, rule.result, policy) for outcome in met)
+        if is_action:
+            own_rules.append(Rule(separation=rule))
+        elif any(meets(rule, member) for member in members):
+            own_rules.append(Rule(separation=rule, own=(with_result, len(met))))
+    return own_rules
+
+
+def meets(rule: Separation, outcome: Outcome) -> bool:
+    """Whether an outcome meets all conditions of a rule, whenever it came."""
+    return all(is_met(condition, outcome) for condition in rule.conditions)
 
 
 def rules_for(rules: Sequence[Separation], kind: SkillKind) -> list[Separation]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skillvault.conditions import Condition, ConditionKind
-from skillvault.learning.contrast.recorded import is_report
+from skillvault.learning.contrast.recorded import DAYS, is_number, is_report, spelled
 from skillvault.records import Outcome, Result, Scalar
 from skillvault.text import terms
 
@@ -34,7 +34,6 @@ _TENTHS = 10  # parts that a number is cut into
 _NARROWEST = 2  # of them in a band
 _QUARTERS = 4  # parts of a number in a pair
 _PAIRED = 120  # conditions that are paired, those nearest to one half first
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _KINDS: tuple[ConditionKind, ...] = ("context", "target", "number", "window", "day", "word")
 # What an agent may copy from the result; how large it is (`entry_value`) is known before.
 _OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
@@ -93,46 +92,6 @@ def generality(rule: Rule | None) -> tuple[Any, ...]:
     return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
 
 
-def is_met(condition: Condition, outcome: Outcome) -> bool | None:
-    """Whether an outcome meets a condition; None if nothing of the kind was recorded."""
-    value, against = _recorded(condition, outcome), condition.value
-    if value is None:
-        return False if condition.op == "is" and condition.kind in ("context", "target") else None
-    if condition.op in ("is", "mentions"):
-        return _holds_value(value, against)
-    if condition.op in ("is not", "does not mention"):
-        return not _holds_value(value, against)
-    if not isinstance(value, int | float):
-        return None
-    if isinstance(against, tuple):
-        return (against[0] <= value < against[1]) == (condition.op == "between")
-    return (value >= float(against or 0)) == (condition.op == "at least")
-
-
-def _holds_value(value: object, against: object) -> bool:
-    return against in value if isinstance(value, frozenset) else value == against
-
-
-def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
-    """What an outcome says of what a condition asks: a value, or the words of a reasoning."""
-    decision = outcome.decision
-    if condition.kind == "context":
-        value = _spelled(outcome.context.get(condition.key))
-        named = condition.op in ("is", "is not")
-        return None if value is None or _is_number(value) == named else value
-    if condition.kind == "target":
-        return _spelled(decision.target)
-    if condition.kind == "number":
-        return outcome.result.entry_value
-    if condition.kind == "word":
-        text = "" if is_report(outcome) else decision.reasoning.strip()
-        return terms(text) if text else None
-    at = decision.made_at and decision.made_at.astimezone(UTC)
-    if at is None:
-        return None
-    return at.hour if condition.kind == "window" else _DAYS[at.weekday()]
-
-
 # ── single conditions ────────────────────────────────────────────────────────────────
 
 
@@ -150,7 +109,7 @@ def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, li
     """What is recorded by name; None where it is not."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
-        yield "context", key, [None if _is_number(value) else value for value in values]
+        yield "context", key, [None if is_number(value) else value for value in values]
     yield "target", "target", [outcome.decision.target for outcome in outcomes]
 
 
@@ -158,21 +117,13 @@ def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
     return sorted({key for outcome in outcomes for key in outcome.context} - _OF_THE_RESULT)
 
 
-def _is_number(value: Scalar) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _spelled(value: Scalar) -> Scalar:
-    return " ".join(value.split()) if isinstance(value, str) else value
-
-
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[_Column]:
     """One condition a value; where it is absent it is not that value, though nobody says so."""
-    spelled = [_spelled(value) for value in values]
+    names = [spelled(value) for value in values]
     everyone = np.ones(len(values), dtype=bool)
-    for value in sorted({v for v in spelled if v is not None}, key=repr):
-        opposite = None if None in spelled else (Condition(kind, key, "is not", value),)
-        holds = np.array([v == value for v in spelled])
+    for value in sorted({v for v in names if v is not None}, key=repr):
+        opposite = None if None in names else (Condition(kind, key, "is not", value),)
+        holds = np.array([v == value for v in names])
         yield _Column((Condition(kind, key, "is", value),), opposite, holds, everyone)
 
 
@@ -209,7 +160,7 @@ def _numbers(
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]
     for kind, key, values in columns:
-        figures = [float(v) if _is_number(v) else math.nan for v in values]  # type: ignore[arg-type]  # narrowed
+        figures = [float(v) if is_number(v) else math.nan for v in values]  # type: ignore[arg-type]  # narrowed
         numbers = np.array(figures)
         recorded = np.isfinite(numbers)
         if recorded.any():
@@ -246,23 +197,23 @@ def _round_between(low: float, high: float) -> float:
 
 def _times(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
     times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
-    known = np.array([time is not None for time in times])
+    timed = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
     for start in range(0, 24, 6):
         span = (float(start), start + 6.0)
         within = (Condition("window", "made_at", "between", span),)
         outside = (Condition("window", "made_at", "outside", span),)
-        yield _Column(within, outside, hours // 6 * 6 == start, known)
+        yield _Column(within, outside, hours // 6 * 6 == start, timed)
     days = np.array([time.weekday() if time else -1 for time in times])
-    for number, day in enumerate(_DAYS):
+    for number, day in enumerate(DAYS):
         others = (Condition("day", "made_at", "is not", day),)
-        yield _Column((Condition("day", "made_at", "is", day),), others, days == number, known)
+        yield _Column((Condition("day", "made_at", "is", day),), others, days == number, timed)
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
     """Words of the reasoning, among the outcomes that have one from before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
-    known = np.array([bool(text) for text in texts])
+    reasoned = np.array([bool(text) for text in texts])
     places: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(texts):
         for term in terms(text):
@@ -272,7 +223,9 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
             holds = np.zeros(len(outcomes), dtype=bool)
             holds[places[term]] = True
             absent = (Condition("word", "reasoning", "does not mention", term),)
-            yield _Column((Condition("word", "reasoning", "mentions", term),), absent, holds, known)
+            yield _Column(
+                (Condition("word", "reasoning", "mentions", term),), absent, holds, reasoned
+            )
 
 
 # ── pairs ────────────────────────────────────────────────────────────────────────────

@@ -1,46 +1,12 @@
-"""What outcomes recorded of what was known before the result."""
+"""What an outcome recorded of what was known before the result."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC
 
+from skillvault.conditions import Condition
 from skillvault.records import Outcome, Scalar
+from skillvault.text import terms
 
-
-def unrecorded(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
-    """The antecedents that none of the outcomes recorded, in words for a sentence."""
-    recorded = list(outcomes)
-    missing = dict(_RECORDED)
-    if all(outcome.result.score is None for outcome in recorded):
-        del missing["size"]  # what has no score has no size either
-    for outcome in recorded:
-        missing = {name: has for name, has in missing.items() if not has(outcome)}
-        if not missing:
-            break
-    return tuple(missing)
-
-
-_RECORDED: Mapping[str, Callable[[Outcome], bool]] = {
-    "reasoning": lambda o: bool(o.decision.reasoning.strip()),
-    "context": lambda o: any(value is not None for value in o.context.values()),
-    "target": lambda o: o.decision.target is not None,
-    "confidence": lambda o: o.decision.confidence is not None,
-    "decision time": lambda o: o.decision.made_at is not None,
-    "size": lambda o: o.result.entry_value is not None,
-    "skills applied": lambda o: o.applied is not None,
-}
-
-
-def varying(outcomes: Sequence[Outcome]) -> frozenset[str]:
-    """The context keys that not all of the outcomes have with the same value."""
-    values: dict[str, list[Scalar]] = defaultdict(list)
-    for outcome in outcomes:
-        for key, value in outcome.context.items():
-            values[key].append(value)
-    return frozenset(
-        key
-        for key, present in values.items()
-        if len(present) < len(outcomes) or any(value != present[0] for value in present)
-    )
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def is_report(outcome: Outcome) -> bool:
@@ -48,3 +14,53 @@ def is_report(outcome: Outcome) -> bool:
     decision = outcome.decision
     early = decision.made_at is not None and decision.made_at < outcome.occurred_at
     return not early or decision.reasoning_at == "after"
+
+
+def is_met(condition: Condition, outcome: Outcome) -> bool | None:
+    """Whether an outcome meets a condition; None if nothing of the kind was recorded."""
+    value, against = _recorded(condition, outcome), condition.value
+    if value is None:
+        return False if condition.op == "is" and condition.kind in ("context", "target") else None
+    if condition.op in ("is", "mentions"):
+        return _holds_value(value, against)
+    if condition.op in ("is not", "does not mention"):
+        return not _holds_value(value, against)
+    if not isinstance(value, int | float):
+        return None
+    if isinstance(against, tuple):
+        return (against[0] <= value < against[1]) == (condition.op == "between")
+    return (value >= float(against or 0)) == (condition.op == "at least")
+
+
+def _holds_value(value: object, against: object) -> bool:
+    return against in value if isinstance(value, frozenset) else value == against
+
+
+def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
+    """What an outcome says of what a condition asks: a value, or the words of a reasoning."""
+    decision = outcome.decision
+    if condition.kind == "context":
+        value = spelled(outcome.context.get(condition.key))
+        named = condition.op in ("is", "is not")
+        return None if value is None or is_number(value) == named else value
+    if condition.kind == "target":
+        return spelled(decision.target)
+    if condition.kind == "number":
+        return outcome.result.entry_value
+    if condition.kind == "word":
+        text = "" if is_report(outcome) else decision.reasoning.strip()
+        return terms(text) if text else None
+    at = decision.made_at and decision.made_at.astimezone(UTC)
+    if at is None:
+        return None
+    return at.hour if condition.kind == "window" else DAYS[at.weekday()]
+
+
+def is_number(value: Scalar) -> bool:
+    """Whether a value is compared by its size."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def spelled(value: Scalar) -> Scalar:
+    """A value as it is compared."""
+    return " ".join(value.split()) if isinstance(value, str) else value

@@ -19,9 +19,9 @@ from skillvault.learning.contrast.antecedents import (
     Rule,
     antecedents,
     generality,
-    is_met,
 )
 from skillvault.learning.contrast.episodes import episodes_of
+from skillvault.learning.contrast.recorded import is_met
 from skillvault.learning.contrast.ring_test import Separating, ring_test, strata_places
 from skillvault.policy import EvaluatePolicy
 from skillvault.records import Outcome
@@ -246,15 +246,12 @@ def _separation(
         episodes=(len(set(field.episodes[met & result])), len(set(field.episodes[met]))),
         p=candidate.p,
         z=candidate.z,
-        holds_for=_ids(met, field),
-        shown_by=_ids(met & result, field),
+        holds_for=frozenset(field.outcomes[i].id for i in met.nonzero()[0].tolist()),
+        read=len(field.outcomes),
+        until=field.outcomes[-1].occurred_at,
         lately=lately if lately[1] < FEWEST_LATELY else None,
         held=tuple(rule.rule for rule in held),
     )
-
-
-def _ids(holds: Truth, field: _Decisions) -> frozenset[str]:
-    return frozenset(field.outcomes[place].id for place in holds.nonzero()[0].tolist())
 
 
 def _tally(holds: Truth, result: Truth) -> tuple[int, int]:

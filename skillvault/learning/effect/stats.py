@@ -97,7 +97,7 @@ def _open(status: str, evidence: Evidence, policy: Policy) -> str:
     rules = policy.effect
     if status == "retired":
         return f"tested again from P(lift > 0) = {rules.restored_above:g} on"
-    if policy.profile != "lift":
+    if policy.choices.proof != "lift":
         return f"by the rule of the profile {policy.profile}"
     if evidence.times_applied < rules.min_applied:
         return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"

@@ -21,7 +21,7 @@ from skillvault.text import count_of
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
 _STREAK = 5  # failures in a row that may retire a skill
-_MARGIN = 0.1  # what `seed` and `wilson` lose before a proven skill is lost: no flapping
+_MARGIN = 0.1  # what `wilson` loses before a proven skill is lost: no flapping
 
 
 class Use(Struct, frozen=True, order=True):
@@ -163,13 +163,13 @@ def wilson_lower(successes: float, total: float, z: float = Z) -> float:
 def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
     """True if the evidence is enough to call a skill proven, or (`already`) to leave it so.
 
-    seed: 3 applications at a rate of 0.5; wilson: 5 at 0.55 with a lower bound of 0.45; lift:
-    as the policy says.
+    rate: 3 applications at 0.5, at each look anew; wilson: 5 at 0.55 with a lower bound of 0.45;
+    lift: as the policy says.
     """
     rate, times, less = evidence.success_rate or 0.0, evidence.times_applied, _MARGIN * already
-    match policy.profile:
-        case "seed":
-            return times >= 3 and rate >= 0.5 - less
+    match policy.choices.proof:
+        case "rate":
+            return times >= 3 and rate >= 0.5
         case "wilson":
             return times >= 5 and rate >= 0.55 - less and evidence.wilson >= 0.45 - less
         case "lift":
@@ -232,7 +232,7 @@ def evidence_line(evidence: Evidence) -> str:
 
 def _retirement_reason(evidence: Evidence, policy: Policy, *, already: bool) -> str | None:
     """Why a skill is to be retired, or (`already`) to stay so; None if nothing says so."""
-    if policy.profile == "seed":
+    if policy.choices.retirement == "streak":
         return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
     lift, rules = evidence.lift, policy.effect
     if lift is None:

@@ -5,21 +5,22 @@ anew: the program's sections only, what a person wrote stays.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.brief import Draft, Period
+from skillvault.brief import Draft, Outlier, Period
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.conditions import Separation, clause, risk
 from skillvault.learning import sections
 from skillvault.learning.account.insight import insights_of
+from skillvault.learning.account.outliers import outliers
 from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import in_words
-from skillvault.learning.contrast.recorded import unrecorded, varying
 from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
@@ -28,6 +29,7 @@ from skillvault.policy import GeneratePolicy, Policy
 from skillvault.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
 from skillvault.text import count_of, listed, percent, shorten, slug
 
+_OUTLIERS = 2  # of one outcome
 _TAGGED = 3  # actions that become tags
 GRADED, UNGRADED = "Market Context", "Context"
 
@@ -39,7 +41,8 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     many as a strategy looks at: of each so many (`strategy_every`) none is read before all are
     there, and `unread` are the later ones. `linked` are the evaluations that a strategy was made of
     already; `skill` is what has the strategy's name, `path` where it stands (None for both: nothing
-    has it). `expired`: the step expire was the last to touch it.
+    has it). `expired`: the step expire was the last to touch it. `waits`: too few are new to look
+    at them again. `made_at` is when it is made, if that is not the time of its latest outcome.
     """
 
     domain: str
@@ -50,6 +53,8 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     path: str | None = None
     expired: bool = False
     rejection: Rejection | None = None
+    waits: bool = False
+    made_at: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -81,9 +86,10 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
         return StrategyState("kept", why)
     counted = f"{material.unread} outcome{'' if material.unread == 1 else 's'}"
     every = policy.generate.strategy_every
-    if not material.read:
+    waits = material.waits or not material.read
+    if waits and material.skill is None:
         return StrategyState("waiting", f"{counted} so far; needs {every}")
-    if material.skill is not None and not _is_news(material, material.skill):
+    if material.skill is not None and (waits or not _is_news(material, material.skill)):
         return StrategyState("waiting", f"{counted} since its last strategy; needs {every}")
     return StrategyState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
@@ -141,10 +147,18 @@ def period_of(
         graded=graded,
         rules=rules,
         episodes=in_words(outcomes, policy.evaluate.episode_minutes),
-        varying=varying(outcomes),
-        unrecorded=unrecorded(outcomes),
+        outliers=tuple(_outliers(outcomes)),
         insights={o.id: insights_of(o) for o in outcomes},
     )
+
+
+def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
+    """What stood out of the greatest loss and the greatest gain among those of their action."""
+    scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
+    scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
+    for outcome in scored[:1] + scored[1:][-1:]:
+        peers = [o for o in outcomes if o.decision.action == outcome.decision.action]
+        yield from islice(outliers(outcome, peers), _OUTLIERS)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -154,7 +168,7 @@ def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """The commit that adds a domain's strategy."""
-    at = period.outcomes[-1].occurred_at
+    at = _time_of(material, period)
     days = policy.generate.strategy_days
     skill = Skill(
         name=material.name,
@@ -193,7 +207,7 @@ def next_change(
         written.descriptions, skill.description
     ):
         edits.append(Edit(path, ("description",), description))
-    at = period.outcomes[-1].occurred_at
+    at = _time_of(material, period)
     edits.append(Edit(path, ("metadata", "account"), material.account))
     if skill.created != stamp(at):
         edits.append(Edit(path, ("metadata", "created"), stamp(at)))
@@ -224,7 +238,7 @@ def _generated(
     target = Ref("skill", material.name)
     new = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new)
-    at = period.outcomes[-1].occurred_at
+    at = _time_of(material, period)
     links = tuple(link_of("generated", source, target, at) for source in sources)
     judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
     return Change(
@@ -236,6 +250,10 @@ def _generated(
         judge=listed(sorted(judges)) or None,
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
+
+
+def _time_of(material: StrategyMaterial, period: Period) -> datetime:
+    return material.made_at or period.outcomes[-1].occurred_at
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────
@@ -297,7 +315,7 @@ def _strategy_reason(period: Period, new: int) -> list[str]:
     return [*lines, *map(_rule_line, rules)] if rules else [*lines, _SILENT]
 
 
-_SILENT = "No recorded condition separates losses or wins from the others."
+_SILENT = "No condition is known to separate losses or wins from the others."
 
 
 def _rule_line(rule: Separation) -> str:

@@ -3,11 +3,12 @@
 Who has one already is `refresh`'s to see to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change, skill_series
@@ -34,7 +35,8 @@ class Present(Struct, frozen=True, kw_only=True):
     `skill` stands on `shelf`. `group`: it is told as part of this one, with other subjects. `more`
     are living ones of the same subject and kind from before there was but one. `linked` are the
     evaluations that it rests on. `put_away`: who archived it, if that is
-    not undone by itself. `rejection`: one was made and taken away. `clock`: the domain's time.
+    not undone by itself. `rejection`: one was made and taken away. `unreadable`: where one stands
+    that cannot be read. `clock`: the domain's time.
     """
 
     skill: Skill | None = None
@@ -44,6 +46,7 @@ class Present(Struct, frozen=True, kw_only=True):
     linked: frozenset[str] = frozenset()
     put_away: str | None = None
     rejection: Rejection | None = None
+    unreadable: str | None = None
     clock: datetime | None = None
 
 
@@ -58,6 +61,10 @@ def standing(findings: Findings, present: Present, policy: Policy) -> Standing:
     """Whether a skill is due for a subject; else why not."""
     if (there := _there(present)) is not None:
         return there
+    if present.unreadable:
+        return Standing(
+            "put away", f"{present.unreadable} cannot be read; `skillvault check` says why"
+        )
     if not findings.significant:
         return Standing("between", _not_significant(findings, policy))
     if not calls_for_skill(findings, policy):
@@ -118,7 +125,26 @@ def skill_change(
     name = next(name for name in names if not taken(name))
     at = made_at(findings)
     text = skill_text(findings, draft, policy)
-    skill = Skill(
+    skill = replace(
+        new_skill(findings, draft, text, name=name, at=at, policy=policy),
+        subject=subject_key(first.subject),
+        account=digest(findings),
+    )
+    return addition(findings, skill, text, sources=shown_by(findings), at=at)
+
+
+def new_skill(
+    findings: Findings,
+    draft: Draft,
+    text: "ComposedText",
+    *,
+    name: str,
+    at: datetime,
+    policy: Policy,
+) -> Skill:
+    """A warning or a pattern that is made at a time, and lives from then on."""
+    first, days = findings.account.outcomes[0], policy.days(findings.kind)
+    return Skill(
         name=name,
         description=shorten(draft.description, 1024),
         body=text.body,
@@ -128,22 +154,31 @@ def skill_change(
         status="testing" if first.trust == "local" else "proposed",
         origin="generated",
         created=stamp(at),
-        expires=expiry_of(findings, policy),
+        expires=expiry_after(at, days) if days else None,
         trust=first.trust,
-        subject=subject_key(first.subject),
-        account=digest(findings),
     )
-    target = Ref("skill", name)
-    sources = tuple(Ref("evaluation", outcome_id) for outcome_id in shown_by(findings))
-    links = tuple(link_of("generated", source, target, at) for source in sources)
+
+
+def addition(
+    findings: Findings,
+    skill: Skill,
+    text: "ComposedText",
+    *,
+    sources: Iterable[str],
+    at: datetime,
+) -> Change:
+    """The commit that adds a skill, with its links from these outcomes."""
+    first, target = findings.account.outcomes[0], Ref("skill", skill.name)
+    refs = tuple(Ref("evaluation", outcome_id) for outcome_id in sources)
+    links = tuple(link_of("generated", source, target, at) for source in refs)
     return Change(
         step=STEP,
-        subject=name,
+        subject=skill.name,
         commit_with=skill_series(STEP, first.domain),
         reason=skill_reason(findings),
         writes=(skill, *links),
-        files=placed(name, skill_shelf(first), text.files),
-        sources=sources,
+        files=placed(skill.name, skill_shelf(first), text.files),
+        sources=refs,
         targets=(target,),
         judge=judges_of(findings),
     )

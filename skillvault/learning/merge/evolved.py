@@ -5,6 +5,7 @@ archive/, and comes back when the subject says something else.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from skillvault.brief import Agreement, Cause, Draft, Findings, Statement
 from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
+from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     Present,
@@ -24,22 +26,26 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.merge.groups import STEP, Group
-from skillvault.learning.naming import free_name
+from skillvault.learning.naming import free_name, numbered_name
 from skillvault.policy import Policy
+from skillvault.reading import is_narration
 from skillvault.records import Link, LinkType, Outcome, Ref, Skill, link_of, stamp
-from skillvault.text import count_of, flat, listed, shorten, slug, tokens, trimmed
+from skillvault.text import count_of, listed, shorten, slug, tokens, trimmed, whole
 
 _SOURCES = "sources.md"
 _TOLD = 20  # statements that a message lists
 _NAMED = 8  # subjects that a header names
 _TAGS = 16
+_QUOTED = 300  # characters of a cause
 
 
 class Merging(Struct, frozen=True, kw_only=True):
     """A group whose evolved skill is to be made, or written anew.
 
     `read` is twelve hex digits of what it rests on. `own` are the living skills of its subjects, as
-    `<shelf>/<name>`, that it takes the place of; `fresh` the evaluations to be linked.
+    `<shelf>/<name>`, that it takes the place of; `fresh` the evaluations to be linked. `at` is when
+    it is made, if that is not the time of what it rests on. A group without a key has no subject
+    of its own: its skill goes by its title.
     """
 
     group: Group
@@ -48,6 +54,17 @@ class Merging(Struct, frozen=True, kw_only=True):
     present: Present
     own: tuple[str, ...] = ()
     fresh: tuple[str, ...] = ()
+    at: datetime | None = None
+
+    @property
+    def time(self) -> datetime:
+        """When it is made."""
+        return self.at or made_at(self.brief.together)
+
+    @property
+    def skill_subject(self) -> str | None:
+        """What its skill states as its subject."""
+        return self.group.subject if self.group.key else None
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────
@@ -62,9 +79,10 @@ def evolved_text(
     names = [subject_words(findings.account.outcomes[0]) for findings in due.brief.apart]
     limit = policy.merge.max_tokens
     most, file = part_of(limit), (references or References()).free(STATEMENTS)
+    of = f"{len(outcomes)} outcomes{in_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
-        f"*Stands for {len(names)} subjects: {_some(names, most)}*",
-        f"*As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}*",
+        f"*Stands for {_subjects(len(names))}: {_some(names, most)}*",
+        f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
         f"*Domain: {due.group.domain}*",
     ]
     title = f"# Evolved: {trimmed(draft.title, most)}"
@@ -103,13 +121,15 @@ def _fate(statement: Statement, causes: Sequence[Cause]) -> str:
     cause = statement if isinstance(statement, Cause) else None
     if cause is None:
         return f"fused    {_briefly(statement)} -> counted anew for all of them"
-    said = f"{cause.kind}: “{shorten(flat(cause.quote), 200)}”"
-    whole = next((c for c in causes if c.kind == cause.kind and _part_of(cause, c)), None)
-    if whole is None:
+    said: str = cause.kind
+    if cause.kind != "stopped" and not is_narration(cause.quote):
+        said += f": “{whole(cause.quote, _QUOTED)}”"
+    together = next((c for c in causes if c.kind == cause.kind and _part_of(cause, c)), None)
+    if together is None:
         return f"dropped  {said} (together as much speaks against it as for it)"
-    if whole.quote == cause.quote:
+    if together.quote == cause.quote:
         return f"kept     {said}"
-    return f"fused    {said} -> “{shorten(flat(whole.quote), 100)}”"
+    return f"fused    {said} -> “{whole(together.quote, _QUOTED)}”"
 
 
 def _part_of(cause: Cause, whole: Cause) -> bool:
@@ -128,11 +148,9 @@ def merge_change(
 ) -> Change:
     """The commit that makes one skill for several subjects; their own go to archive/."""
     together = due.brief.together
-    cause = next((s.quote for s in together.statements if isinstance(s, Cause)), draft.title)
-    about = f"{slug(due.group.domain, limit=24)}-{slug(cause, limit=26)}".rstrip("-")
-    name = free_name("evolved", f"{about}-{due.group.key[-6:]}", due.group.subjects, taken)
+    name = _evolved_name(due, draft, taken)
     body, files = evolved_text(due, draft, policy)
-    at = made_at(together)
+    at = due.time
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -140,8 +158,8 @@ def merge_change(
         tags=_tags(together.account.outcomes),
         kind="evolved",
         domain=due.group.domain,
-        subject=due.group.subject,
-        account=due.read,
+        subject=due.skill_subject,
+        account=due.read or None,
         status="testing",
         origin="generated",
         created=stamp(at),
@@ -161,6 +179,16 @@ def merge_change(
         targets=(Ref("skill", name),),
         judge=judges_of(together),
     )
+
+
+def _evolved_name(due: Merging, draft: Draft, taken: Callable[[str], bool]) -> str:
+    """By what most of its subjects say, or by its title."""
+    group, statements = due.group, due.brief.together.statements
+    if not group.key:
+        return numbered_name("evolved", f"{slug(group.domain, limit=32)}-{draft.title}", taken)
+    cause = next((s.quote for s in statements if isinstance(s, Cause)), draft.title)
+    about = f"{slug(group.domain, limit=24)}-{slug(cause, limit=26)}".rstrip("-")
+    return free_name("evolved", f"{about}-{group.key[-6:]}", group.subjects, taken)
 
 
 def growth_change(
@@ -212,7 +240,7 @@ def leave_change(skill: Skill) -> Change:
 
 def _links(due: Merging, name: str, support: LinkType) -> Iterator[Link]:
     """One from each skill that goes, one from each outcome that is not linked yet."""
-    target, at = Ref("skill", name), made_at(due.brief.together)
+    target, at = Ref("skill", name), due.time
     for source in _own(due):
         yield link_of("merged", source, target, at)
     for outcome_id in due.fresh:
@@ -238,18 +266,22 @@ def fresh_of(brief: Agreement, linked: frozenset[str]) -> tuple[str, ...]:
 
 
 def _edits(due: Merging, draft: Draft, written: sections.Written, policy: Policy) -> Iterator[Edit]:
-    skill, at = due.present.skill, made_at(due.brief.together)
+    skill, at = due.present.skill, due.time
     assert skill is not None
     new = replace(
         skill,
         description=shorten(draft.description, 1024),
-        subject=due.group.subject,
-        account=due.read,
+        subject=due.skill_subject or skill.subject,
+        account=due.read or skill.account,
         created=stamp(at),
         expires=expiry_after(at, policy.generate.evolved_days),
     )
     path = f"{due.present.shelf}/{skill.name}/SKILL.md"
     return key_edits(path, skill, new, written, policy=policy)
+
+
+def _subjects(count: int) -> str:
+    return f"{count} subject{'s' * (count > 1)}"
 
 
 def _tags(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -268,7 +300,8 @@ def _reason(due: Merging, name: str, file: str = _SOURCES) -> str:
         "pattern": ("success", "successes or gains"),
     }[due.group.kind]
     count = sum(outcome.result.status == status for outcome in outcomes)
-    lead = f"{name} stands for {len(due.brief.apart)} subjects that say the same"
+    alone = len(due.brief.apart) == 1
+    lead = f"{name} stands for {_subjects(len(due.brief.apart))} that say{'s' * alone} the same"
     lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {what}."]
     lines += [f"{ref.id} goes to archive/." for ref in _own(due)]
     told = [

@@ -12,10 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.brief import Cause, Findings, RefusedAnswers
-from skillvault.learning.account.causes import own_values
+from skillvault.learning.account.causes import own_values, signature
 from skillvault.learning.rejection import Rejection
 from skillvault.policy import MergePolicy
-from skillvault.records import SkillKind
+from skillvault.records import Outcome, SkillKind
 from skillvault.sameness import normal_form
 
 STEP = "merge"
@@ -79,10 +79,17 @@ def cause_keys(findings: Findings) -> tuple[str, ...]:
     keys: set[str] = set()
     for statement in findings.statements:
         if isinstance(statement, Cause) and statement.alike:
-            own = own_values(outcomes[statement.shown_by[0]])
-            form = msgspec.json.encode(normal_form(statement.quote, own), order="deterministic")
+            form = _form(statement, outcomes[statement.shown_by[0]])
             keys.add(f"{statement.kind}-{sha256(form).hexdigest()[:12]}")
     return tuple(sorted(keys))
+
+
+def _form(cause: Cause, outcome: Outcome) -> bytes:
+    """What is equal for causes that say the same, in whatever subject."""
+    if cause.kind == "error":
+        return signature(cause.quote).encode()
+    form = normal_form(cause.quote, own_values(outcome))
+    return msgspec.json.encode(form, order="deterministic")
 
 
 def groups(

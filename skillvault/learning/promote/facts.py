@@ -78,6 +78,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     sessions_of: Callable[[Sequence[str]], Collection[str]]
     counts: FactCounts
     clock: Callable[[str], datetime | None]
+    weighs: bool = True
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
@@ -111,6 +112,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def contested(self) -> frozenset[str]:
         """The facts that have as much against them as for them; a person's word is one for."""
+        if not self.weighs:
+            return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
         against = self.counts.against(facts)
         runs = self.counts.runs(against)
@@ -184,10 +187,11 @@ class FactPlan(Struct, frozen=True):
 # ── first arrow: evaluation -> fact ──────────────────────────────────────────────────
 
 
-def strength(evaluation: Evaluation) -> float:
-    """How sure a verdict is of itself: of a bad decision 1 - quality."""
+def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
+    """How sure a verdict is of itself: of a bad decision 1 - quality, if that teaches too."""
     quality = evaluation.quality_score
-    return quality if evaluation.was_good_decision else 1 - quality
+    as_it_is = evaluation.was_good_decision or rules.gate == "quality"
+    return quality if as_it_is else 1 - quality
 
 
 def fact_id(evaluation: Evaluation) -> str:
@@ -242,8 +246,8 @@ def unmet(
 
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
     """Whether a strong verdict was wrong: what the judge did not know teaches most."""
-    sure = strength(evaluation) >= policy.promote.quality
-    return policy.profile != "seed" and evaluation.judge_was_right is False and sure
+    sure = strength(evaluation, policy.promote) >= policy.promote.quality
+    return policy.choices.facts == "support" and evaluation.judge_was_right is False and sure
 
 
 def statement_of(fact: Fact) -> str:
@@ -254,8 +258,7 @@ def statement_of(fact: Fact) -> str:
 def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None:
     """That a verdict is not strong enough, with the bound; None if it is."""
     was_good, quality = evaluation.was_good_decision, evaluation.quality_score
-    sure = quality if rules.gate == "quality" else strength(evaluation)
-    if sure >= rules.quality:
+    if strength(evaluation, rules) >= rules.quality:
         return None
     if was_good or rules.gate == "quality":
         needs = f"{rules.quality:.2f} or more"
@@ -284,7 +287,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
         elif repeated is not None:
             repeats[repeated].append(evaluation)
         else:
-            high = strength(evaluation) >= rules.high_from
+            high = strength(evaluation, rules) >= rules.high_from
             made_at = material.outcomes[evaluation.outcome].occurred_at
             importance: Importance = "high" if high else "medium"
             promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
@@ -308,7 +311,9 @@ def _candidates(
     material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
 ) -> Iterator[Evaluation]:
     """The evaluations that meet every condition but for their text, strongest first."""
-    order = sorted(material.evaluations.values(), key=lambda e: (-strength(e), e.id))
+    order = sorted(
+        material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
+    )
     for evaluation in order:
         if not may_be_due(evaluation, material, policy):
             continue
@@ -389,8 +394,8 @@ def promotion_change(promotion: Promotion, policy: Policy) -> Change:
 
 
 def fact_text(evaluation: Evaluation, policy: Policy) -> str:
-    """What it states, and in a line of its own what to do; under `seed` the statement alone."""
-    advice = evaluation.better_approach if policy.profile != "seed" else None
+    """What it states, and in a line of its own what to do, unless the verdict alone decides."""
+    advice = evaluation.better_approach if policy.choices.facts == "support" else None
     return "\n".join(filter(None, [evaluation.key_insight, advice]))
 
 

@@ -7,6 +7,8 @@ sets; the answers equal a scan of all pairs.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from skillvault.text import jaccard
+
 _Bits = int  # a set of texts: bit n stands for the text of number n
 
 
@@ -39,7 +41,7 @@ class Neighbours:
 
     def closest(self, text: frozenset[str]) -> tuple[int, float] | None:
         """The nearest neighbour and its similarity; of equally near ones the earliest."""
-        near = ((n, _jaccard(text, self._sets[n])) for n in _members(self._above(text)))
+        near = ((n, jaccard(text, self._sets[n])) for n in _members(self._above(text)))
         return max(near, key=lambda neighbour: (neighbour[1], -neighbour[0]), default=None)
 
     def _above(self, text: frozenset[str]) -> _Bits:
@@ -93,8 +95,3 @@ def _members(texts: _Bits) -> Iterator[int]:
         lowest = texts & -texts
         yield lowest.bit_length() - 1
         texts ^= lowest
-
-
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    shared = len(a & b)
-    return shared / (len(a) + len(b) - shared)

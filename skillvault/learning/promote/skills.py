@@ -19,7 +19,7 @@ from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
-from skillvault.learning.naming import free_name
+from skillvault.learning.naming import free_name, numbered_name
 from skillvault.learning.promote.facts import (
     STEP,
     PromotionMaterial,
@@ -48,8 +48,8 @@ class Pattern(Struct, frozen=True, kw_only=True):
     `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of
     enough different sessions stand behind them. `read` are the runs that the skill tells of, in the
     order of time, `against` how many spoke against it by then, `ended` when the last of them ended,
-    `digest` of all that; none of them under `seed`. `is_admitted`: the skill waited for a second
-    session, and there is one.
+    `digest` of all that; none of them if nothing is weighed. `is_admitted`: the skill waited for a
+    second session, and there is one.
     """
 
     facts: tuple[Fact, ...]
@@ -87,7 +87,7 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
         independent = len(material.sessions(facts)) >= policy.promote.min_sessions
         fresh = tuple(f for f in facts if f.id not in material.skills_of)
         reading = _Reading()
-        if policy.profile != "seed":
+        if policy.choices.facts == "support":
             reading = _reading(facts, material)
         pattern = Pattern(
             facts=facts,
@@ -190,7 +190,7 @@ def _recurring(
     """
     groups: dict[tuple[str, str, SkillKind], list[Fact]] = defaultdict(list)
     rules, endings = policy.promote, dict[str, Status]()
-    if policy.profile != "seed":
+    if policy.choices.facts == "support":
         endings |= material.counts.endings([fact.id for fact in material.current_facts])
     for fact in material.current_facts:
         if fact.id not in material.contested:
@@ -204,7 +204,7 @@ def _recurring(
             used.update(fact.id for fact in cluster)
             yield kind, cluster
         for fact in facts:
-            if fact.id not in used and _supported(fact, material, rules):
+            if fact.id not in used and _recurs_alone(fact, material, policy):
                 yield kind, (fact,)
 
 
@@ -230,11 +230,15 @@ def fact_state(
         return PromotionState("contested", f"as much speaks against it as for it: {sides}{left}")
     if any(fact in cluster for _, cluster in _recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
-    return PromotionState("alone", _too_few(fact, material, policy.promote))
+    alone = policy.choices.patterns == "recurrences"
+    return PromotionState("alone", _too_few(fact, material, policy.promote, alone=alone))
 
 
-def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
-    """How many facts are like this one, and what is missing, in numbers."""
+def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy, *, alone: bool) -> str:
+    """How many facts are like this one, and what is missing, in numbers.
+
+    `alone`: so many sessions would do, too.
+    """
     peers = [
         other
         for other in material.current_facts
@@ -244,15 +248,18 @@ def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> s
     like = sum(value > rules.cluster_above for value, _ in near)
     nearest = f"; the nearest is {near[0][1]} at {near[0][0]:.2f}" if near else ""
     sessions = len(material.sessions([fact]))
+    by_itself = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
     return (
         f"other facts more than {rules.cluster_above:.2f} similar: {like}, a pattern needs "
-        f"{rules.cluster_size - 1}{nearest}; sessions that support it: {sessions}, alone it "
-        f"needs {rules.cluster_size}"
+        f"{rules.cluster_size - 1}{nearest}{by_itself if alone else ''}"
     )
 
 
-def _supported(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> bool:
-    return len(material.sessions([fact])) >= rules.cluster_size
+def _recurs_alone(fact: Fact, material: PromotionMaterial, policy: Policy) -> bool:
+    """Whether so many sessions support a fact that it is a pattern by itself."""
+    if policy.choices.patterns == "clusters":
+        return False
+    return len(material.sessions([fact])) >= policy.promote.cluster_size
 
 
 def _skill_taken_away(fact: Fact, material: PromotionMaterial) -> Rejection | None:
@@ -317,7 +324,10 @@ def skill_change(
     served = pattern.independent and lead.trust == "local"
     about = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
     created = pattern.ended or now
-    name = free_name(pattern.kind, about, (fact.id for fact in pattern.facts), taken)
+    if policy.choices.names == "title":
+        name = numbered_name(pattern.kind, about, taken)
+    else:
+        name = free_name(pattern.kind, about, (fact.id for fact in pattern.facts), taken)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -420,16 +430,23 @@ def _derived(pattern: Pattern, name: str, now: datetime, **changes: Any) -> Chan
 
 def pattern_body(pattern: Pattern, draft: Draft) -> str:
     """The skill's text: title, header lines, sections."""
-    days = sorted({f"{f.created_at:%Y-%m-%d}" for f in pattern.facts if f.created_at})
-    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
-    count = len(pattern.facts)
     header = [
-        f"*From {count} memory fact{'s' * (count > 1)}{when}*",
+        f"*{_made_from(pattern)}*",
         f"*Domain: {pattern.facts[0].domain}*",
     ]
     parts = [f"# {pattern.kind.capitalize()}: {draft.title}", "\n".join(header)]
     parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
     return "\n\n".join(parts)
+
+
+def _made_from(pattern: Pattern) -> str:
+    """Of what it is made; if nothing was weighed, in the designs' words."""
+    count = len(pattern.facts)
+    if pattern.digest is None:
+        return f"Generated from {count} related memory facts"
+    days = sorted({f"{f.created_at:%Y-%m-%d}" for f in pattern.facts if f.created_at})
+    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    return f"From {count} memory fact{'s' * (count > 1)}{when}"
 
 
 def _pattern_tags(domain: str, title: str) -> tuple[str, ...]:

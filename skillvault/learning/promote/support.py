@@ -269,7 +269,13 @@ class Support:
 
     def plan(self, runs: Iterable[Witness]) -> SupportPlan:
         """The work for these runs."""
-        for witness in sorted(runs, key=lambda witness: witness.order):
+        ordered = sorted(runs, key=lambda witness: witness.order)
+        # By other rules a fact may be a later run's: what is known of it stands before all.
+        for witness in ordered:
+            if witness.id in self._material.promoted:
+                self._remember(witness)
+                self._memory.keep_grounds(witness)
+        for witness in ordered:
             self._weigh(witness)
         return SupportPlan(
             tuple(self._facts.values()),
@@ -278,11 +284,15 @@ class Support:
             tuple(sorted(self._rejected)),
         )
 
-    def _weigh(self, witness: Witness) -> None:
-        memory = self._memory
-        alike = memory.alike(witness)
+    def _remember(self, witness: Witness) -> tuple[Sequence[Witness], str]:
+        """Keep what a run says; (the runs with like words, that by which its words are known)."""
+        alike = self._memory.alike(witness)
         first = next((other.id for other in alike if other.form == witness.form), witness.id)
-        memory.remember(witness, first)
+        self._memory.remember(witness, first)
+        return alike, first
+
+    def _weigh(self, witness: Witness) -> None:
+        alike, first = self._remember(witness)
         agreeing = {first, *(other.id for other in alike if same(other.form, witness.form))}
         opposed = {other.id for other in alike if opposite(other.form, witness.form)}
         by_words = self._stances(witness, agreeing, opposed)
@@ -297,9 +307,8 @@ class Support:
                 self._retell(record, witness)
             elif self._importance(witness) == "high":
                 self._facts[fact] = replace(self._facts[fact], importance="high")
-        if witness.id in self._material.promoted:
-            memory.keep_grounds(witness)
-        elif "for" not in by_words.values():
+        is_told = witness.id in self._material.promoted or "for" in by_words.values()
+        if not is_told:
             self._promote(witness, agreeing, opposed)
 
     def _stances(
@@ -494,7 +503,7 @@ class Support:
         return min(self._load(runs).values(), key=lambda witness: witness.order)
 
     def _importance(self, witness: Witness) -> Importance:
-        sure = strength(witness.evaluation) >= self._policy.promote.high_from
+        sure = strength(witness.evaluation, self._policy.promote) >= self._policy.promote.high_from
         gate = unmet(witness.evaluation, self._material, self._policy) is None
         return (
             "high" if gate and (sure or is_surprise(witness.evaluation, self._policy)) else "medium"

@@ -149,7 +149,8 @@ def recommend(
     `read` gives the text of a candidate by name. `scores` (name -> the share of the task that
     its text answers, 0..1) count if a task is given and the strategy is not `tag`.
     """
-    task_scores = None if query.strategy == "tag" else scores
+    is_read = query.strategy != "tag" and policy.recommend.task
+    task_scores = scores if is_read else None
     asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, task_scores))
     pinned = pin_places(query)
     among = _candidates(candidates, query, pinned)
@@ -240,7 +241,7 @@ def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
     evidence = candidate.evidence
     if candidate.status == "pinned" or evidence is NO_EVIDENCE:
         return True
-    if policy.profile == "lift":
+    if policy.choices.proof == "lift":
         return not _is_retired(candidate, policy) and verdict_on(evidence, policy) != "hurts"
     return qualified(evidence.times_applied, evidence.success_rate, evidence.consecutive_failures)
 
@@ -252,7 +253,7 @@ def _is_retired(candidate: Candidate, policy: Policy) -> bool:
 
 def _is_proven(candidate: Candidate, policy: Policy) -> bool:
     """By its status, which its lift gave it; by the counts if those are the rule."""
-    if policy.profile == "lift":
+    if policy.choices.proof == "lift":
         return candidate.status == "proven"
     return candidate.evidence is not NO_EVIDENCE and proven(candidate.evidence, policy)
 
@@ -272,7 +273,7 @@ def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, floa
     if _is_proven(candidate, policy):
         gains["proven"] = policy.recommend.proven
     lift = candidate.evidence.lift
-    if policy.profile == "lift" and lift is not None:
+    if policy.choices.proof == "lift" and lift is not None:
         gains["lift"] = policy.effect.bonus * lift.lift
         if query.decision is not None and policy.effect.sampling:
             drawn = policy.effect.sampling * lift.error * _normal(query.decision, candidate.name)
@@ -289,7 +290,7 @@ def _chosen(
     """(what is shown; what is not, the best first; how many exceed the budget)."""
     query, policy = asking.query, asking.policy
     limit = _limit(asking)
-    budget = policy.recommend.budget if query.budget is None else query.budget
+    budget = _budget(asking)
     shown: list[_Weighed] = []
     withheld: list[Withheld] = []
     over = taken = 0
@@ -308,6 +309,13 @@ def _chosen(
         else:
             shown.append(weighed)
     return shown, chain(withheld, (_beyond(weighed, limit) for weighed in order)), over
+
+
+def _budget(asking: _Asking) -> float:
+    """The tokens that the texts may have together; infinite if nobody bounds them."""
+    stated = asking.query.budget
+    budget = asking.policy.recommend.budget if stated is None else stated
+    return math.inf if budget is None else budget
 
 
 def _limit(asking: _Asking) -> int:
@@ -342,7 +350,7 @@ def _explored(
 def _explores(asking: _Asking) -> bool:
     """By the decision alone; without one there is no chance."""
     query, policy = asking.query, asking.policy
-    if query.decision is None or policy.profile != "lift":
+    if query.decision is None or policy.choices.proof != "lift":
         return False
     return _drawn(query.decision, "", "explore") < policy.effect.explore
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.vault.files.work_tree import blob_id
+from skillvault.vault.git.lost import LostCommit, new_home
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry
 
@@ -65,9 +66,18 @@ def _left_by_lost_commits(
     for commit in git.lost():
         for path in commit.files.keys() & set(paths):
             entry = commit.files[path].after
-            if index.get(path) == entry:
+            if index.get(path) == entry and (entry or _is_moved(git, commit, path)):
                 lost.setdefault(path, set()).add(entry.id if entry else None)
     return {path: frozenset(blobs) for path, blobs in lost.items()}
+
+
+def _is_moved(git: Git, commit: LostCommit, path: str) -> bool:
+    """Whether a file that a lost commit took away still stands where that commit put it.
+
+    If not, a person may have removed it.
+    """
+    home = new_home(path, commit.files)
+    return home is not None and git.index_file.entries([home]).get(home) == commit.files[home].after
 
 
 def local_edits(

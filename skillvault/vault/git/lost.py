@@ -6,6 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.change import STEP
+from skillvault.vault.files import layout
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.trees import Entry
@@ -38,6 +39,15 @@ def lost_commits(git: Runner) -> list[LostCommit]:
     messages = dict(zip(fields[::2], fields[1::2], strict=False))
     files = _files(git, list(messages)) if messages else {}
     return [LostCommit(sha, text, files.get(sha, {})) for sha, text in messages.items()]
+
+
+def new_home(path: str, files: Mapping[str, Diff]) -> str | None:
+    """Where a commit put a skill's file that it took away from its shelf; None if nowhere."""
+    if files[path].after:
+        return None
+    rest = path.partition("/")[2]
+    targets = (f"{shelf}/{rest}" for shelf in layout.SHELVES)
+    return next((target for target in targets if target in files and files[target].after), None)
 
 
 def _files(git: Runner, commits: Sequence[str]) -> dict[str, dict[str, Diff]]:

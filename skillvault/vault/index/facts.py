@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from skillvault.records import Evaluation, Fact, Status
+from skillvault.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
 
@@ -22,6 +22,19 @@ class Evaluations(Folder[Evaluation]):
         )
         names = (name for (name,) in self._reader.rows(query, [fact]))
         return list(self.get_many(names).values())
+
+    def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
+        """(it succeeded, the verdict was right) -> how many trusted outcomes that a judge judged.
+
+        Those with a neutral result are left out.
+        """
+        query = (
+            "select e.was_good = e.was_right, e.was_right, count(*) from evaluation e "
+            "join outcome o on o.id = e.id where e.judge = ? and e.version = ? and e.model is ? "
+            "and e.was_right is not null and o.trust = 'local' group by 1, 2"
+        )
+        rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
+        return {(bool(succeeded), bool(right)): count for succeeded, right, count in rows}
 
 
 class Facts(Folder[Fact]):

@@ -29,7 +29,8 @@ _Value = TypeVar("_Value")
 File = tuple[str, Parsed | None]  # the blob that stands at a path, and the record in it
 
 KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
-TYPED = ("outcome", "recommendation", "fact", "skill", "link")  # the tables named after kinds
+# The tables named after kinds.
+TYPED = ("outcome", "evaluation", "recommendation", "fact", "skill", "link")
 SERVED = "skills"  # the shelf whose skills are found
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -101,6 +102,10 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 parsed.decision.id,
                 parsed.result.status,
             )
+        case Evaluation():
+            judge, right = parsed.judge, parsed.judge_was_right
+            row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
+            yield "evaluation", ref.id, *row
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust
         case Skill():

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault import policy, records
+from skillvault import policy, profiles, records
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
@@ -45,6 +45,10 @@ create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text);
+create table evaluation (
+    n integer primary key, id text, judge text, version text, model text,
+    was_good integer, was_right integer);
+create index evaluation_judge on evaluation (judge, version, model, was_good, was_right, id);
 create table mark (outcome text primary key, marks text) without rowid;
 create table rule (
     domain text, action text, digest text, rules blob, primary key (domain, action)) without rowid;
@@ -163,7 +167,8 @@ def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iter
 def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
-    said = [SCHEMA, ranking.VERSION, repr(agenda), *map(_told, filter(_is_struct, kinds))]
+    chosen = repr(profiles.PROFILES)  # a kept policy has the numbers of its profile
+    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, *map(_told, filter(_is_struct, kinds))]
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 

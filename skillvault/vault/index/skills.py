@@ -158,6 +158,15 @@ class Skills(Folder[Skill]):
         query = f"{_CANDIDATE} where +shelf = 'skills' and id in {{}}"
         return list(map(SkillRow._make, self._reader.rows_in(query, names)))
 
+    def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
+        """The skills of a kind that were generated of any of these and state no subject."""
+        query = (
+            "select l.target_id from link l join skill s on s.id = l.target_id "
+            "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
+            "and s.kind = ? and l.source_kind = ? and l.source_id in {}"
+        )
+        return {name for (name,) in self._reader.rows_of(query, sources, before=[kind])}
+
     # ── what they rest on ────────────────────────────────────────────────────────────
 
     def from_memory(self, name: str) -> bool:

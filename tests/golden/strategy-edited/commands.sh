@@ -6,7 +6,7 @@ tail -n +12 "$EXAMPLES/trading.jsonl" > ../then.jsonl
 skillvault import jsonl ../first.jsonl --now 2026-11-20T12:00:00Z
 say skillvault run generate evaluate --now 2026-11-20T12:00:00Z
 say skillvault skill show strategy-perps
-sed -i 's/^## Core Approach$/## Core Approach\n\nOurs: wait for the retest,  always./' skills/strategy-perps/SKILL.md
+sed -i 's/^## Performance Notes$/## Core Approach\n\nOurs: wait for the retest,  always./' skills/strategy-perps/SKILL.md
 git commit -qam "Our approach"
 skillvault import jsonl ../then.jsonl --now 2026-11-20T12:10:00Z
 say skillvault run generate evaluate --now 2026-11-20T12:10:00Z

@@ -14,7 +14,7 @@ EOF
   done > ../$1.jsonl
   say skillvault import jsonl ../$1.jsonl --now 2026-11-20T12:00:00Z
   say skillvault run evaluate generate --now 2026-11-20T12:00:00Z
-  say grep -A 2 -E '^## (Entry Rules|What to Avoid)' skills/strategy-perps/SKILL.md
+  say sed -n '/^## What to Avoid/,$p' skills/strategy-perps/SKILL.md
   say git log -1 --format=%b | grep -v '^Skillvault-'
 }
 say skillvault init vault --domain perps --now 2026-11-20T12:00:00Z

@@ -77,7 +77,7 @@ def test_then_the_offline_text_stands_and_its_commit_says_so(
     (commit,) = learned(claudes, trade())
     body = claudes.skill(claudes.skills()[0].name)[0].body
     assert "Claude on" not in body
-    assert "## Pattern to Recognize" in body
+    assert "## What Went Wrong" in body
     assert "Written by the offline judge, as Claude's text was of no use: " in said(claudes, commit)
     assert len(texts(api)) == 2
 
@@ -119,10 +119,9 @@ def test_the_model_writes_an_evolved_skill_and_the_rule_its_evidence(
 ) -> None:
     merged(claudes, api)
     body, _ = evolved(claudes)
-    assert "Claude on evidence" not in body
-    evidence = body.partition("## Evidence")[2]
+    assert "Claude on when this applies" not in body
+    evidence = body.partition("## When This Applies")[2]
     assert "3 of 3 failed or lost" in evidence
-    assert "open_long on T2: 1 of 1 failed or lost" in evidence
 
 
 def test_a_merge_without_a_text_of_use_is_told_offline(claudes: Vault, api: Server) -> None:
@@ -130,7 +129,7 @@ def test_a_merge_without_a_text_of_use_is_told_offline(claudes: Vault, api: Serv
     assert "Written by the offline judge, as Claude's text was of no use: " in merged(claudes, api)
     body, _ = evolved(claudes)
     assert "Claude on" not in body
-    assert "“stopped out during the cascade” (3 of 3)." in body
+    assert ": stopped out during the cascade (as all of these)." in body
 
 
 def test_a_text_is_asked_for_with_the_statements_and_their_counts(

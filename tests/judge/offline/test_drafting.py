@@ -17,10 +17,12 @@ from skillvault.brief import (
     Extreme,
     Findings,
     InsightKind,
+    Outlier,
     RefusedAnswers,
     Remedy,
     Rule,
     Statement,
+    Tools,
 )
 from skillvault.judge.offline.drafting import drafted
 from skillvault.judge.offline.judge import OfflineJudge
@@ -42,7 +44,8 @@ def of(outcomes: Sequence[Outcome], kind: SkillKind = "warning") -> Findings:
 
 def brief(*statements: Statement, kind: SkillKind = "warning", count: int = 2) -> Findings:
     """What outcomes would say that are of these statements."""
-    plain = {"result": {"status": "failure"}, "decision__reasoning": None}
+    status = "failure" if kind == "warning" else "success"
+    plain = {"result": {"status": status}, "decision__reasoning": None}
     outcomes = tuple(outcome(raw(day, **plain)) for day in range(count))
     account = Account(outcomes=outcomes, evaluations={}, tasks={})
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
@@ -73,6 +76,12 @@ def answered(day: int, value: str, **changes: Any) -> Outcome:
     return outcome(raw(day, **{**said, **changes}))
 
 
+GROUND = "I raise the timeout because the machine is slow."
+OUTLIER = Outlier(
+    outcome="a", at=EVENING.until, key="tvl", value=90.0, low=1000.0, high=1200.0, of=8
+)
+
+
 # ── what stands where ────────────────────────────────────────────────────────────────
 
 
@@ -81,82 +90,132 @@ def test_the_judge_writes_what_is_drafted() -> None:
     assert OfflineJudge().write(found) == drafted(found)
 
 
-def test_refused_answers_stand_first_with_their_runs() -> None:
+def test_refused_answers_are_told_with_their_runs() -> None:
     values = ["24", "24", "-19", "24.0", "24", "24"]
     found = of([answered(day, value) for day, value in enumerate(values)])
-    first = sections(found)["Pattern to Recognize"].splitlines()[0]
-    assert first == "- Refused so far, same task: 24 (5 runs), -19 (1)."
+    line = "- Refused as answers to this task: 24 (5 runs), -19 (1 run)."
+    assert sections(found) == {"What Went Wrong": line}
     made = drafted(found)
     assert made is not None
     assert made.title == "fix-flaky-test on checkout: refused 24 and -19"
 
 
+def test_a_title_that_would_end_openly_tells_the_next() -> None:
+    rule = Rule(separation=context("is_hedged", "no"))
+    made = drafted(brief(rule, cause("guess", "I assume.")))
+    assert made is not None
+    assert made.title == "fix-flaky-test on checkout: rested on an assumption"
+
+
+def test_when_to_use_it_is_said_in_the_first_hundred_characters() -> None:
+    """Whatever stands in a name: the word it ends in, or how long it is."""
+    for target, says in (("on call of", "x on on call of. "), ("y" * 60, "x. ")):
+        action = "x" if len(target) < 60 else "x" * 60
+        one = outcome(trade(decision__action=action, decision__target=target))
+        made = drafted(of([one]))
+        assert made is not None
+        assert made.description.startswith("Use before ")
+        assert says in made.description[:100]
+
+
+def test_a_sign_stays_a_sign_in_the_description() -> None:
+    made = drafted(brief(cause("found", "The amount differs by > 0.01 in row 4.")))
+    assert made is not None
+    assert "differs by › 0.01" in made.description
+
+
 def test_answers_to_different_tasks_are_told_apart_by_what_was_asked() -> None:
     asked = [("24", "Sum the sheet."), ("7", "Count the rows."), ("24", "Sum the sheet.")]
     found = of([answered(d, value, decision__task=task) for d, (value, task) in enumerate(asked)])
-    assert sections(found)["Pattern to Recognize"].splitlines()[:2] == [
-        "- Refused so far, task “Sum the sheet.”: 24 (2 runs).",
-        "- Refused so far, task “Count the rows.”: 7 (1).",
+    assert sections(found)["What Went Wrong"].splitlines() == [
+        "- Refused as answers to “Sum the sheet.”: 24 (2 runs).",
+        "- Refused as answers to “Count the rows.”: 7 (1 run).",
     ]
 
 
-def test_every_statement_of_a_warning_stands_where_it_is_acted_on() -> None:
+def test_every_statement_of_a_warning_stands_once_where_it_is_acted_on() -> None:
     found = brief(
         Rule(separation=EVENING),
         RefusedAnswers(task="", refused=(("24", 2),), shown_by=("a", "b")),
+        OUTLIER,
         cause("error", "timeout in client.py"),
         cause("guess", "I assume that it retries."),
         cause("stopped", "Let me write the file now.", alike=False),
-        Remedy(cause=cause("check", "I ran all tests twice.")),
+        cause("claim", "All 40 of 40 tests pass.", alike=False),
+        cause("found", "The config is read from `app.toml`, not from `app.yaml`."),
+        Remedy(cause=cause("check", "I ran all 12 tests twice.")),
+        count=3,
     )
     assert sections(found) == {
         "Pattern to Recognize": (
-            "- Refused so far, same task: 24 (2 runs).\n"
-            "- When decided between 18:00 and 24:00 UTC: "
-            "then 5 of 55 were losses, otherwise 1 of 124."
+            "- When decided between 18:00 and 24:00 UTC: then 5 of 55 were losses, otherwise "
+            "1 of 124 (of the 179 outcomes to 2026-11-20).\n"
+            "- What stood out on 2026-11-20: tvl 90, where the middle half of 8 others had "
+            "1000 to 1200; it need not be the cause.\n"
+            "- “The config is read from `app.toml`, not from `app.yaml`.” "
+            "(told by 2 that failed)."
         ),
         "What Went Wrong": (
-            "- “timeout in client.py” (2 of 3).\n"
-            "- It rested on a guess: “I assume that it retries.” (2 of 3).\n"
-            "- 2 of 3 stopped at an announced step: “Let me write the file now.” (one of them)."
+            "- Refused as answers to this task: 24 (2 runs).\n"
+            "- Ended like this: “timeout in client.py” (2 of 3 that failed).\n"
+            "- Assumed, and settled by nobody: “I assume that it retries.” (2 of 3 that failed).\n"
+            "- Reported, and refused: “All 40 of 40 tests pass.”"
         ),
         "Better Approach": (
-            "- What worked instead: it checked it by “I ran all tests twice.”\n"
-            "- Settle this before building on it: “I assume that it retries.”\n"
-            "- Carry out the announced step, look at what it returns, and report only then."
+            "- Do not end on an announced step or while something runs: carry it out, look at its "
+            "result, then report (2 of 3 that failed ended so)."
         ),
         "Checklist": (
-            "- [ ] Does this hold: decided between 18:00 and 24:00 UTC? "
-            "Then 5 of 55 were losses, otherwise 1 of 124.\n"
-            "- [ ] Is this known now, or still guessed: “I assume that it retries.”\n"
-            "- [ ] Is the last announced step carried out, and its result reported?"
+            "- [ ] What worked: “I ran all 12 tests twice.” (a check of 2 that succeeded)."
         ),
     }
 
 
-def test_every_statement_of_a_pattern_stands_where_it_is_acted_on() -> None:
+def test_every_statement_of_a_pattern_stands_once_where_it_is_acted_on() -> None:
     found = brief(
         Rule(separation=replace(EVENING, result="gains")),
+        Tools(names=("recalc.py", "pptx"), worked=(5, 5), failed=(0, 1)),
         cause("found", "The cache key lacks the tenant."),
-        cause("ground", "Funding is negative."),
+        cause("ground", "Funding is negative.", report=True),
         cause("check", "All 40 tests pass."),
         kind="pattern",
+        count=3,
     )
     assert sections(found) == {
         "Pattern Conditions": (
-            "- When decided between 18:00 and 24:00 UTC: "
-            "then 5 of 55 were gains, otherwise 1 of 124."
+            "- When decided between 18:00 and 24:00 UTC: then 5 of 55 were gains, otherwise "
+            "1 of 124 (of the 179 outcomes to 2026-11-20)."
         ),
-        "Why It Worked": "- It found “The cache key lacks the tenant.” (2 of 3).",
-        "Entry Criteria": "- It rested on “Funding is negative.” (2 of 3).",
-        "Risk Management": "- It checked it by “All 40 tests pass.” (2 of 3).",
+        "Why It Worked": ("- “The cache key lacks the tenant.” (told by 2 that succeeded)."),
+        "Entry Criteria": (
+            "- 5 of 5 that succeeded used `recalc.py` and `pptx`, 0 of 1 that failed.\n"
+            "- Rested on “Funding is negative.” (2 of 3 that succeeded; report)."
+        ),
+        "Risk Management": "- “All 40 tests pass.” (a check of 2 that succeeded).",
     }
+
+
+def test_a_check_that_is_a_report_is_told_and_not_asked_for() -> None:
+    check = cause("check", "I ran all 12 tests twice.", report=True)
+    assert sections(brief(Remedy(cause=check))) == {
+        "Better Approach": (
+            "- What worked: “I ran all 12 tests twice.” (a check of 2 that succeeded; report)."
+        )
+    }
+
+
+def test_of_a_target_a_rule_is_half_a_line_with_its_own_counts() -> None:
+    found = brief(Rule(separation=EVENING, own=(2, 3)))
+    assert sections(found)["Pattern to Recognize"] == (
+        "- When decided between 18:00 and 24:00 UTC: 5 of 55 of the action's were losses as of "
+        "2026-11-20, here 2 of 3."
+    )
 
 
 def test_no_line_stands_twice() -> None:
     outcomes = [outcome(raw(day, result__evidence=f"Error {day}: boom")) for day in range(9)]
-    told = lines(of(outcomes))
-    assert len(told) == len(set(told))
+    texts = lines(of(outcomes))
+    assert len(texts) == len(set(texts))
 
 
 def test_four_causes_of_a_day_each_stand_in_one_warning() -> None:
@@ -164,33 +223,52 @@ def test_four_causes_of_a_day_each_stand_in_one_warning() -> None:
     runs = [outcome(raw(d, result__evidence=f"Error: {text}")) for d, text in enumerate(said)]
     wrong = sections(of(runs))["What Went Wrong"]
     assert all(wrong.count(text) == 1 for text in said)
-    assert wrong.count("(1 of 4)") == 4
+    assert wrong.count("(1 of 4 that failed)") == 4
 
 
 def test_what_ended_otherwise_all_the_same_is_counted() -> None:
-    found = brief(cause("guess", "I assume that it holds.", against=("c",)))
-    line = "- It rested on a guess: “I assume that it holds.” (1 of 3 that said so succeeded,"
-    assert sections(found)["What Went Wrong"] == f"{line} the others failed)."
+    failed = [outcome(raw(day, decision__reasoning=GROUND)) for day in range(3)]
+    solved = outcome(raw(5, decision__reasoning=GROUND, result={"status": "success"}))
+    assert sections(of([*failed, solved]))["What Went Wrong"].splitlines()[-1] == (
+        f"- Rested on “{GROUND}” (3 of 3 that failed and 1 of 1 that succeeded)."
+    )
 
 
-def test_the_greatest_loss_is_told_with_its_time_and_reason() -> None:
+def test_the_greatest_loss_is_told_in_its_unit_with_its_time() -> None:
     found = of([outcome(trade(0)), outcome(trade(1, -0.31))])
-    first = sections(found)["What Went Wrong"].splitlines()[0]
-    assert first.startswith("- Lost 31.0 % at most (2 such), on ")
-    assert first.endswith("2026-11-02 after 60 minutes: stopped out during the cascade.")
+    assert sections(found)["What Went Wrong"].splitlines()[0] == (
+        "- Lost 31.0 % (310 USD) at most (2 such), on 2026-11-02 after 60 minutes: "
+        "stopped out during the cascade (as all of these)."
+    )
+
+
+def test_what_some_of_the_losses_ended_with_is_counted_apart() -> None:
+    other = outcome(trade(2, -0.2, result__summary="Gap at the open."))
+    found = of([outcome(trade(0)), outcome(trade(1, -0.31)), other])
+    wrong = sections(found)["What Went Wrong"].splitlines()
+    assert wrong[0] == "- Lost 31.0 % (310 USD) at most (3 such), on 2026-11-02 after 60 minutes."
+    assert "- Ended like this: “stopped out during the cascade” (2 of 3 that failed)." in wrong
+
+
+def test_what_only_the_greatest_loss_ended_with_is_told_with_it() -> None:
+    found = of([outcome(trade(0)), outcome(trade(1, -0.31, result__summary="Gap at the open."))])
+    wrong = sections(found)["What Went Wrong"]
+    assert "on 2026-11-02 after 60 minutes: Gap at the open.\n" in wrong
+    assert wrong.count("Gap") == 1
 
 
 def test_a_gain_is_told_with_its_time() -> None:
     found = of([outcome(trade(0, 0.25, result__summary=""))], "pattern")
-    assert "- Gained 25.0 % on 2026-11-01 after 60 minutes." in lines(found)
+    assert "- Gained 25.0 % (250 USD) on 2026-11-01 after 60 minutes." in lines(found)
 
 
-def test_the_context_at_entry_is_told_of_a_single_outcome_alone() -> None:
-    first = outcome(trade(0, decision__confidence=0.9))
-    told = sections(of([first]))["Pattern to Recognize"]
-    line = "At entry: volatility high; trend bearish; confidence 0.9; entry value 1000 USD."
-    assert line in told
-    assert "At entry" not in "".join(lines(of([first, outcome(trade(1))])))
+def test_the_context_at_entry_is_told_of_one_outcome_of_which_nothing_more_is_known() -> None:
+    bare: dict[str, Any] = {"decision__reasoning": None, "result__summary": ""}
+    first = outcome(trade(0, decision__confidence=0.9, **bare))
+    line = "- At entry: volatility high; trend bearish; entry value 1000 USD."
+    assert line in lines(of([first]))
+    assert "At entry" not in "".join(lines(of([first, outcome(trade(1, **bare))])))
+    assert "At entry" not in "".join(lines(of([outcome(trade(0))])))
 
 
 def test_a_section_without_material_is_left_out() -> None:
@@ -202,14 +280,28 @@ def test_what_is_neither_warning_nor_pattern_has_no_draft(kind: SkillKind) -> No
     assert drafted(brief(cause("error", "boom"), kind=kind)) is None
 
 
-def test_the_description_says_what_it_tells_and_when_to_use_it() -> None:
+def test_the_description_says_when_to_use_it_first_and_then_what_it_tells() -> None:
     made = drafted(brief(cause("error", "no space left on <device>")))
     assert made is not None
     assert made.title == "fix-flaky-test on checkout: no space left on ‹device›"
     assert made.description == (
-        "Warns of fix-flaky-test on checkout (no space left on ‹device›). "
-        "Use before fix-flaky-test on checkout."
+        "Use before fix-flaky-test on checkout. "
+        "Ended like this: “no space left on ‹device›” (2 of 2 that failed)."
     )
+
+
+def test_a_description_ends_with_a_whole_sentence() -> None:
+    causes = [cause("error", f"{number} {'word ' * 30}".strip()) for number in range(5)]
+    made = drafted(brief(*causes))
+    assert made is not None
+    assert len(made.description) <= 400
+    assert made.description.endswith(" that failed).")
+
+
+def test_a_title_that_would_not_fit_is_the_subject_alone() -> None:
+    made = drafted(brief(Rule(separation=context("a_key_of_some_length", "x" * 40))))
+    assert made is not None
+    assert made.title == "fix-flaky-test on checkout"
 
 
 def test_the_order_of_arrival_changes_no_word() -> None:
@@ -272,8 +364,8 @@ def test_foreign_text_cannot_pass_for_structure(kind: SkillKind, score: float | 
 
 
 KINDS = (
-    "lesson", "error", "answer", "stopped", "unchecked", "exposed", "guess", "certainty", "claim",
-    "risk", "ground", "found", "check",
+    "lesson", "error", "stopped", "unchecked", "exposed", "guess", "claim", "risk", "ground",
+    "found", "check",
 )  # fmt: skip
 
 

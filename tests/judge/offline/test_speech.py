@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.conditions import Condition, clause, risk
 from skillvault.judge.offline import speech
-from skillvault.text import figure
+from skillvault.text import figure, whole
 from tests.given import START, outcome, raw
 from tests.rules import EVENING
 
@@ -21,7 +21,7 @@ def test_what_counts_mean_is_told_in_both_directions() -> None:
 def test_episodes_are_told_if_they_are_fewer_and_the_late_ones_if_they_are_few() -> None:
     rule = replace(EVENING, episodes=(3, 40), lately=(1, 2))
     assert risk(rule) == (
-        "then 5 of 55 were losses (in 3 episodes), of these 1 of 2 lately, otherwise 1 of 124"
+        "then 5 of 55 were losses (in 3 episodes), in the later half 1 of 2, otherwise 1 of 124"
     )
 
 
@@ -66,6 +66,34 @@ def test_a_value_in_a_sentence_keeps_the_sign_of_a_number_and_no_mark(
 def test_a_span_is_told_in_the_unit_a_person_would_choose(seconds: int, said: str | None) -> None:
     given = raw(0, decision__made_at=(START - timedelta(seconds=seconds)).isoformat())
     assert speech.held_for(outcome(given)) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "part"),
+    [
+        ("One. Two is longer.", 40, "One. Two is longer."),
+        ("One is here. Two is longer.", 20, "One is here."),
+        ("No stop at all, but a clause; and more of it", 30, "No stop at all, but a clause"),
+        ("words without any end at all", 14, "words without"),
+        ("sansblanc", 4, "sans"),
+    ],
+)
+def test_a_long_text_is_told_in_whole_sentences_or_clauses(
+    text: str, limit: int, part: str
+) -> None:
+    assert whole(text, limit) == part
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "kept"),
+    [
+        ("open_long on SOL", 40, "open_long on SOL"),
+        ("open_long on SOL-PERP", 14, "open_long"),
+        ("deploy and not", 40, "deploy"),
+    ],
+)
+def test_a_name_ends_in_no_word_that_leaves_it_open(name: str, limit: int, kept: str) -> None:
+    assert speech.fitting(name, limit) == kept
 
 
 def test_a_number_has_six_digits_and_never_three_hundred() -> None:

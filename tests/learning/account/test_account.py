@@ -21,7 +21,7 @@ from skillvault.policy import GeneratePolicy, Policy
 from skillvault.records import Outcome, SkillKind
 from tests.given import outcome, raw, trade
 from tests.learning.accounts import CHECKED, ERROR, PRICES, TENANT, account, ended, findings_of
-from tests.rules import of
+from tests.rules import context, of
 
 
 def _kinds(found: Findings) -> list[str]:
@@ -185,16 +185,40 @@ def test_the_greatest_gain_is_told_of_a_pattern() -> None:
 
 
 def test_what_separates_the_outcomes_of_its_action_is_told_first() -> None:
-    about = replace(
-        account(BASE),
-        rules=(of([BASE[0].id], result="failures", shown_by=frozenset([BASE[0].id])),),
-    )
+    outcomes = [replace(o, context={"mode": "strict"}) for o in BASE]
+    strict = context("mode", "strict", result="failures")
+    about = replace(account(outcomes), rules=(strict,))
     rule = tell(about, "warning", Policy()).statements[0]
-    assert rule == Rule(separation=about.rules[0], own=(1, 1))
+    assert rule == Rule(separation=strict, own=(2, 3))
 
 
 def test_a_subject_that_never_failed_says_nothing_for_a_warning() -> None:
     assert findings_of([ended(0, TENANT, "success")]).statements == ()
+
+
+def test_what_failures_alone_saw_is_told_as_long_as_nobody_succeeded() -> None:
+    steps = (
+        "Let me read it. Let me look. Let me sum. The sheet `EU` has 12 rows, but not 13. "
+        "The sum is in its place. All is there. It is 12."
+    )
+    failed = [ended(0, steps)]
+    assert "found" in _kinds(findings_of(failed))
+    other = steps.replace("The sheet `EU` has 12 rows, but not 13. ", "")
+    assert "found" not in _kinds(findings_of([*failed, ended(1, other, "success")]))
+
+
+def test_what_successes_and_failures_saw_is_quoted_from_those_it_is_about() -> None:
+    lead, end = "Let me read it. Let me look. Let me sum. ", " The sum is there. All is well."
+    seen = "The sheet `EU` has 12 rows of text, but {} rows of numbers."
+    failed = [ended(day, lead + seen.format("no") + end) for day in range(3)]
+    won = ended(5, lead + seen.format("not any") + end, "success")
+    (found,) = (
+        s
+        for s in findings_of([*failed, won], "pattern").statements
+        if isinstance(s, Cause) and s.kind == "found"
+    )
+    assert found.quote == seen.format("not any")
+    assert (len(found.shown_by), len(found.against)) == (1, 3)
 
 
 # ── does it make a skill ─────────────────────────────────────────────────────────────
@@ -317,3 +341,19 @@ def test_what_is_told_has_more_for_it_than_against_it(
             assert set(statement.shown_by) <= significant
             assert not significant & set(statement.against)
     assert set(shown_by(found)) <= significant
+
+
+def test_what_one_statement_quotes_no_other_does() -> None:
+    """A lesson that says why in the words of its reasoning says it once."""
+    seen = "The actual cause is that `checkout_test` binds port 8080 as `payment_test` does."
+    steps = "Let me look. Let me read. Let me think. "
+    found = findings_of([ended(0, steps + seen, lesson={"do": "Give it a port", "because": seen})])
+    assert _kinds(found) == ["lesson", "stopped"]
+
+
+def test_a_rule_that_holds_for_none_of_its_own_rests_on_what_the_skill_is_about() -> None:
+    failed = ended(0, "", decision__target=None, result={"evidence": ""})
+    rule = context("trend", "up")
+    made = tell(replace(account([failed]), rules=(rule,)), "warning", Policy())
+    assert _kinds(made) == ["Rule"]
+    assert shown_by(made) == [failed.id]

@@ -113,6 +113,15 @@ def test_what_is_an_outcomes_own_does_not_make_two_causes_of_one() -> None:
     ]
 
 
+def test_what_two_say_word_for_word_is_the_same_whatever_they_observed() -> None:
+    """The 0 of the one's observation is no part of the sentence that both say."""
+    said = {"decision__reasoning": "I ship because the suite ended with 0 errors in 86 tests."}
+    lost = outcome(trade(0, -0.2, context={"load": 1000.0}, **said))
+    won = outcome(trade(1, 0.3, context={}, **said))
+    (cause,) = [c for c in causes([lost], [lost], [won]) if c.kind == "ground"]
+    assert cause.against == (won.id,)
+
+
 def test_an_outcomes_own_values_are_its_target_its_figures_and_what_it_observed() -> None:
     one = outcome(trade(score=-0.2))
     assert own_values(one) == ("SOL-PERP", "-0.2", "-200", "1000", "-20.0 %", "high", "bearish")

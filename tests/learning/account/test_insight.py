@@ -133,6 +133,21 @@ def test_a_success_shows_what_was_found_how_it_was_checked_else_its_ground(
     assert [kind for kind, _ in _shown(reasoning, "success")] == kinds
 
 
+@pytest.mark.parametrize(
+    "reasoning",
+    [
+        "Let me raise the timeout because the machine is slow.",
+        "Here is why the machine of the checkout test is slow:",
+        "I raised the timeout successfully because the machine is slow.",
+        GUESS,
+        UNCHECKED,
+        EXPOSED,
+    ],
+)
+def test_a_success_rests_on_no_announced_step_no_praise_and_no_luck(reasoning: str) -> None:
+    assert _shown(reasoning, "success") == []
+
+
 def test_an_answer_that_was_accepted_is_no_insight() -> None:
     shown = _shown("The final answer is 24.", "success", result={"answer": "24"})
     assert "answer" not in [kind for kind, _ in shown]
@@ -170,3 +185,57 @@ def test_each_kind_is_shown_at_most_once_and_quotes_the_reasoning(
     assert len({kind for kind, _ in shown}) == len(shown)
     folded = " ".join(reasoning.split())
     assert all(" ".join(quote.split()) in folded for kind, quote in shown if kind != "answer")
+
+
+RUN = (
+    "Let me read the file. Let me look at row 9. {} Let me write the sheet. Now I sum the rows. "
+    "The sheet is ready."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quote"),
+    [
+        ("The years are in row 9, not row 10.", "The years are in row 9, not row 10."),
+        ('I see that the sheet `EU` stores text, e.g. "1.204,50", while `US` stores numbers.',
+         'the sheet `EU` stores text, e.g. "1.204,50", while `US` stores numbers.'),
+        ('The issue is that pandas reads the header, which has "???" but no values.',
+         'pandas reads the header, which has "???" but no values.'),
+        ("**LibreOffice** is not installed.", "LibreOffice is not installed."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("status", ["failure", "success"])
+def test_a_transcript_shows_what_it_saw(sentence: str, quote: str, status: Status) -> None:
+    assert ("found", quote) in _shown(RUN.format(sentence), status)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is not in row 9.",
+        "The year might be in row 9, not in row 10.",
+        "Now I need row 9 instead of row 10.",
+        "All 9 rows have been written, not 8.",
+        "Years: 2019 instead of 2018.",
+        "Here are the rows, but only 9 of them:",
+        "Is the year in row 9 and not in row 10?",
+        "My script added row 9 instead of row 10.",
+        "The year stands elsewhere but is there.",
+    ],
+    ids=["leans", "guess", "intention", "claim", "label", "lead", "question", "own work", "vague"],
+)
+def test_what_says_nothing_by_itself_was_not_seen(sentence: str) -> None:
+    assert "found" not in [kind for kind, _ in _shown(RUN.format(sentence), "success")]
+
+
+def test_what_the_task_says_was_not_seen_on_the_way() -> None:
+    task = "Keep the years in row 9, not in row 10, and sum them."
+    said = RUN.format("The years are in row 9, not in row 10.")
+    assert "found" not in [kind for kind, _ in _shown(said, "success", decision__task=task)]
+    told = RUN.format("The years are in row 7, not in row 10.")
+    assert "found" in [kind for kind, _ in _shown(told, "success", decision__task=task)]
+
+
+def test_a_transcript_that_thinks_aloud_guesses_and_fears_nothing() -> None:
+    aloud = f"{RUN.format(GUESS)} {RISK} {GROUND}"
+    assert {kind for kind, _ in _shown(aloud)} <= {"claim", "found"}

@@ -9,11 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from skillvault.conditions import Separation
-from skillvault.learning.account.rules import action_rules, rules_for, told_rules
+from skillvault.learning.account.rules import action_rules, rules_for, subject_rules
 from skillvault.policy import Policy
 from skillvault.records import Decision, Outcome, Result, Scalar, Source, Status
 from tests.given import NOW, outcome, raw, trade
-from tests.rules import of
+from tests.rules import context, of
+
+LOSSES, HEAVY = "losses", "losses beyond 10 %"
 
 WORDS = [f"{a}{b}{c}" for a in ("ka", "mo", "ti", "lu") for b in ("ren", "sol", "vim", "dap", "gor")
          for c in ("an", "esk", "ul", "ov", "ip")]  # fmt: skip
@@ -142,20 +144,30 @@ def test_outcomes_of_one_ending_are_compared_with_nothing() -> None:
 
 
 def test_a_target_tells_what_its_own_outcomes_met_and_the_action_everything() -> None:
-    given = [outcome(raw(day)) for day in range(4)]
-    ids = [o.id for o in given]
-    rules = [of(met, result="failures", shown_by=frozenset(ids[:1])) for met in (ids[:2], ids[3:])]
-    told = told_rules(rules, given, given[:3])
-    assert [(rule.separation, rule.own) for rule in told] == [(rules[0], (1, 2))]
-    whole = [replace(o, decision=replace(o.decision, target=None)) for o in given]
-    assert [rule.own for rule in told_rules(rules, whole, whole[:3])] == [None] * 2
+    ends = ["failure", "success", "failure", "failure"]
+    of_target = [
+        outcome(raw(day, result={"status": end}, context={"load": load}))
+        for day, end, load in zip(range(4), ends, ("high", "high", "low", "none"), strict=True)
+    ]
+    rules = [context("load", load, result="failures") for load in ("high", "none")]
+    about = subject_rules(rules, of_target, of_target[:3], Policy())
+    assert [(rule.separation, rule.own) for rule in about] == [(rules[0], (1, 2))]
+    whole = [replace(o, decision=replace(o.decision, target=None)) for o in of_target]
+    assert [rule.own for rule in subject_rules(rules, whole, whole[:3], Policy())] == [None] * 2
+
+
+def test_what_a_target_met_before_or_after_the_rule_was_read_counts_too() -> None:
+    """A rule is of the action's latest outcomes as of a reading point, its target's of all."""
+    met = [outcome(trade(day, context={"regime": "storm"})) for day in range(5)]
+    rule = replace(context("regime", "storm"), holds_for=frozenset(o.id for o in met[1:3]))
+    assert [r.own for r in subject_rules([rule], met, met, Policy())] == [(5, 5)]
 
 
 def test_small_losses_of_a_target_count_among_the_losses_that_met_a_rule() -> None:
     small, heavy = outcome(trade(0, -0.02)), outcome(trade(1, -0.2))
-    ids = {small.id, heavy.id}
-    (rule,) = told_rules([of(ids, shown_by=frozenset(ids))], [small, heavy], [heavy])
-    assert rule.own == (2, 2)
+    rules = [context("trend", "bearish", result=result) for result in (LOSSES, HEAVY)]
+    about = subject_rules(rules, [small, heavy], [heavy], Policy())
+    assert [rule.own for rule in about] == [(2, 2), (1, 2)]
 
 
 def test_a_warning_tells_of_losses_and_a_pattern_of_wins() -> None:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.conditions import Condition
-from skillvault.learning.contrast.antecedents import antecedents, is_met, is_result_word
+from skillvault.learning.contrast.antecedents import antecedents, is_result_word
+from skillvault.learning.contrast.recorded import is_met
 from skillvault.records import Outcome
 from tests.learning.contrast.decisions import START, decision, decisions
 

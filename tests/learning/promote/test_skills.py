@@ -26,12 +26,12 @@ def fact(number: int, text: str = LIKE, **changes: Any) -> Fact:
 
 
 def supported(
-    facts: Sequence[Fact], sessions: Sequence[str]
+    facts: Sequence[Fact], sessions: Sequence[str], status: str = "failure"
 ) -> tuple[list[tuple[Outcome, Evaluation]], list[Link]]:
     """One evaluation a session for the facts in turn, with its link."""
     pairs, links = [], []
     for number, session in enumerate(sessions):
-        of = outcome(raw(number, source__session=session))
+        of = outcome(raw(number, source__session=session, result={"status": status}))
         source, target = Ref("evaluation", of.id), Ref("fact", facts[number % len(facts)].id)
         pairs.append((of, evaluation(of)))
         links.append(link_of("promoted", source, target, NOW))
@@ -45,12 +45,14 @@ def due(
     skills: Sequence[Skill] = (),
     derived: Sequence[Fact] = (),
     commits: Sequence[Commit] = (),
+    policy: Policy = POLICY,
+    status: str = "failure",
 ) -> tuple[Pattern, ...]:
     """What the second arrow has to do."""
-    pairs, links = supported(facts, sessions)
+    pairs, links = supported(facts, sessions, status)
     links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
     found = material(pairs, facts=facts, links=links, commits=commits)
-    return recurrence.patterns(found, {one.name: one for one in skills}, POLICY).due
+    return recurrence.patterns(found, {one.name: one for one in skills}, policy).due
 
 
 def test_three_like_facts_are_a_pattern() -> None:
@@ -66,8 +68,12 @@ def test_two_sessions_make_it_independent_and_one_does_not() -> None:
 
 
 def test_one_fact_of_three_sessions_is_a_pattern_by_itself() -> None:
-    assert [[f.id for f in p.facts] for p in due([fact(1)], ["s1", "s2", "s3"])] == [["fact-1"]]
-    assert due([fact(1)], ["s1", "s2", "s2"]) == ()
+    of_three, of_two = (
+        due([fact(1)], sessions, policy=Policy(), status="success")
+        for sessions in (["s1", "s2", "s3"], ["s1", "s2", "s2"])
+    )
+    assert [[f.id for f in pattern.facts] for pattern in of_three] == [["fact-1"]]
+    assert of_two == ()
 
 
 def test_facts_of_another_trust_or_domain_do_not_join() -> None:

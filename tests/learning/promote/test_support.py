@@ -15,8 +15,8 @@ from tests.given import START, raw
 from tests.streams import WAYS, Raw, batches, learned
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-RETRY = "Do retry failed payments, because the gateway is flaky."
-NO_RETRY = "Do not retry failed payments, because the gateway is flaky."
+RETRY = "Do retry failed payments in pay.py, because the gateway drops 3 of 5 calls."
+NO_RETRY = "Do not retry failed payments in pay.py, because the gateway drops 3 of 5 calls."
 
 
 @pytest.fixture

@@ -1,0 +1,56 @@
+"""How often a judge's blind verdicts agree with the results, and whether that is chance."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from skillvault.learning.effect.verdict import wilson_lower
+
+ENOUGH = 20  # successes and failures from which on a judge can be no better than chance
+_Z = 1.96  # two-sided 95 %
+_CHANCE = 0.5
+_BOTH = (True, False)
+
+
+class Accuracy(Struct, frozen=True):
+    """A judge's balanced accuracy with its 95 % interval, and on how many results it rests."""
+
+    balanced: float
+    low: float
+    high: float
+    successes: int
+    failures: int
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether enough was compared, and the judge is no better than chance."""
+        return min(self.successes, self.failures) >= ENOUGH and self.low <= _CHANCE
+
+
+def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
+    """The balanced accuracy from (succeeded, verdict was right) -> count.
+
+    None if only successes or only failures were judged. The mean of the two rates; its interval
+    adds up the distances of Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27,
+    2008), which holds for few results too.
+    """
+    sides = [(agreements.get((good, True), 0), agreements.get((good, False), 0)) for good in _BOTH]
+    if not all(map(sum, sides)):
+        return None
+    rates = [right / (right + wrong) for right, wrong in sides]
+    lows = [wilson_lower(right, right + wrong, _Z) for right, wrong in sides]
+    highs = [1 - wilson_lower(wrong, right + wrong, _Z) for right, wrong in sides]
+    balanced = sum(rates) / 2
+    return Accuracy(
+        balanced=round(balanced, 4),
+        low=round(balanced - _distance(rates, lows), 4),
+        high=round(balanced + _distance(rates, highs), 4),
+        successes=sum(sides[0]),
+        failures=sum(sides[1]),
+    )
+
+
+def _distance(rates: Sequence[float], limits: Sequence[float]) -> float:
+    """How far the mean of two rates is from its limit, by how far the rates are from theirs."""
+    return math.dist(rates, limits) / 2

@@ -306,15 +306,18 @@ class Vault:
         budget: int | None = None,
         strategy: Strategy | None = None,
         decision: str | None = None,
+        action: str | None = None,
         explain: bool = False,
         now: datetime | None = None,
     ) -> selection.Answer:
-        """The few skills that an agent should read before a task, and why not the others.
+        """The few skills and facts that an agent should read before a task, and why not the others.
 
-        `k` and `budget` (tokens) default to the policy's; without a `strategy` it is `hybrid`
-        where a task is given and else `tag`. With a `decision` the answer is recorded through
-        the inbox, and only then skills are held out; otherwise nothing is written. UsageError for
-        a domain that is no slug, a decision that is empty, and what cannot be recorded.
+        `k` and `budget` (tokens of the whole answer) default to the policy's; without a `strategy`
+        it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
+        For a domain that the vault does not know the answer is empty. With a `decision` the answer
+        is recorded through the inbox, and only then skills are held out; otherwise nothing is
+        written. UsageError for a domain that is no slug, a decision that is empty, and what cannot
+        be recorded.
         """
         setup.check_domains([domain])
         if decision is not None:
@@ -329,6 +332,7 @@ class Vault:
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
             decision=decision,
+            action=action,
             explain=explain,
         )
         answer = self.shelf.recommend(query, task)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
+from skillvault.aliases import handle_in
 from skillvault.errors import BadInputError
 from skillvault.records import (
     Decision,
@@ -45,6 +46,7 @@ _LATER: Mapping[type[Struct], tuple[str, ...]] = {
     Source: ("batch",),
     Recommendation: ("task", "facts"),
 }
+_LATER_SHOWN = ("handle", "how")  # of a skill or fact that was shown; an id takes none of them
 _HOW = {
     "task": "write what was asked, in the asker's words",
     "decision.task": "write what was asked, in the asker's words",
@@ -108,6 +110,7 @@ def outcome_from(
     record = _convert({**values, "id": "", "received": ""}, Outcome, key_path="")
     check_slug(record.domain)
     _check_times(record)
+    _check_handles(record)
     record = msgspec.structs.replace(record, result=_checked_result(record.result, unbounded))
     if record.occurred_at - now > ahead:
         raise BadInputError(
@@ -201,6 +204,10 @@ def plain_recommendation(record: Recommendation) -> dict[str, Any]:
     for key in _LATER[Recommendation]:
         if not values[key]:
             del present[key]
+    for shown in (*values["shown"], *values["facts"]):
+        for key in _LATER_SHOWN:
+            if not shown.get(key):
+                shown.pop(key, None)
     return {**present, "at": stamp(record.at), **extra, "received": received}
 
 
@@ -511,6 +518,18 @@ def _check_ratio(score: float, computed: float) -> None:
     )
 
 
+def _check_handles(record: Outcome) -> None:
+    """A handle means something in the answer of one decision alone."""
+    handle = next((name for name in record.applied or () if handle_in(name)), None)
+    if handle is not None and record.decision.id is None:
+        raise BadInputError(
+            f"applied: {handle} is a handle of one answer; give decision.id, the ID of its "
+            "`recommend --decision ID`, or write the skill's name",
+            code="handle-without-decision",
+            key="applied",
+        )
+
+
 # ── recommendations ──────────────────────────────────────────────────────────────────
 
 
@@ -542,4 +561,7 @@ def _recommendation_normal_form(record: Recommendation) -> str:
     """The record as canonical JSON, without what the vault gives (id, trust)."""
     body = plain_recommendation(msgspec.structs.replace(record, trust="local"))
     del body["received"]
+    for shown in body.get("shown", ()):
+        for key in _LATER_SHOWN:
+            shown.pop(key, None)
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -224,11 +224,34 @@ BOOSTS = (
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which skills earn a place before a task, and how many."""
 
-    limit: Annotated[int, Meta(ge=1, description="The most skills to recommend.")] = 5
+    limit: Annotated[
+        int, Meta(ge=1, description="The most skills to recommend if no task is given.")
+    ] = 5
+    answers: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="With a task: leaves out what says less than this share of what is asked.",
+        ),
+    ] = 0.14
+    named: Annotated[
+        int,
+        Meta(
+            ge=1, description="With a task: the most skills that are named, in whole or in a line."
+        ),
+    ] = 10
+    bodies: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="The most skills whose texts are given, the best first; None: all."),
+    ] = 3
+    facts: Annotated[
+        int, Meta(ge=0, description="With a task: the most facts that answer it, a line each.")
+    ] = 5
     budget: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="The most tokens that the recommended texts have together; None: any."),
-    ] = 2000
+        Meta(description="The most tokens of the whole answer; None: any."),
+    ] = 700
     base: Annotated[
         float, Meta(ge=0, le=1, description="The relevance that every skill starts with.")
     ] = 0.5

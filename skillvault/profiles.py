@@ -110,7 +110,7 @@ PROFILES: Mapping[str, Profile] = {
         settings={
             "promote": {"gate": "quality", "min_sessions": 0, "every": 5},
             "generate": {"strategy_max": 20},
-            "recommend": {"budget": None, "task": 0.0},
+            "recommend": {"bodies": None, "facts": 0, "budget": None, "task": 0.0},
             "effect": {"holdout": 0.0},
         },
     ),

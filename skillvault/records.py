@@ -228,12 +228,17 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 
 
 class ShownSkill(Struct, frozen=True, kw_only=True):
-    """A skill that was shown for a decision, at which version, as how relevant."""
+    """A skill that was shown for a decision, at which version, as how relevant.
+
+    `handle` stood for its name in that answer; `how` much of it was given: whole, part or named.
+    """
 
     skill: Text
     blob: str = ""
     relevance: Fraction | None = None
     badge: str = ""
+    handle: str = ""
+    how: str = ""
 
 
 class HeldOutSkill(Struct, frozen=True, kw_only=True):
@@ -255,6 +260,7 @@ class ShownFact(Struct, frozen=True, kw_only=True):
 
     fact: Text
     blob: str = ""
+    handle: str = ""
 
 
 class ShownCounts(Struct, frozen=True, kw_only=True):

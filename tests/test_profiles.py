@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from skillvault.api import Vault
@@ -10,7 +11,15 @@ from skillvault.brief import Case, InsightText, Verdict
 from skillvault.daemon import Watch
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.effect.verdict import Evidence, next_status, proven
-from skillvault.learning.recommend.recommend import Answer, Candidate, Query, recommend
+from skillvault.learning.recommend.facts import FactHit
+from skillvault.learning.recommend.recommend import (
+    Answer,
+    Background,
+    Candidate,
+    Query,
+    recommend,
+)
+from skillvault.learning.recommend.relevance import Match
 from skillvault.policy import Policy, policy_from
 from skillvault.records import Decision, stamp
 from tests.conftest import NOW, Person
@@ -258,7 +267,8 @@ def ask(policy: Policy, decision: str | None = None, **scores: float) -> Answer:
     """What is recommended of two skills, one of them long."""
     among = [Candidate(name, "warning", size, "coding") for name, size in (("a", 90), ("b", 5000))]
     query = Query(domain="coding", decision=decision, strategy="hybrid")
-    return recommend(among, query, policy, lambda name: name, scores=scores or None)
+    matches = {name: Match(score, score) for name, score in scores.items()}
+    return recommend(among, query, policy, lambda name: name, scores=matches or None)
 
 
 def shown(answer: Answer) -> dict[str, float]:
@@ -268,7 +278,26 @@ def shown(answer: Answer) -> dict[str, float]:
 
 def test_recommend_budget(policy: Policy) -> None:
     """No budget: the length of a text decides nothing."""
-    assert list(shown(ask(policy))) == ["a", "b"]
+    among = [Candidate("a", "warning", 9, "coding")]
+    answer = recommend(among, Query(domain="coding"), policy, lambda _: "word " * 5000)
+    assert answer.recommended[0].how == "whole"
+
+
+def test_recommend_bodies(policy: Policy) -> None:
+    """As many texts as the limit lets through."""
+    among = [Candidate(name, "warning", 9, "coding") for name in "abcde"]
+    answer = recommend(among, Query(domain="coding"), policy, lambda name: name)
+    assert [skill.how for skill in answer.recommended] == ["whole"] * 5
+
+
+def test_recommend_facts(policy: Policy) -> None:
+    """No facts."""
+    rules = msgspec.structs.replace(policy.recommend, answers=0.1, task=0.25)
+    hit = FactHit("f", "coding", "Pin the clock of a flaky test.", 0.5)
+    query = Query(domain="coding", strategy="hybrid")
+    weighed = msgspec.structs.replace(policy, recommend=rules)
+    answer = recommend([], query, weighed, str, scores={}, background=Background(facts=[hit]))
+    assert answer.facts == []
 
 
 def test_recommend_task(policy: Policy) -> None:

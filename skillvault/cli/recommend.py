@@ -47,19 +47,20 @@ _NO_MODEL = (
     "k",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Show at most N (default: recommend.limit).",
+    help="Show at most N (default: recommend.limit; with a task recommend.named).",
 )
 @click.option(
     "--budget",
     type=click.IntRange(min=0),
     metavar="TOKENS",
-    help="Limit the texts together (default: recommend.budget).",
+    help="Limit the whole answer (default: recommend.budget).",
 )
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
     help="Choose the ranking (default: hybrid with a task, else tag).",
 )
+@click.option("--action", metavar="NAME", help="Show the skills about this action first.")
 @click.option("--decision", metavar="ID", help="Record what was shown for this decision.")
 @click.option(
     "--format",
@@ -86,6 +87,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     k: int | None,
     budget: int | None,
     strategy: Strategy | None,
+    action: str | None,
     decision: str | None,
     form: str,
     explain: bool,
@@ -105,6 +107,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         budget=budget,
         strategy=strategy,
         decision=decision,
+        action=action,
         explain=explain,
         now=now,
     )
@@ -114,7 +117,9 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     if explain and form != "json":
         _print_reasons(answer)
     _print_about(answer, vault.shelf.problems)
-    if not answer.recommended and form != "json":
+    if answer.near_domain is not None:
+        say(_no_domain(answer.domain, answer.near_domain))
+    elif not answer.recommended:
         say(_why_none(answer))
 
 
@@ -166,23 +171,35 @@ def _print_reasons(answer: Answer) -> None:
     for withheld in answer.withheld:
         if withheld.reason != "unknown-pin":
             say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
+    for fact in answer.facts:
+        say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
+    for unknown in answer.unknown_context:
+        say(f"unknown context: {unknown}: no boost of the policy and no skill asks for it")
 
 
 def _sum(served: Served) -> str:
     return f"({', '.join(f'{part} {value:+.2f}' for part, value in served.reasons.items())})"
 
 
+def _no_domain(domain: str, near: str) -> str:
+    """One line for a domain that the vault does not know."""
+    hint = f"did you mean {near}?" if near else "record an outcome of it, or correct the name"
+    return f"{domain}: no such domain; {hint}"
+
+
 def _why_none(answer: Answer) -> str:
-    """One line: how many skills there were, and what became of them."""
+    """One line: that nothing fits, or for what else the skills were left out."""
+    held_out = sum(withheld.reason == "held-out" for withheld in answer.withheld)
+    by_rank = sum(withheld.reason == "rank" for withheld in answer.withheld)
     counts = {
         "for low effectiveness": answer.excluded_low_effectiveness,
-        "for low relevance": answer.excluded_low_relevance,
         "over the budget": answer.over_budget,
-        "held out": sum(withheld.reason == "held-out" for withheld in answer.withheld),
+        "held out": held_out,
+        "by rank": by_rank,
     }
-    counts["by rank"] = answer.total_considered - sum(counts.values())
     left_out = [f"{count} {why}" for why, count in counts.items() if count]
     if left_out:
-        counted = f"{answer.total_considered} considered, left out {', '.join(left_out)}"
-        return f"no skill to show: {counted}; `--explain` says why each"
-    return "no skill to show: 0 considered; `skillvault skill list --layers` lists them all"
+        return f"no skill to show: left out {', '.join(left_out)}; `--explain` says why each"
+    if answer.facts:
+        return "no skill to show; `skillvault fact list` lists all facts"
+    return "nothing learned about this yet; record it"

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
+from skillvault import aliases
 from skillvault.change import BATCH, Change
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from, recommendation_from
 from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
 from skillvault.steps.run import Run
+from skillvault.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 
@@ -70,7 +74,7 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
     parsed.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
     events = {record.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
-    admitted: list[tuple[str, Outcome | Recommendation]] = []
+    admitted: list[tuple[str, Outcome]] = []
     for name, outcome in parsed:
         try:
             record.check_event(outcome, events)
@@ -81,7 +85,23 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
             if outcome.event_id:
                 events.setdefault(record.event_of(outcome), outcome)
     shown.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
-    return [*admitted, *shown]
+    return [*((name, _named(run, outcome, shown)) for name, outcome in admitted), *shown]
+
+
+def _named(run: Run, outcome: Outcome, arrived: Iterable[tuple[str, Recommendation]]) -> Outcome:
+    """The outcome with what it applied by name, where it says a handle or a title.
+
+    What was shown for its decision may have arrived with it.
+    """
+    decision, applied = outcome.decision.id, outcome.applied
+    if decision is None or not applied or all(map(is_slug, applied)):
+        return outcome
+    with_it = (one for _, one in arrived if one.decision == decision)
+    receipts = [*run.view.recommendations.by_decision(decision), *with_it]
+    counted = [r for r in receipts if outcome.trust == "untrusted" or r.trust == "local"]
+    read = run.shelf.uses.read(run.view)
+    names = aliases.aliases_of(counted, lambda name, blob: aliases.title_of(read(name, blob)))
+    return msgspec.structs.replace(outcome, applied=aliases.resolved(applied, names))
 
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:

@@ -21,6 +21,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend, shelf
 from skillvault.learning.recommend.recommend import Answer, Candidate, Query
+from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.policy import Policy
 from skillvault.records import (
@@ -31,7 +32,9 @@ from skillvault.records import (
     Shelved,
     Skill,
 )
+from skillvault.steps.background import background_of, unknown_domain
 from skillvault.steps.effects import Uses
+from skillvault.steps.unknown_context import unknown_context
 from skillvault.text import shorten, tokens
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
@@ -131,7 +134,8 @@ class Shelf:
         head = self.ready()
         counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
         asked = strategy == "semantic" and task
-        scores = _scores(head, task, None, _near()) if asked else None
+        matches = _scores(head, task, None, _near()) if asked else {}
+        scores = {name: match.score for name, match in matches.items()} if asked else None
         return shelf.top_k(
             self.skills(),
             role=role,
@@ -147,14 +151,27 @@ class Shelf:
     # ── recommending ─────────────────────────────────────────────────────────────────
 
     def recommend(self, query: Query, task: str = "") -> Answer:
-        """The few skills for a task, and why not the others; see `learning.recommend`."""
+        """The few skills and facts for a task, and why not the others; see `learning.recommend`.
+
+        A domain that the vault does not know has none.
+        """
         head = self.ready()
-        asked = bool(task.strip()) and query.strategy != "tag"
+        if (near_domain := unknown_domain(head, self._others, query.domain)) is not None:
+            return recommend.empty(query, near_domain)
+        asked = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
         near = _near() if asked and query.strategy == "semantic" else None
         scores = _scores(head, task, domains, near) if asked else None
         candidates = self._candidates(head, query)
-        return recommend.recommend(candidates, query, head.policy, self._text(head), scores=scores)
+        read = self._text(head)
+        background = background_of(head, self._others, query, (task, scores) if scores else None)
+        answer = recommend.recommend(
+            candidates, query, head.policy, read, scores=scores, background=background
+        )
+        if not (query.explain and query.context):
+            return answer
+        unknown = unknown_context(head.policy, query.context, (read(c.name) for c in candidates))
+        return msgspec.structs.replace(answer, unknown_context=unknown)
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
         """What is asked of the skills in force of a domain and of none, by name, then the pins.
@@ -412,6 +429,6 @@ def _scores(
     task: str,
     domains: tuple[str | None, ...] | None,
     near: Near | None,
-) -> dict[str, float]:
+) -> dict[str, Match]:
     found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
-    return {ref.partition(":")[2]: score for ref, score in found}
+    return {ref.partition(":")[2]: Match(score, score) for ref, score in found}

@@ -53,7 +53,9 @@ def test_the_choices_are_those_of_the_rules() -> None:
 def test_the_prompt_has_badges_and_the_instruction(learned: Vault) -> None:
     (name,) = (one.name for one in learned.skills())
     out, err = serve(learned, "--context", "recent_loss_count=1")
-    assert out.startswith(f'<skills>\n<skill name="{name}" badge="🆕 New" relevance="65%">\n')
+    assert out.startswith(
+        f'<skills>\n<skill name="{name}" handle="[S1]" badge="🆕 New" relevance="65%">\n'
+    )
     assert out.endswith("</instruction>\n")
     assert err == ""
 
@@ -69,14 +71,15 @@ def test_the_json_shape(learned: Vault) -> None:
     found = json.loads(out)
     assert list(found) == [
         "domain", "decision", "recommended", "withheld", "total_considered",
-        "excluded_low_effectiveness", "excluded_low_relevance",
+        "excluded_low_effectiveness", "excluded_low_relevance", "facts",
     ]  # fmt: skip
     assert list(found["recommended"][0]) == [
         "name", "kind", "relevance", "score", "badge", "status", "blob", "tokens", "reasons",
-        "body",
+        "body", "handle", "how", "description", "path",
     ]  # fmt: skip
     assert list(found["withheld"][0]) == ["name", "reason", "detail"]
-    assert found["total_considered"] == len(found["recommended"]) + len(found["withheld"]) == 9
+    assert found["total_considered"] == 1
+    assert len(found["recommended"]) + len(found["withheld"]) == 9
 
 
 def test_the_same_call_has_the_same_answer(learned: Vault) -> None:
@@ -114,29 +117,47 @@ def test_explained_are_the_parts_of_each_score_and_each_reason(learned: Vault) -
         "warning above recent_loss_count 0 +0.15)"
     )
     assert len(others) == 8
-    assert all("neither task, role nor stage speaks for it" in line for line in others)
+    assert all("a skill of the package; pin it" in line for line in others)
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("--role", "nobody"), "0 considered; `skillvault skill list --layers`"),
-        ((), "8 considered, left out 8 for low relevance; `--explain` says why each"),
+        ((), "nothing learned about this yet; record it"),
+        (("--role", "nobody"), "nothing learned about this yet; record it"),
+        (("--task", "Book a flight to Lisbon"), "nothing learned about this yet; record it"),
         (
             ("--role", "owner", "--budget", "0"),
-            "2 considered, left out 2 over the budget; `--explain` says why each",
+            "no skill to show: left out 2 over the budget; `--explain` says why each",
         ),
-        (("--role", "owner", "-k", "0"), "2 considered, left out 2 by rank; `--explain` says why"),
+        (
+            ("--role", "owner", "-k", "0"),
+            "no skill to show: left out 2 by rank; `--explain` says why each",
+        ),
     ],
 )
 @pytest.mark.parametrize("form", ["prompt", "xml"])
-def test_with_no_skill_to_show_it_is_said_why(
+def test_with_no_skill_to_show_it_is_said_in_a_line(
     vault: Vault, args: tuple[str, ...], says: str, form: str
 ) -> None:
-    out, err = serve(vault, *args, "--format", form)
-    assert out == ""
-    assert err.startswith(f"no skill to show: {says}")
-    assert err.count("\n") == 1
+    assert serve(vault, *args, "--format", form) == ("", f"{says}\n")
+
+
+@pytest.mark.parametrize(
+    ("domain", "hint"),
+    [
+        ("codding", "did you mean coding?"),
+        ("zeppelins", "record an outcome of it, or correct the name"),
+    ],
+)
+def test_of_a_domain_that_is_not_there_nothing_is_shown(
+    learned: Vault, domain: str, hint: str
+) -> None:
+    args = ("--task", "fix a flaky test", "--pin", "reading-a-lift")
+    out, err = call(learned, "recommend", "--domain", domain, *args)
+    assert (out, err) == ("", f"{domain}: no such domain; {hint}\n")
+    found, _ = call(learned, "recommend", "--domain", domain, *args, "--format", "json")
+    assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
 
 
 @pytest.mark.parametrize("args", [(), ("--explain",), ("--format", "json", "--explain")])

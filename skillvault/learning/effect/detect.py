@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault import markdown
+from skillvault import aliases, markdown
 from skillvault.learning.effect.estimate import UNSEEN, Offer
 from skillvault.records import Outcome, Recommendation
 
@@ -251,7 +251,9 @@ def detected_uses(
     counted = [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
-    detections = detect_all(outcome.decision.reasoning, outcome.applied, names, texts)
+    called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
+    applied = outcome.applied and aliases.resolved(outcome.applied, called)
+    detections = detect_all(outcome.decision.reasoning, applied, names, texts)
     fallback = outcome.decision.made_at or outcome.occurred_at
     decided = min((r.at for r in counted), default=fallback)
     # A tool log says all that was applied; reasoning may leave it out.

@@ -1,12 +1,13 @@
 """Which skills earn a place before a task, in which order, and why the others did not.
 
-A pure function of the candidates, the question and the policy: the same call has the same
-answer. Chance enters by the decision's id alone.
+With a task, what says too little of it is left out; the relevance orders the rest. A pure function
+of the candidates, the question and the policy: the same call has the same answer. Chance enters by
+the decision's id alone.
 """
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
@@ -22,17 +23,30 @@ from skillvault.learning.effect.verdict import (
     proven,
     verdict_on,
 )
-from skillvault.learning.recommend import shelf
-from skillvault.learning.recommend.relevance import Weighing
+from skillvault.learning.recommend import disclosure, shelf
+from skillvault.learning.recommend.disclosure import About, Given, How
+from skillvault.learning.recommend.duplicates import says_same
+from skillvault.learning.recommend.facts import (
+    Action,
+    FactHit,
+    ServedFact,
+    chosen_facts,
+    facts_tokens,
+)
+from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.policy import Policy
 from skillvault.records import Scalar
+from skillvault.text import tokens
 
-Reason = Literal["low-effectiveness", "low-relevance", "held-out", "rank", "budget", "unknown-pin"]
+Reason = Literal[
+    "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
+]
 
 NEXT = 20  # left-out skills that an answer names if not all are asked for
 NO_EVIDENCE = Evidence()
-_UNASKED = "a skill of the package, and neither task, role nor stage speaks for it"
+_UNASKED = "a skill of the package; pin it, or ask for its role or stage"
+_FIRST = 3  # shown skills about whose subjects a fact is told more readily
 _NOT_LIVE = ("proposed", "retired")
 
 
@@ -70,11 +84,16 @@ class Query(Struct, frozen=True, kw_only=True):
     budget: int | None = None
     strategy: shelf.Strategy = "tag"
     decision: str | None = None
+    action: str | None = None
     explain: bool = False
 
 
 class Served(Struct, frozen=True):
-    """A skill that is shown. `relevance` is 0..1, `reasons` its parts; `score` orders."""
+    """A skill that is shown. `relevance` is 0..1, `reasons` its parts; `score` orders.
+
+    `how` much of it is given stands in `body`, "" if it is only named; `tokens` are those of it.
+    `handle` stands for the name in what is reported of this decision.
+    """
 
     name: str
     kind: str
@@ -86,6 +105,10 @@ class Served(Struct, frozen=True):
     tokens: int
     reasons: dict[str, float]
     body: str
+    handle: str = ""
+    how: How = "whole"
+    description: str = ""
+    path: str = ""
 
 
 class Withheld(Struct, frozen=True):
@@ -98,7 +121,11 @@ class Withheld(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What `recommend` answers: the shown by their place, the left out from the best on."""
+    """What `recommend` answers: the shown by their place, the left out from the best on.
+
+    `near_domain` is set for a domain that the vault does not know: the known one that it looks
+    like, or "". `unknown_context` are the keys and values that no boost and no skill knows.
+    """
 
     domain: str
     decision: str | None
@@ -108,6 +135,25 @@ class Answer(Struct, frozen=True):
     excluded_low_effectiveness: int
     excluded_low_relevance: int
     over_budget: int
+    facts: list[ServedFact] = field(default_factory=list)
+    near_domain: str | None = None
+    unknown_context: list[str] = field(default_factory=list)
+
+
+class Background(Struct, frozen=True):
+    """What else is known of the skills and of the task.
+
+    `about` gives description and path by name; `actions` what skills that answer the task are
+    about; `leads` the place of those about the very action that is asked for, 0 first.
+    """
+
+    about: Callable[[str], About] = lambda _: About()
+    actions: Mapping[str, frozenset[Action]] = field(default_factory=dict)
+    leads: Mapping[str, int] = field(default_factory=dict)
+    facts: Sequence[FactHit] = ()
+
+
+LEADS = 2  # places before those of the others
 
 
 class _Asking(NamedTuple):
@@ -116,9 +162,11 @@ class _Asking(NamedTuple):
     query: Query
     policy: Policy
     weighing: Weighing
+    read: Callable[[str], str]
+    background: Background
 
 
-# (place among the pins, minus the score, name, relevance, candidate): sorts as it is shown.
+# (place by pins and leads, minus the score, name, relevance, candidate): sorts as it is shown.
 _Weighed = tuple[int, float, str, float, Candidate]
 
 
@@ -142,53 +190,59 @@ def recommend(
     policy: Policy,
     read: Callable[[str], str],
     *,
-    scores: Mapping[str, float] | None = None,
+    scores: Mapping[str, Match] | None = None,
+    background: Background | None = None,
 ) -> Answer:
     """Answer a query with the live skills of the shelf.
 
-    `read` gives the text of a candidate by name. `scores` (name -> the share of the task that
-    its text answers, 0..1) count if a task is given and the strategy is not `tag`.
+    `read` gives the text of a candidate by name. `scores` (name -> how well its text answers the
+    task) count if a task is given and the strategy is not `tag`.
     """
     is_read = query.strategy != "tag" and policy.recommend.task
-    task_scores = scores if is_read else None
-    asking = _Asking(query, policy, Weighing(query.context, policy.recommend, read, task_scores))
+    weighing = Weighing(query.context, policy.recommend, read, scores if is_read else None)
+    asking = _Asking(query, policy, weighing, read, background or Background())
     pinned = pin_places(query)
     among = _candidates(candidates, query, pinned)
     doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
     doubted_names = {c.name for c in doubted}
-    least = policy.recommend.min_relevance
-    unasked = {c.name for c in among if c.seed and not _is_asked(c, query, asking.weighing)}
-
-    def fits(weighed: _Weighed) -> bool:
-        return weighed[2] in pinned or (weighed[3] >= least and weighed[2] not in unasked)
-
+    eligible = _eligible(asking, pinned)
     low: list[_Weighed] = []
     high: list[_Weighed] = []
     for weighed in (_weighed(c, asking, pinned) for c in among if c.name not in doubted_names):
-        (high if fits(weighed) else low).append(weighed)
+        (high if eligible(weighed) else low).append(weighed)
     doubted_weighed = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, policy))
-    order, explored = _explored(high, filter(fits, doubted_weighed), pinned, asking)
+    order, explored = _explored(high, filter(eligible, doubted_weighed), pinned, asking)
     weak = [c for c in doubted if c is not explored]
-    shown, passed_over, over = _chosen(order, pinned, asking)
+    chosen = _chosen(order, pinned, asking)
+    passed_over = chain(chosen.withheld, (_beyond(w, _limit(asking)) for w in order))
     left_out = chain(
-        _unknown(pinned, among), passed_over, _irrelevant(low, least), map(_ineffective, weak)
+        _unknown(pinned, among), passed_over, _irrelevant(low, asking), map(_ineffective, weak)
     )
     return Answer(
         domain=query.domain,
         decision=query.decision,
-        recommended=[_served(w, asking, read) for w in shown],
+        recommended=chosen.served,
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
-        total_considered=len(among),
+        total_considered=sum(not c.seed for c in among),
         excluded_low_effectiveness=len(weak),
         excluded_low_relevance=len(low),
-        over_budget=over,
+        over_budget=sum(withheld.reason == "budget" for withheld in chosen.withheld),
+        facts=chosen.facts,
     )
+
+
+def empty(query: Query, near_domain: str) -> Answer:
+    """The answer for a domain that the vault does not know; `near_domain` is one like it, or ""."""
+    return Answer(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 
 def plain(answer: Answer) -> dict[str, Any]:
     """The answer as its JSON."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
     del plain_answer["over_budget"]
+    for key in ("near_domain", "unknown_context"):
+        if not plain_answer[key] and plain_answer[key] != "":
+            del plain_answer[key]
     for withheld in plain_answer["withheld"]:
         del withheld["blob"]
     return plain_answer
@@ -225,9 +279,27 @@ def _is_for(candidate: Candidate, query: Query) -> bool:
     return query.role in candidate.roles or query.stage in candidate.stages
 
 
-def _is_asked(candidate: Candidate, query: Query, weighing: Weighing) -> bool:
-    """Whether the role, the stage or the task speaks for it."""
-    return _is_for(candidate, query) or weighing.answers(candidate.name)
+def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], bool]:
+    """Whether a skill may be shown: pinned, asked for, or it says enough of the task.
+
+    Without a task its relevance decides.
+    """
+    query, rules, weighing = asking.query, asking.policy.recommend, asking.weighing
+    leads = asking.background.leads if query.action else {}
+
+    def eligible(weighed: _Weighed) -> bool:
+        candidate = weighed[-1]
+        name = candidate.name
+        if name in pins:
+            return True
+        is_for = _is_for(candidate, query)
+        if candidate.seed and not is_for:
+            return False
+        if weighing.has_task:
+            return is_for or name in leads or weighing.share(name) >= rules.answers
+        return weighed[3] >= rules.min_relevance
+
+    return eligible
 
 
 def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withheld]:
@@ -264,7 +336,8 @@ def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> 
     # Of a large library hardly any was used; the others gain nothing.
     if candidate.evidence is not NO_EVIDENCE or candidate.status == "proven":
         score += sum(_gains(candidate, asking.query, asking.policy).values())
-    return pins.get(name, len(pins)), -score, name, relevance, candidate
+    lead = asking.background.leads.get(name, LEADS)
+    return pins.get(name, len(pins) + lead), -score, name, relevance, candidate
 
 
 def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, float]:
@@ -284,43 +357,104 @@ def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, floa
 # ── who is shown ─────────────────────────────────────────────────────────────────────
 
 
-def _chosen(
-    order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
-) -> tuple[list[_Weighed], Iterator[Withheld], int]:
-    """(what is shown; what is not, the best first; how many exceed the budget)."""
-    query, policy = asking.query, asking.policy
-    limit = _limit(asking)
-    budget = _budget(asking)
+class _Chosen(NamedTuple):
+    """What is shown, and what of the best is not."""
+
+    served: list[Served]
+    facts: list[ServedFact]
+    withheld: list[Withheld]
+
+
+def _chosen(order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking) -> _Chosen:
+    """The best of the order within limit and budget; takes no more of the order than that."""
+    places, repeated = _without_repeats(order, pins, asking)
     shown: list[_Weighed] = []
     withheld: list[Withheld] = []
-    over = taken = 0
-    while taken < limit and (weighed := next(order, None)) is not None:
+    for weighed in places:
         candidate = weighed[-1]
-        if candidate.tokens > budget and candidate.name not in pins:
-            detail = f"{candidate.tokens} tokens; {max(0, budget)} of the budget are left"
-            withheld.append(Withheld(candidate.name, "budget", detail, candidate.blob))
-            over += 1
-            continue
-        taken += 1
-        budget -= candidate.tokens
-        if candidate.name not in pins and _is_held_out(candidate, query, policy):
-            detail = f"not shown for {query.decision}, to compare with"
+        if candidate.name not in pins and _is_held_out(candidate, asking.query, asking.policy):
+            detail = f"not shown for {asking.query.decision}, to compare with"
             withheld.append(Withheld(candidate.name, "held-out", detail, candidate.blob))
         else:
             shown.append(weighed)
-    return shown, chain(withheld, (_beyond(weighed, limit) for weighed in order)), over
+    served, facts = _disclosed(shown, pins, asking)
+    over = (_over_budget(weighed) for weighed in shown[len(served) :])
+    return _Chosen(served, facts, [*withheld, *over, *repeated])
+
+
+def _without_repeats(
+    order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
+) -> tuple[list[_Weighed], list[Withheld]]:
+    """(the first of the order, up to the limit; those that say the same as one of them).
+
+    Of two that say the same the one with more evidence stands, a pinned one before all others.
+    """
+    limit, read = _limit(asking), asking.read
+    places: list[_Weighed] = []
+    repeated: list[Withheld] = []
+    while len(places) < limit and (weighed := next(order, None)) is not None:
+        name = weighed[2]
+        is_same = (says_same(read(name), read(other[2])) for other in places)
+        twin = next((place for place, is_twin in enumerate(is_same) if is_twin), None)
+        if twin is None or name in pins:
+            places.append(weighed)
+            continue
+        other = places[twin]
+        if other[2] not in pins and _uses(weighed) > _uses(other):
+            places[twin], weighed, name = weighed, other, other[2]
+        detail = f"same as {places[twin][2]}"
+        repeated.append(Withheld(name, "same", detail, weighed[-1].blob))
+    return places, repeated
+
+
+def _uses(weighed: _Weighed) -> float:
+    return weighed[-1].evidence.times_applied
+
+
+def _disclosed(
+    shown: Sequence[_Weighed], pins: Mapping[str, int], asking: _Asking
+) -> tuple[list[Served], list[ServedFact]]:
+    """The skills as they are shown, as many as can be named, and the facts beside them."""
+    background, rules, budget = asking.background, asking.policy.recommend, _budget(asking)
+    slots = [
+        disclosure.Slot(w[2], asking.read(w[2]), background.about(w[2]), w[2] in pins)
+        for w in shown
+    ]
+    descriptions = disclosure.fitting_lines(slots, budget)
+    slots = slots[: len(descriptions)]
+    leading = {
+        action
+        for slot in slots[:_FIRST]
+        for action in background.actions.get(slot.name, frozenset())
+    }
+    facts: list[ServedFact] = []
+    if asking.weighing.has_task:
+        room = disclosure.SHARE * budget
+        facts = chosen_facts(background.facts, leading, rules, room)
+    lines = facts_tokens(fact.text for fact in facts)
+    rest = disclosure.left_for_texts(budget, slots, descriptions, lines)
+    given = disclosure.given(slots, descriptions, rest, rules.bodies)
+    return [
+        _served(weighed, slot, part, asking, handle=f"S{number}")
+        for number, (weighed, slot, part) in enumerate(
+            zip(shown[: len(slots)], slots, given, strict=True), 1
+        )
+    ], facts
 
 
 def _budget(asking: _Asking) -> float:
-    """The tokens that the texts may have together; infinite if nobody bounds them."""
+    """The tokens that the answer may have; infinite if nobody bounds them."""
     stated = asking.query.budget
     budget = asking.policy.recommend.budget if stated is None else stated
     return math.inf if budget is None else budget
 
 
 def _limit(asking: _Asking) -> int:
-    limit = asking.query.limit
-    return max(0, asking.policy.recommend.limit if limit is None else limit)
+    """How many skills are shown, in whole or in a line."""
+    limit, rules = asking.query.limit, asking.policy.recommend
+    if limit is None:
+        limit = max(rules.limit, rules.named) if asking.weighing.has_task else rules.limit
+    return max(0, limit)
 
 
 def _explored(
@@ -380,6 +514,11 @@ def _beyond(weighed: _Weighed, limit: int) -> Withheld:
     return Withheld(name, "rank", f"score {-score:.2f}; at most {limit} are shown", candidate.blob)
 
 
+def _over_budget(weighed: _Weighed) -> Withheld:
+    candidate = weighed[-1]
+    return Withheld(candidate.name, "budget", "no room for another line", candidate.blob)
+
+
 def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
     if query.decision is None or candidate.status == "pinned":
@@ -399,7 +538,9 @@ def _normal(decision: str, name: str) -> float:
     return radius * math.cos(2 * math.pi * _drawn(decision, name, "angle"))
 
 
-def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> Served:
+def _served(
+    weighed: _Weighed, slot: disclosure.Slot, given: Given, asking: _Asking, *, handle: str
+) -> Served:
     _, score, name, total, candidate = weighed
     evidence = candidate.evidence
     gains = _gains(candidate, asking.query, asking.policy)
@@ -412,15 +553,27 @@ def _served(weighed: _Weighed, asking: _Asking, read: Callable[[str], str]) -> S
         badge=badge_of(evidence.times_applied, evidence.success_rate, "proven" in gains),
         status=candidate.status,
         blob=candidate.blob,
-        tokens=candidate.tokens,
+        tokens=tokens(given.body),
         reasons={**asking.weighing.parts(name, candidate.kind), **parts},
-        body=read(name),
+        body=given.body,
+        handle=handle,
+        how=given.how,
+        description=given.description,
+        path=slot.about.path,
     )
 
 
-def _irrelevant(low: list[_Weighed], least: float) -> Iterator[Withheld]:
+def _irrelevant(low: list[_Weighed], asking: _Asking) -> Iterator[Withheld]:
+    """Those that are not eligible, the best first, each with the number that it misses."""
+    rules, weighing = asking.policy.recommend, asking.weighing
     for _, _, name, value, candidate in _ordered(low):
-        detail = f"relevance {value:.2f} is below {least:.2f}" if value < least else _UNASKED
+        if candidate.seed:
+            detail = _UNASKED
+        elif weighing.has_task:
+            share = weighing.share(name)
+            detail = f"says {share:.2f} of what is asked, less than {rules.answers:.2f}"
+        else:
+            detail = f"relevance {value:.2f} is below {rules.min_relevance:.2f}"
         yield Withheld(name, "low-relevance", detail, candidate.blob)
 
 

@@ -1,7 +1,10 @@
 """How much a skill matters in a context: the parts that the policy adds up."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from skillvault.policy import BOOSTS, Boost, RecommendPolicy
 from skillvault.records import Scalar
@@ -9,11 +12,38 @@ from skillvault.records import Scalar
 Context = Mapping[str, Scalar]
 
 _LEAST = 0.3  # a task that even the best text answers less than this speaks of something else
+_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Match(NamedTuple):
+    """How well a text answers a task.
+
+    `score` orders the texts of one question; `share`, 0..1, is how much of what is asked the text
+    says, the same in every vault.
+    """
+
+    score: float
+    share: float
+
+
+NO_MATCH = Match(0.0, 0.0)
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """A context's key or value as it is compared: `unlockSchedule` is `unlock_schedule`."""
+    return "_".join(re.split(r"[\s_-]+", _INNER_CAPITAL.sub("_", name.strip()))).casefold()
+
+
+def folded_keys(context: Context) -> dict[str, Scalar]:
+    """A context with its keys as they are compared."""
+    return {folded(key): value for key, value in context.items()}
 
 
 def relevance(kind: str, body: str, context: Context) -> float:
     """The relevance, 0..1, of a skill of this kind and text by the default boosts."""
-    applied = (boost for boost in BOOSTS if holds(boost, kind, context) and says(boost, body))
+    known = folded_keys(context)
+    applied = (boost for boost in BOOSTS if holds(boost, kind, known) and says(boost, body))
     return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applied))
 
 
@@ -31,12 +61,12 @@ def value_of(text: str) -> Scalar:
 
 
 def holds(boost: Boost, kind: str, context: Context) -> bool:
-    """True if all that a boost asks of kind and context is so."""
+    """True if all that a boost asks of kind and context, by its folded keys, is so."""
     return (
         boost.kind in (None, kind)
-        and all(_same(context.get(key), value) for key, value in boost.when.items())
-        and all(_above(context.get(key), least) for key, least in boost.above.items())
-        and not any(context.get(key) for key in boost.unless)
+        and all(_same(context.get(folded(key)), value) for key, value in boost.when.items())
+        and all(_above(context.get(folded(key)), least) for key, least in boost.above.items())
+        and not any(context.get(folded(key)) for key in boost.unless)
     )
 
 
@@ -49,7 +79,8 @@ def says(boost: Boost, body: str) -> bool:
 class Weighing:
     """The parts of the relevance in one context, what kinds have in common told once.
 
-    `read` gives a skill's text by name; `scores` the share of a task that it answers.
+    `read` gives a skill's text by name; `scores` how well it answers the task, None if none is
+    given.
     """
 
     def __init__(
@@ -57,13 +88,13 @@ class Weighing:
         context: Context,
         policy: RecommendPolicy,
         read: Callable[[str], str],
-        scores: Mapping[str, float] | None,
+        scores: Mapping[str, Match] | None,
     ) -> None:
-        self._context = context
+        self._context = folded_keys(context)
         self._policy = policy
         self._read = read
         self._scores = scores
-        self._best = max([_LEAST, *(scores or {}).values()])
+        self._best = max([_LEAST, *(match.score for match in (scores or {}).values())])
         self._found = scores or {}
         self._kinds: dict[str, tuple[float, list[Boost]]] = {}
         # Kind -> the relevance of its skills whose text nothing asks for and no task has found.
@@ -87,9 +118,14 @@ class Weighing:
             self._plain[kind] = total
         return total
 
-    def answers(self, name: str) -> bool:
-        """Whether a task is given and the text answers it at least half as well as the best."""
-        return self._scores is not None and self._task(name) >= 0
+    @property
+    def has_task(self) -> bool:
+        """Whether a task is given, and texts are asked how well they answer it."""
+        return self._scores is not None
+
+    def share(self, name: str) -> float:
+        """How much of what is asked the text says, 0..1."""
+        return self._found.get(name, NO_MATCH).share
 
     def parts(self, name: str, kind: str) -> dict[str, float]:
         """Part -> what it adds, in the order of the policy; only those that add."""
@@ -109,11 +145,13 @@ class Weighing:
 
     def _task(self, name: str) -> float:
         """From minus to plus the policy's share: nothing of the task, or the best answer to it."""
-        share = self._found.get(name, 0.0) / self._best
+        share = self._found.get(name, NO_MATCH).score / self._best
         return self._policy.task * (2 * share - 1)
 
 
 def _same(value: Scalar, expected: Scalar) -> bool:
+    if isinstance(value, str) and isinstance(expected, str):
+        return folded(value) == folded(expected)
     return value == expected and isinstance(value, bool) == isinstance(expected, bool)
 
 

@@ -96,6 +96,23 @@ class Facts(Folder[Fact]):
         )
         return len(set(self._reader.rows_in(query, facts))) == 1
 
+    def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
+        """Fact -> the (domain, action) of the outcomes that made or repeat it."""
+        query = (
+            "select distinct l.target_id, o.domain, o.action from link l "
+            f"join outcome o on o.id = l.source_id where {_TELLS} "
+            "and l.target_kind = 'fact' and l.target_id in {}"
+        )
+        found: dict[str, set[tuple[str, str]]] = {}
+        for fact, domain, action in self._reader.rows_in(query, facts):
+            found.setdefault(fact, set()).add((domain, action))
+        return found
+
+    def superseded(self, facts: Iterable[str]) -> set[str]:
+        """Those of these facts in whose place another stands."""
+        query = "select supersedes from fact where supersedes in {}"
+        return {old for (old,) in self._reader.rows_in(query, facts)}
+
     def supporters_at(self, fact: str, moment: str) -> list[str]:
         """The evaluations that made or repeat a fact whose ids begin with a moment."""
         query = (

@@ -30,6 +30,11 @@ class Outcomes(Folder[Outcome]):
         query = f"select distinct domain from outcome where {_COMPARED[trust]}"
         return frozenset(domain for (domain,) in self._reader.rows(query))
 
+    def actions(self, domain: str) -> list[str]:
+        """The actions of a domain's outcomes, by name."""
+        query = "select distinct action from outcome where domain = ? order by action"
+        return [action for (action,) in self._reader.rows(query, [domain])]
+
     def evaluated_domains(self) -> list[str]:
         """The domains with trusted and evaluated outcomes."""
         query = f"select distinct domain from outcome o where {EVALUATED}"

@@ -107,7 +107,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
             yield "evaluation", ref.id, *row
         case Fact():
-            yield "fact", ref.id, parsed.domain, parsed.trust
+            yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
         case Skill():
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             whom = (" ".join(parsed.roles), " ".join(parsed.stages))

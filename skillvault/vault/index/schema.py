@@ -87,7 +87,8 @@ create index used_skill on used (skill);
 create table begun (skill text, at integer, primary key (skill, at)) without rowid;
 create table sums (key text primary key, value blob) without rowid;
 create table evidence (key text primary key, value blob) without rowid;
-create table fact (n integer primary key, id text, domain text, trust text);
+create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
+create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
 create table skill (

@@ -158,6 +158,24 @@ class Skills(Folder[Skill]):
         query = f"{_CANDIDATE} where +shelf = 'skills' and id in {{}}"
         return list(map(SkillRow._make, self._reader.rows_in(query, names)))
 
+    def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
+        """What the outcomes of these actions of a domain made, through whatever links."""
+        query = (
+            "with recursive made (kind, id) as (select 'evaluation', id from outcome "
+            "where domain = ? and action in {} union select l.target_kind, l.target_id from link l "
+            "join made m on l.source_id = m.id and l.source_kind = m.kind "
+            "where l.type != 'contradicted') select id from made where kind = 'skill'"
+        )
+        return {name for (name,) in self._reader.rows_in(query, actions, before=[domain])}
+
+    def subjects(self, names: Iterable[str]) -> dict[str, str]:
+        """Skill -> what it states as its subject, of those in skills/ that do."""
+        query = (
+            "select id, subject from skill where +shelf = 'skills' and subject is not null "
+            "and id in {}"
+        )
+        return dict(self._reader.rows_in(query, names))
+
     def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
         """The skills of a kind that were generated of any of these and state no subject."""
         query = (

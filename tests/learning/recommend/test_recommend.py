@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from skillvault.learning.effect.estimate import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend as rules
+from skillvault.learning.recommend.disclosure import About
+from skillvault.learning.recommend.facts import FactHit
 from skillvault.learning.recommend.recommend import (
     Answer,
+    Background,
     Candidate,
     Query,
     badge_of,
@@ -19,8 +22,10 @@ from skillvault.learning.recommend.recommend import (
     qualified,
     recommend,
 )
-from skillvault.learning.recommend.relevance import value_of
+from skillvault.learning.recommend.relevance import Match, value_of
+from skillvault.learning.recommend.render import prompt
 from skillvault.policy import Boost, EffectPolicy, Policy, RecommendPolicy, policy_from
+from skillvault.text import tokens
 from tests.vectors import vectors
 
 GOOD = Evidence(times_applied=4, success_count=3, failure_count=1, success_rate=0.75)
@@ -42,7 +47,14 @@ def one(name: str, kind: str = "guide", **fields: Any) -> Candidate:
 def ask(*candidates: Candidate, scores: dict[str, float] | None = None, **query: Any) -> Answer:
     policy = query.pop("policy", Policy())
     asked = Query(domain="perps", **query)
-    return recommend(candidates, asked, policy, lambda name: f"text of {name}", scores=scores)
+    return recommend(
+        candidates, asked, policy, lambda name: f"text of {name}", scores=matches(scores)
+    )
+
+
+def matches(scores: dict[str, float] | None) -> dict[str, Match] | None:
+    """How well texts answer a task, of which they say the same share."""
+    return None if scores is None else {name: Match(score, score) for name, score in scores.items()}
 
 
 def shown(answer: Answer) -> list[str]:
@@ -104,11 +116,14 @@ def test_skills_of_the_domain_and_of_none_are_considered() -> None:
         ({"role": "theory"}, ["bandits"]),
         ({"stage": "review"}, ["bandits"]),
         ({"pins": ("bandits",)}, ["bandits", "own"]),
-        ({"scores": {"own": 0.5, "bandits": 0.3}, "strategy": "hybrid"}, ["own", "bandits"]),
-        ({"scores": {"own": 0.5, "bandits": 0.2}, "strategy": "hybrid"}, ["own"]),
+        ({"scores": {"own": 0.5, "bandits": 0.9}, "strategy": "hybrid"}, ["own"]),
+        (
+            {"scores": {"own": 0.5}, "strategy": "hybrid", "pins": ("bandits",)},
+            ["bandits", "own"],
+        ),
     ],
 )
-def test_a_skill_of_the_package_is_shown_where_something_asked_speaks_for_it(
+def test_a_skill_of_the_package_is_shown_if_it_is_asked_for(
     asked: dict[str, Any], found: list[str]
 ) -> None:
     seed = one("bandits", seed=True, domain=None, roles=("theory",), stages=("review",))
@@ -162,23 +177,170 @@ def test_a_pinned_skill_stays_whatever_its_evidence() -> None:
 
 
 def test_a_skill_below_the_least_relevance_is_left_out_with_its_numbers() -> None:
-    answer = ask(one("a"), one("b"), strategy="hybrid", scores={"a": 0.4})
+    policy = Policy(recommend=RecommendPolicy(min_relevance=0.6))
+    answer = ask(one("a", "strategy"), one("b"), policy=policy)
     assert (shown(answer), answer.excluded_low_relevance) == (["a"], 1)
-    assert answer.withheld[0].detail == "relevance 0.25 is below 0.30"
+    assert answer.withheld[0].detail == "relevance 0.50 is below 0.60"
 
 
-def test_what_exceeds_the_budget_gives_way_to_what_fits() -> None:
-    skills = [one("a", tokens=90), one("b", tokens=20), one("c", tokens=10)]
-    answer = ask(*skills, budget=100)
-    assert (shown(answer), withheld(answer), answer.over_budget) == (
-        ["a", "c"],
-        [("b", "budget")],
-        1,
+# ── the floor of a task ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("share", "names"), [(0.14, ["a"]), (0.1399, []), (0.0, [])])
+def test_of_a_task_a_skill_says_a_share_or_is_left_out(share: float, names: list[str]) -> None:
+    answer = ask(one("a"), strategy="hybrid", scores={"a": share})
+    assert shown(answer) == names
+    if not names:
+        assert answer.withheld[0].detail == f"says {share:.2f} of what is asked, less than 0.14"
+
+
+def test_the_share_is_not_that_of_the_best_of_a_pool() -> None:
+    alone = ask(one("a", "strategy"), strategy="hybrid", scores={"a": 0.1})
+    among = ask(one("a"), one("b"), strategy="hybrid", scores={"a": 0.2, "b": 0.9})
+    assert (shown(alone), shown(among)) == ([], ["b", "a"])
+
+
+def test_the_share_decides_who_is_shown_and_the_score_who_is_first() -> None:
+    found = {"a": Match(0.9, 0.2), "b": Match(0.5, 0.9), "c": Match(0.7, 0.1)}
+    query = Query(domain="perps", strategy="hybrid")
+    answer = recommend(map(one, "abc"), query, Policy(), lambda name: name, scores=found)
+    assert shown(answer) == ["a", "b"]
+
+
+def test_a_strategy_needs_the_words_of_a_task_too() -> None:
+    skills = [one("a", "strategy"), one("b")]
+    assert shown(ask(*skills, strategy="hybrid", scores={"b": 0.3})) == ["b"]
+    assert shown(ask(*skills)) == ["a", "b"]
+
+
+def test_what_the_role_asks_for_needs_no_words() -> None:
+    skill = one("a", roles=("reviewer",))
+    assert shown(ask(skill, role="reviewer", strategy="hybrid", scores={})) == ["a"]
+
+
+def test_skills_about_the_action_come_first_and_need_no_words() -> None:
+    skills = [one("a"), one("b"), one("c"), one("d")]
+    background = Background(leads={"b": 1, "c": 0})
+    query = Query(domain="perps", strategy="hybrid", action="open_long")
+    answer = recommend(
+        skills, query, Policy(), str, scores=matches({"a": 0.9}), background=background
     )
+    assert shown(answer) == ["c", "b", "a"]
+    unsaid = msgspec.structs.replace(query, action=None)
+    answer = recommend(
+        skills, unsaid, Policy(), str, scores=matches({"a": 0.9, "b": 0.2}), background=background
+    )
+    assert shown(answer) == ["b", "a"]
 
 
-def test_a_pin_is_shown_beyond_the_budget() -> None:
-    assert shown(ask(one("a", tokens=90), one("b"), pins=("a",), budget=50)) == ["a"]
+# ── how much is shown ────────────────────────────────────────────────────────────────
+
+LONG = "# A title\n\nThe first words.\n\n## One\n\n" + "word " * 600 + "\n\n## Two\n\nThe end.\n"
+
+
+def disclosed(*bodies: str, scores: float | None = None, **fields: Any) -> list[tuple[str, str]]:
+    """(how, text) of skills with these texts, in their order."""
+    skills = [one(f"s{number:02}") for number in range(len(bodies))]
+    query = Query(domain="perps", strategy="hybrid", **fields)
+    texts = dict(zip((skill.name for skill in skills), bodies, strict=True))
+    found = None if scores is None else matches(dict.fromkeys(texts, scores))
+    about = Background(about=lambda name: About(f"What {name} is for.", f"skills/{name}/SKILL.md"))
+    answer = recommend(skills, query, ALL, texts.__getitem__, scores=found, background=about)
+    return [(served.how, served.body) for served in answer.recommended]
+
+
+def test_the_best_texts_are_given_and_the_others_named() -> None:
+    found = disclosed("One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", scores=0.5)
+    assert [how for how, _ in found] == ["whole"] * 3 + ["named"] * 4
+    assert found[3] == ("named", "")
+
+
+def test_with_a_task_ten_are_named_and_without_one_the_limit() -> None:
+    assert len(disclosed(*map(str, range(12)), scores=0.5)) == 10
+    assert len(disclosed(*map(str, range(12)))) == 5
+    assert len(disclosed(*map(str, range(12)), scores=0.5, limit=2)) == 2
+
+
+def test_the_first_is_never_left_out_for_its_length() -> None:
+    (how, text), (other, _) = disclosed(LONG, "Short.")
+    assert (how, other) == ("part", "named")
+    assert text == "# A title\n\nThe first words."
+    ((how, text),) = disclosed("word " * 2000)
+    assert how == "part"
+    assert text.endswith("word…")
+
+
+def test_texts_are_given_in_order_as_long_as_the_budget_lasts() -> None:
+    found = disclosed("word " * 200, LONG, "Short.")
+    assert [how for how, _ in found] == ["whole", "named", "named"]
+
+
+def test_without_a_budget_every_length_is_given() -> None:
+    policy = Policy(recommend=RecommendPolicy(budget=None, bodies=None))
+    skills = [one("a"), one("b"), one("c"), one("d")]
+    answer = recommend(skills, Query(domain="perps"), policy, lambda name: name + "word" * 9000)
+    assert [served.how for served in answer.recommended] == ["whole"] * 4
+
+
+def test_a_pin_is_shown_whole_beyond_the_budget() -> None:
+    query = Query(domain="perps", pins=("a",), budget=50)
+    answer = recommend([one("a"), one("b")], query, Policy(), lambda name: name + LONG)
+    assert [(s.name, s.how) for s in answer.recommended] == [("a", "whole"), ("b", "named")]
+
+
+@given(st.lists(st.integers(1, 900), max_size=12), st.integers(400, 3000))
+def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], budget: int) -> None:
+    skills = [one(f"s{number:02}") for number in range(len(sizes))]
+    query = Query(domain="perps", strategy="hybrid", budget=budget)
+    texts = {skill.name: "word " * size for skill, size in zip(skills, sizes, strict=True)}
+    facts = [
+        FactHit(f"f{number}", "perps", "fact " * size, 0.5) for number, size in enumerate(sizes)
+    ]
+    answer = recommend(
+        skills,
+        query,
+        ALL,
+        texts.__getitem__,
+        scores=matches(dict.fromkeys(texts, 0.5)),
+        background=Background(about=lambda name: About("It is for this. " * 30), facts=facts),
+    )
+    assert tokens(prompt(answer)) <= budget
+    assert bool(answer.recommended) is bool(sizes)
+
+
+# ── one place for one statement ──────────────────────────────────────────────────────
+
+SAYS = "# {}\n\n- Run the migrations on a copy of the database before the release.\n"
+ALSO = "# {}\n\n- Before the release, run the migrations on a copy of the database.\n"
+
+
+def repeated(*candidates: Candidate, **query: Any) -> Answer:
+    texts = {
+        "a": SAYS.format("A"),
+        "b": ALSO.format("B"),
+        "c": SAYS.format("C").replace("a copy", "2 copies"),
+    }
+    return recommend(candidates, Query(domain="perps", **query), ALL, texts.__getitem__)
+
+
+def test_two_skills_that_say_the_same_have_one_place() -> None:
+    answer = repeated(one("a"), one("b"))
+    assert (shown(answer), withheld(answer)) == (["a"], [("b", "same")])
+    assert answer.withheld[0].detail == "same as a"
+
+
+def test_the_one_with_more_evidence_stands_for_both() -> None:
+    used = Evidence(times_applied=4, success_count=2, failure_count=2, success_rate=0.5)
+    answer = repeated(one("a"), one("b", evidence=used))
+    assert (shown(answer), answer.withheld[0].detail) == (["b"], "same as b")
+    assert shown(repeated(one("a"), one("b", evidence=used), pins=("a",))) == ["a"]
+
+
+def test_another_number_says_something_else() -> None:
+    assert shown(repeated(one("a"), one("c"))) == ["a", "c"]
+
+
+# ── who else is left out ─────────────────────────────────────────────────────────────
 
 
 def test_at_most_the_limit_is_shown_and_the_rest_is_named() -> None:
@@ -308,9 +470,17 @@ def test_of_a_task_the_better_answer_stands_first() -> None:
     assert shown(ask(one("a"), one("b"), strategy="tag", scores=scores)) == ["a", "b"]
 
 
-def test_a_task_that_no_text_answers_lifts_none() -> None:
-    answer = ask(one("a", "strategy"), strategy="hybrid", scores={"a": 0.01})
+def test_a_task_that_is_hardly_answered_lifts_none() -> None:
+    answer = ask(one("a", "strategy"), strategy="hybrid", scores={"a": 0.14})
     assert answer.recommended[0].reasons["task"] < 0
+
+
+@pytest.mark.parametrize("key", ["unlock_schedule", "unlockSchedule", "Unlock-Schedule"])
+def test_a_context_s_keys_and_texts_are_compared_without_their_spelling(key: str) -> None:
+    boost = Boost(add=0.2, when={"unlockSchedule": "next_week"}, above={"openInterest": 2})
+    policy = Policy(recommend=RecommendPolicy(boosts=(boost,)))
+    context = {key: "nextWeek", "open_interest": 3}
+    assert ask(one("a"), policy=policy, context=context).recommended[0].relevance == 0.7
 
 
 def test_a_domain_may_have_boosts_of_its_own() -> None:
@@ -360,11 +530,11 @@ def test_the_json_has_its_keys() -> None:
     found = plain(ask(one("a"), one("b", evidence=POOR), decision="d-0", policy=SEED))
     assert list(found) == [
         "domain", "decision", "recommended", "withheld", "total_considered",
-        "excluded_low_effectiveness", "excluded_low_relevance",
+        "excluded_low_effectiveness", "excluded_low_relevance", "facts",
     ]  # fmt: skip
     assert list(found["recommended"][0]) == [
         "name", "kind", "relevance", "score", "badge", "status", "blob", "tokens", "reasons",
-        "body",
+        "body", "handle", "how", "description", "path",
     ]  # fmt: skip
     assert list(found["withheld"][0]) == ["name", "reason", "detail"]
 
@@ -374,9 +544,9 @@ def test_the_order_of_the_candidates_changes_nothing(candidates: list[Candidate]
     assert ask(*candidates, decision="d") == ask(*sorted(candidates, key=str), decision="d")
 
 
-@given(st.integers(0, 8), st.integers(0, 500), st.lists(st.integers(1, 200), max_size=8))
-def test_nothing_is_lost_and_limits_hold(limit: int, budget: int, sizes: list[int]) -> None:
-    skills = [one(f"s{i}", tokens=size) for i, size in enumerate(sizes)]
+@given(st.integers(0, 8), st.integers(0, 500), st.integers(0, 8))
+def test_nothing_is_lost_and_limits_hold(limit: int, budget: int, count: int) -> None:
+    skills = [one(f"s{number}") for number in range(count)]
     answer = ask(*skills, limit=limit, budget=budget, explain=True)
     assert len(answer.recommended) <= limit
     assert sum(served.tokens for served in answer.recommended) <= budget

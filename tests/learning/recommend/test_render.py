@@ -20,7 +20,8 @@ def answer(*names: str, body: str = "Text.", query: Query = QUERY, holdout: floa
 
 def test_the_prompt_has_badges_relevance_and_the_instruction() -> None:
     assert prompt(answer("a")) == (
-        '<skills>\n<skill name="a" badge="🆕 New" relevance="60%">\nText.\n</skill>\n</skills>\n'
+        '<skills>\n<skill name="a" handle="[S1]" badge="🆕 New" relevance="60%">\n'
+        "Text.\n</skill>\n</skills>\n"
         f"<instruction>\n{INSTRUCTION}\n</instruction>"
     )
 
@@ -52,8 +53,15 @@ def test_the_record_says_what_was_shown_at_which_version_and_what_was_not() -> N
         "at": "2026-11-20T12:00:00Z",
         "context": {"volatility": "high"},
         "shown": [
-            {"skill": "a", "blob": "b-a", "relevance": 0.6, "badge": "🆕 New"},
-            {"skill": "b", "blob": "b-b", "relevance": 0.6, "badge": "🆕 New"},
+            {
+                "skill": name,
+                "blob": f"b-{name}",
+                "relevance": 0.6,
+                "badge": "🆕 New",
+                "handle": handle,
+                "how": "whole",
+            }
+            for name, handle in (("a", "S1"), ("b", "S2"))
         ],
         "held_out": [],
         "next": [{"skill": "c", "reason": "rank"}],

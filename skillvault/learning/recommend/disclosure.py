@@ -1,0 +1,142 @@
+"""How much of each skill an answer gives: its whole text, its first sections, or a line.
+
+The best are named in any case. Lines and facts have a share of the budget each; the texts have
+what is left, in order. What does not fit is a line with the way to read it.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from skillvault import markdown
+from skillvault.learning.recommend.instruction import INSTRUCTION
+from skillvault.text import flat, shorten, tokens, trimmed
+
+How = Literal["whole", "part", "named"]
+
+SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 700
+_FRAME = 40 + tokens(INSTRUCTION)  # tokens of the tags around everything, and of the instruction
+_ELEMENT = 30  # tokens of the tags around one text, with its badge
+_REST = 30  # tokens of the line that says where the rest of a text is
+_LEAST = 40  # tokens of a text below which its first sections tell nothing
+_DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
+_WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
+
+
+class About(NamedTuple):
+    """What a skill is for, and where it stands."""
+
+    description: str = ""
+    path: str = ""
+
+
+class Slot(Struct, frozen=True):
+    """A skill that has a place in an answer; a pinned one is given whole whatever its length."""
+
+    name: str
+    body: str
+    about: About
+    pinned: bool = False
+
+
+class Given(Struct, frozen=True):
+    """How much of a skill is given; `description` as its line says it, `body` "" for a line."""
+
+    how: How
+    description: str
+    body: str
+
+
+def fitting_lines(slots: Sequence[Slot], budget: float) -> list[str]:
+    """The descriptions in lines of the first so many as fit, the first and the pinned always."""
+    room = SHARE * budget
+    for size in _DESCRIPTIONS:
+        lines = [_described(slot.about.description, size) for slot in slots]
+        costs = [_line_tokens(slot, line) for slot, line in zip(slots, lines, strict=True)]
+        if sum(costs) <= room:
+            return lines
+    fitting: list[str] = []
+    for slot, line, cost in zip(slots, lines, costs, strict=True):
+        room -= cost
+        if room < 0 and fitting and not slot.pinned:
+            break
+        fitting.append(line)
+    return fitting if budget > 0 else fitting[: sum(slot.pinned for slot in slots)]
+
+
+def given(
+    slots: Sequence[Slot], descriptions: Sequence[str], rest: float, most: int | None
+) -> list[Given]:
+    """How much of each skill is given within the tokens that are left; at most so many texts.
+
+    Texts are given in order while they fit; the first is never left out for its length.
+    """
+    found: list[Given] = []
+    left = math.inf if most is None else most
+    for slot, description in zip(slots, descriptions, strict=True):
+        room = rest + _line_tokens(slot, description)
+        part = _part(slot, room, is_first=not found) if left > 0 or slot.pinned else None
+        if part is None:
+            left = 0
+            found.append(Given("named", description, ""))
+            continue
+        left -= 1
+        rest = room - tokens(part) - _around(slot)
+        how: How = "whole" if part == slot.body else "part"
+        if how == "part":
+            rest, left = rest - _REST, 0
+        found.append(Given(how, description, part))
+    return found
+
+
+def left_for_texts(
+    budget: float, slots: Sequence[Slot], descriptions: Sequence[str], facts: int
+) -> float:
+    """The tokens that texts may have beside lines and facts of so many tokens."""
+    lines = sum(map(_line_tokens, slots, descriptions))
+    return budget - _FRAME - lines - facts
+
+
+def first_sections(body: str, room: float) -> str:
+    """As many sections of a text, from the first, as fit; of the first itself its first blocks."""
+    whole = _while_fitting([section.text for section in markdown.sections(body)], room)
+    blocks = whole or _while_fitting(markdown.blocks(body), room)
+    # A title alone tells nothing of what the skill says.
+    if len(markdown.statements(blocks)) == 0:
+        return trimmed(body, int(room))
+    return blocks.rstrip()
+
+
+def _part(slot: Slot, room: float, *, is_first: bool) -> str | None:
+    """The text that is given of a skill; None for a line alone."""
+    room -= _around(slot)
+    if slot.pinned or tokens(slot.body) <= room:
+        return slot.body
+    if is_first and room - _REST >= _LEAST:
+        return first_sections(slot.body, room - _REST)
+    return None
+
+
+def _while_fitting(parts: Sequence[str], room: float) -> str:
+    text = ""
+    for part in parts:
+        if tokens(text + part) > room:
+            break
+        text += part
+    return text
+
+
+def _described(description: str, size: int) -> str:
+    """A description as a line has it, without its subject, which the name says."""
+    subject, _, rest = flat(description).partition(". ")
+    return shorten(rest if rest and subject.startswith(_WHEN) else flat(description), size)
+
+
+def _line_tokens(slot: Slot, description: str) -> int:
+    return tokens(f"[S10] {slot.name}: {description}\n")
+
+
+def _around(slot: Slot) -> int:
+    return _ELEMENT + tokens(slot.name)

@@ -1,0 +1,31 @@
+"""When two skills say the same, so that they get one place between them."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from skillvault import markdown
+from skillvault.sameness import Form, normal_form, same
+from skillvault.text import jaccard, words
+
+_WORDS = 5  # a text of fewer words is too short to tell
+_ALIKE = 0.3  # texts that share fewer of their words are not looked at more closely
+_SAME = 0.85  # the share of each text's statements that the other has
+
+
+def says_same(one: str, other: str) -> bool:
+    """Whether nearly all statements of either text stand in the other, in whatever words."""
+    a, b = words(one), words(other)
+    if min(len(a), len(b)) < _WORDS or jaccard(a, b) < _ALIKE:
+        return False
+    first, second = _forms(one), _forms(other)
+    return _covered(first, second) >= _SAME and _covered(second, first) >= _SAME
+
+
+@lru_cache(maxsize=256)
+def _forms(text: str) -> tuple[Form, ...]:
+    return tuple(map(normal_form, markdown.statements(text) or [text]))
+
+
+def _covered(forms: Sequence[Form], others: Sequence[Form]) -> float:
+    """The share of these statements that are among the others."""
+    return sum(any(same(form, other) for other in others) for form in forms) / len(forms)

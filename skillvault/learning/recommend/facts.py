@@ -1,0 +1,89 @@
+"""Which facts answer a task, and how they read: a line each, with what to do."""
+
+from collections.abc import Collection, Iterable
+
+from msgspec import Struct
+
+from skillvault.learning.recommend.duplicates import says_same
+from skillvault.policy import RecommendPolicy
+from skillvault.text import flat, shorten, tokens
+
+SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
+_LENGTHS = (320, 240, 160, 110)  # characters of each line, as many as fit
+_ADVICE = 0.45  # of these for what to do
+
+Action = tuple[str, str]  # domain, action
+
+
+class FactHit(Struct, frozen=True):
+    """A fact that a search found. `share`, 0..1, is how much of what is asked it says.
+
+    `advice` is what to do; `actions` is what it is about.
+    """
+
+    id: str
+    domain: str
+    text: str
+    share: float
+    blob: str = ""
+    advice: str = ""
+    actions: frozenset[Action] = frozenset()
+
+
+class ServedFact(Struct, frozen=True):
+    """A fact that is shown, as its line says it."""
+
+    handle: str
+    id: str
+    domain: str
+    share: float
+    blob: str
+    text: str
+
+
+def chosen_facts(
+    hits: Iterable[FactHit],
+    actions: Collection[Action],
+    rules: RecommendPolicy,
+    room: float,
+) -> list[ServedFact]:
+    """The facts that answer the task, the best first, no two that say the same.
+
+    `actions` are those of the leading skills. The lines have at most `room` tokens together.
+    """
+    fitting: list[FactHit] = []
+    for hit in sorted(hits, key=lambda hit: (-hit.share, hit.id)):
+        needed = rules.answers * (SUBJECT if hit.actions.intersection(actions) else 1)
+        answers = hit.share >= needed and hit.share > 0
+        if answers and not any(_repeats(hit, other) for other in fitting):
+            fitting.append(hit)
+    del fitting[rules.facts :]
+    while fitting:
+        for size in _LENGTHS:
+            lines = [_shortened(hit, size) for hit in fitting]
+            if facts_tokens(lines) <= room:
+                return [
+                    ServedFact(f"F{n}", hit.id, hit.domain, round(hit.share, 6), hit.blob, line)
+                    for n, (hit, line) in enumerate(zip(fitting, lines, strict=True), 1)
+                ]
+        fitting.pop()
+    return []
+
+
+def facts_tokens(lines: Iterable[str]) -> int:
+    """The tokens of facts as they are shown."""
+    return sum(tokens(f"[F1] {line}\n") for line in lines)
+
+
+def _repeats(hit: FactHit, other: FactHit) -> bool:
+    return hit.text == other.text or says_same(hit.text, other.text)
+
+
+def _shortened(hit: FactHit, size: int) -> str:
+    """What the fact says and then what to do, each shortened."""
+    said, advice = flat(hit.text), flat(hit.advice)
+    if not advice:
+        return shorten(said, size)
+    said = said.removesuffix(advice).rstrip()
+    told = shorten(advice, max(int(_ADVICE * size), size - len(said)))
+    return f"{shorten(said, size - len(told) - 1)} → {told}"

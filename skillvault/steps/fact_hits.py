@@ -1,0 +1,57 @@
+"""The facts that a task finds, with what to do and what they are about.
+
+Floor 3. Facts of other domains are those that are said to hold there too.
+"""
+
+from collections.abc import Iterable
+
+from skillvault.learning.recommend.facts import FactHit
+from skillvault.records import Evaluation, Fact, Ref
+from skillvault.vault.index.snapshot import Topics
+
+_HITS = 50  # facts that are looked at
+_ABROAD = frozenset({"cross_domain", "general"})
+
+
+def fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
+    """The trusted facts in force that a task finds, of the domain and what holds beyond its own."""
+    found = head.search(task, _HITS, kinds=("fact",))
+    shares = {ref.partition(":")[2]: share for ref, share in found}
+    facts = head.facts.get_many(shares)
+    gone = head.facts.superseded(facts)
+    against, runs = head.facts.against(facts), head.facts.runs(facts)
+    actions = head.facts.actions(facts)
+    return [
+        FactHit(
+            id=fact.id,
+            domain=fact.domain,
+            text=fact.text,
+            share=shares[fact.id],
+            blob=_blob(head, fact.id),
+            advice=_advice(fact, evaluations),
+            actions=frozenset(actions.get(fact.id, ())),
+        )
+        for fact in facts.values()
+        if fact.trust == "local"
+        and fact.id not in gone
+        and against.get(fact.id, 0) <= runs.get(fact.id, 1)
+        and _holds(domain, fact, evaluations := head.evaluations.supporting(fact.id))
+    ]
+
+
+def _holds(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool:
+    """Whether a fact is of a domain, or holds in others than its own."""
+    return fact.domain == domain or any(e.applicability in _ABROAD for e in evaluations)
+
+
+def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:
+    """What to do: the fact's last line if it has several, else what would have been better."""
+    lines = [line for line in fact.text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        return lines[-1]
+    return next((e.better_approach for e in evaluations if e.better_approach), "")
+
+
+def _blob(head: Topics, name: str) -> str:
+    """The version of a fact, git's id of its bytes."""
+    return head.files.get(head.records.path_of(Ref("fact", name)) or "") or ""

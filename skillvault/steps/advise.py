@@ -7,11 +7,14 @@ judge that is no better than chance in this vault is not asked.
 import json
 from datetime import datetime
 
+import msgspec
+
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
 from skillvault.records import Skill
 from skillvault.steps.judges import appointed, record_of
+from skillvault.steps.receipts import receipts_of, with_names
 from skillvault.steps.shelf import Shelf
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import codec
@@ -23,6 +26,7 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
     raw = cleaned(codec.incoming(*file))
     proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
+    proposal = _with_names(store, shelf, proposal, now)
     if advise.skips(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = appointed(store, rules.inline_seconds)
@@ -41,10 +45,26 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     return advice
 
 
+def _with_names(
+    store: Store, shelf: Shelf, proposal: advise.Proposal, now: datetime
+) -> advise.Proposal:
+    """The decision with the skills that it applies by name."""
+    head, inbox = store.head(), Inbox(store.root)
+    outcome = with_names(
+        proposal.outcome,
+        lambda decision: receipts_of(head, inbox, decision, now),
+        shelf.uses.read(head),
+    )
+    return msgspec.structs.replace(proposal, outcome=outcome)
+
+
 def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
     """The skills that would be recommended before this decision."""
     outcome, decision = proposal.outcome, proposal.outcome.decision
-    query = Query(domain=outcome.domain, context=outcome.context, strategy="hybrid")
-    words = (decision.task, decision.action, decision.target, decision.reasoning)
+    query = Query(
+        domain=outcome.domain, context=outcome.context, strategy="hybrid", action=decision.action
+    )
+    words = (decision.task or decision.reasoning, decision.action, decision.target)
     served = shelf.recommend(query, " ".join(filter(None, words))).recommended
-    return [skill for served_skill in served if (skill := shelf.get(served_skill.name))]
+    given = (skill.name for skill in served if skill.how != "named")
+    return [skill for name in given if (skill := shelf.get(name))]

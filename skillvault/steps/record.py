@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from skillvault import aliases
 from skillvault.change import BATCH, Change
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from, recommendation_from
 from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
+from skillvault.steps.receipts import receipts_of, with_names
 from skillvault.steps.run import Run
-from skillvault.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 
@@ -89,19 +86,16 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
 
 
 def _named(run: Run, outcome: Outcome, arrived: Iterable[tuple[str, Recommendation]]) -> Outcome:
-    """The outcome with what it applied by name, where it says a handle or a title.
+    """The outcome with what it applied by name; its receipt may have arrived with it."""
 
-    What was shown for its decision may have arrived with it.
-    """
-    decision, applied = outcome.decision.id, outcome.applied
-    if decision is None or not applied or all(map(is_slug, applied)):
-        return outcome
-    with_it = (one for _, one in arrived if one.decision == decision)
-    receipts = [*run.view.recommendations.by_decision(decision), *with_it]
-    counted = [r for r in receipts if outcome.trust == "untrusted" or r.trust == "local"]
-    read = run.shelf.uses.read(run.view)
-    names = aliases.aliases_of(counted, lambda name, blob: aliases.title_of(read(name, blob)))
-    return msgspec.structs.replace(outcome, applied=aliases.resolved(applied, names))
+    def receipts(decision: str) -> Iterator[Recommendation]:
+        yield from (one for _, one in arrived if one.decision == decision)
+        yield from receipts_of(run.view, run.inbox, decision, run.now)
+
+    def read_text(name: str, blob: str) -> str:
+        return run.shelf.uses.read(run.view)(name, blob)
+
+    return with_names(outcome, receipts, read_text)
 
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:

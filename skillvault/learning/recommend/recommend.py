@@ -422,11 +422,9 @@ def _disclosed(
     ]
     descriptions = disclosure.fitting_lines(slots, budget)
     slots = slots[: len(descriptions)]
-    leading = {
-        action
-        for slot in slots[:_FIRST]
-        for action in background.actions.get(slot.name, frozenset())
-    }
+    # A strategy is about all actions of its domain.
+    about = [w[2] for w in shown[: len(slots)] if w[-1].kind != "strategy"][:_FIRST]
+    leading = {action for name in about for action in background.actions.get(name, frozenset())}
     facts: list[ServedFact] = []
     if asking.weighing.has_task:
         room = disclosure.SHARE * budget

@@ -6,7 +6,7 @@ Floor 3. Known is what a boost of the policy asks for, or what the text of a ski
 import re
 from collections.abc import Iterable, Mapping
 
-from skillvault.learning.recommend.relevance import folded
+from skillvault.learning.recommend.relevance import folded, words_of
 from skillvault.policy import Policy
 from skillvault.records import Scalar
 
@@ -47,5 +47,5 @@ def _asked_for(policy: Policy) -> tuple[set[str], set[tuple[str, str]]]:
 
 def _is_said(name: str, said: str) -> bool:
     """Whether a text, its words between underscores, says a key or a value."""
-    words = _WORD.findall(folded(name))
-    return bool(words) and f"_{'_'.join(words)}_" in said
+    words = [word for part in words_of(name) for word in _WORD.findall(part)]
+    return bool(words) and any(f"_{link.join(words)}_" in said for link in ("_", ""))

@@ -1,5 +1,6 @@
 """Which facts answer a task, and how they read: a line each, with what to do."""
 
+import re
 from collections.abc import Collection, Iterable
 
 from msgspec import Struct
@@ -9,8 +10,10 @@ from skillvault.policy import RecommendPolicy
 from skillvault.text import flat, shorten, tokens
 
 SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
-_LENGTHS = (320, 240, 160, 110)  # characters of each line, as many as fit
+_LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
+_SHORT = (160, 110)  # of a line that stands alone
 _ADVICE = 0.45  # of these for what to do
+_ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
 
 Action = tuple[str, str]  # domain, action
 
@@ -59,7 +62,7 @@ def chosen_facts(
             fitting.append(hit)
     del fitting[rules.facts :]
     while fitting:
-        for size in _LENGTHS:
+        for size in _LENGTHS if len(fitting) > 1 else (*_LENGTHS, *_SHORT):
             lines = [_shortened(hit, size) for hit in fitting]
             if facts_tokens(lines) <= room:
                 return [
@@ -82,6 +85,8 @@ def _repeats(hit: FactHit, other: FactHit) -> bool:
 def _shortened(hit: FactHit, size: int) -> str:
     """What the fact says and then what to do, each shortened."""
     said, advice = flat(hit.text), flat(hit.advice)
+    if len(said) > size:
+        said = _ASIDE.sub("", said)
     if not advice:
         return shorten(said, size)
     said = said.removesuffix(advice).rstrip()

@@ -12,6 +12,7 @@ from skillvault.records import Scalar
 Context = Mapping[str, Scalar]
 
 _LEAST = 0.3  # a task that even the best text answers less than this speaks of something else
+_SEPARATOR = re.compile(r"[\s_-]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -32,7 +33,12 @@ NO_MATCH = Match(0.0, 0.0)
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """A context's key or value as it is compared: `unlockSchedule` is `unlock_schedule`."""
-    return "_".join(re.split(r"[\s_-]+", _INNER_CAPITAL.sub("_", name.strip()))).casefold()
+    return "".join(words_of(name))
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a context's key or value is made of, in small letters."""
+    return _SEPARATOR.sub(" ", _INNER_CAPITAL.sub(" ", name)).casefold().split()
 
 
 def folded_keys(context: Context) -> dict[str, Scalar]:

@@ -284,20 +284,17 @@ def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], 
 
     Without a task its relevance decides.
     """
-    query, rules, weighing = asking.query, asking.policy.recommend, asking.weighing
-    leads = asking.background.leads if query.action else {}
+    query, rules = asking.query, asking.policy.recommend
+    of_someone = (query.role, query.stage) != (None, None)
+    asked = {*asking.weighing.saying(rules.answers)}
+    asked.update(asking.background.leads if query.action else ())
+    has_task, least = asking.weighing.has_task, rules.min_relevance
 
     def eligible(weighed: _Weighed) -> bool:
-        candidate = weighed[-1]
-        name = candidate.name
-        if name in pins:
+        name, candidate = weighed[2], weighed[-1]
+        if name in pins or (of_someone and _is_for(candidate, query)):
             return True
-        is_for = _is_for(candidate, query)
-        if candidate.seed and not is_for:
-            return False
-        if weighing.has_task:
-            return is_for or name in leads or weighing.share(name) >= rules.answers
-        return weighed[3] >= rules.min_relevance
+        return not candidate.seed and (name in asked if has_task else weighed[3] >= least)
 
     return eligible
 

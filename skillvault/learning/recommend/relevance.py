@@ -129,6 +129,10 @@ class Weighing:
         """Whether a task is given, and texts are asked how well they answer it."""
         return self._scores is not None
 
+    def saying(self, least: float) -> list[str]:
+        """The skills that say at least this share of the task."""
+        return [name for name, match in self._found.items() if match.share >= least]
+
     def share(self, name: str) -> float:
         """How much of what is asked the text says, 0..1."""
         return self._found.get(name, NO_MATCH).share

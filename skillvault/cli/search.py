@@ -17,7 +17,9 @@ _LINE = 80  # characters of a text in a list
 @click.command()
 @click.argument("text")
 @click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
-@click.option("--domain", metavar="NAME", help="Find only records of this domain.")
+@click.option(
+    "--domain", metavar="NAME", help="Find records of this domain, and facts that hold there too."
+)
 @click.option(
     "-k",
     "k",

@@ -17,9 +17,7 @@ def fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
     """The trusted facts in force that a task finds, of the domain and what holds beyond its own."""
     found = head.search(task, _HITS, kinds=("fact",))
     shares = {ref.partition(":")[2]: share for ref, share in found}
-    facts = head.facts.get_many(shares)
-    gone = head.facts.superseded(facts)
-    against, runs = head.facts.against(facts), head.facts.runs(facts)
+    facts = _in_force(head, shares)
     actions = head.facts.actions(facts)
     return [
         FactHit(
@@ -32,11 +30,29 @@ def fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
             actions=frozenset(actions.get(fact.id, ())),
         )
         for fact in facts.values()
-        if fact.trust == "local"
-        and fact.id not in gone
-        and against.get(fact.id, 0) <= runs.get(fact.id, 1)
-        and _holds(domain, fact, evaluations := head.evaluations.supporting(fact.id))
+        if _holds(domain, fact, evaluations := head.evaluations.supporting(fact.id))
     ]
+
+
+def holding_abroad(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
+    """Those of these facts that are of other domains and hold in this one too."""
+    return {
+        fact.id
+        for fact in _in_force(head, ids).values()
+        if fact.domain != domain and _holds(domain, fact, head.evaluations.supporting(fact.id))
+    }
+
+
+def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
+    """The trusted ones of these facts that nothing supersedes and less speaks against than for."""
+    facts = head.facts.get_many(ids)
+    gone = head.facts.superseded(facts)
+    against, runs = head.facts.against(facts), head.facts.runs(facts)
+    return {
+        name: fact
+        for name, fact in facts.items()
+        if fact.trust == "local" and name not in gone and against.get(name, 0) <= runs.get(name, 1)
+    }
 
 
 def _holds(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool:

@@ -34,6 +34,7 @@ from skillvault.records import (
 )
 from skillvault.steps.background import background_of, unknown_domain
 from skillvault.steps.effects import Uses
+from skillvault.steps.fact_hits import holding_abroad
 from skillvault.steps.unknown_context import unknown_context
 from skillvault.text import shorten, tokens
 from skillvault.vault.commit.store import Store
@@ -237,18 +238,21 @@ class Shelf:
     ) -> list[Found]:
         """The skills, facts and evaluations that answer a text best; UsageError for a bad kind.
 
+        Of another domain than the one asked only facts that are said to hold there too.
         `semantic`: what is near in meaning comes first, where the extra of that name is there.
         """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
-        found = head.search(
-            text,
-            k,
-            kinds=None if kind is None else (kind,),
-            domains=None if domain is None else (domain,),
-            near=_near() if semantic else None,
-        )
+        near = _near() if semantic else None
+        kinds = None if kind is None else (kind,)
+        domains = None if domain is None else (domain,)
+        found = head.search(text, k, kinds=kinds, domains=domains, near=near)
+        if domain is not None and kind in (None, "fact"):
+            facts = head.search(text, k, kinds=("fact",), near=near)
+            ids = holding_abroad(head, (ref_from(ref).id for ref, _ in facts), domain)
+            found += [hit for hit in facts if ref_from(hit[0]).id in ids]
+            found = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
         return [self._found(head, ref_from(ref), score) for ref, score in found]
 
     def _found(self, head: Topics, ref: Ref, score: float) -> Found:

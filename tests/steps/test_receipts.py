@@ -167,6 +167,8 @@ def test_a_fact_of_another_domain_is_shown_if_it_holds_there_too(
     )
     answer = vault.recommend("coding", "seed the generators of a flaky test")
     assert len(answer.facts) == count
+    found = vault.search("generators", domain="coding")
+    assert [hit.id for hit in found] == ["f-1"] * count
 
 
 # ── what is asked for by name ────────────────────────────────────────────────────────

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from skillvault import markdown
-from skillvault.sameness import Form, normal_form, same
+from skillvault.lazy import LazyModule
 from skillvault.text import jaccard, words
+
+if TYPE_CHECKING:
+    from skillvault import sameness
+else:  # only who compares texts pays for it
+    sameness = LazyModule("sameness")
 
 _WORDS = 5  # a text of fewer words is too short to tell
 _ALIKE = 0.3  # texts that share fewer of their words are not looked at more closely
@@ -22,10 +28,10 @@ def says_same(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _forms(text: str) -> tuple[Form, ...]:
-    return tuple(map(normal_form, markdown.statements(text) or [text]))
+def _forms(text: str) -> "tuple[sameness.Form, ...]":
+    return tuple(map(sameness.normal_form, markdown.statements(text) or [text]))
 
 
-def _covered(forms: Sequence[Form], others: Sequence[Form]) -> float:
+def _covered(forms: "Sequence[sameness.Form]", others: "Sequence[sameness.Form]") -> float:
     """The share of these statements that are among the others."""
-    return sum(any(same(form, other) for other in others) for form in forms) / len(forms)
+    return sum(any(sameness.same(form, other) for other in others) for form in forms) / len(forms)

@@ -31,6 +31,7 @@ from skillvault.records import (
     Shelved,
     Skill,
 )
+from skillvault.steps import tasks
 from skillvault.steps.effects import Uses
 from skillvault.text import shorten, tokens
 from skillvault.vault.commit.store import Store
@@ -232,7 +233,7 @@ class Shelf:
             domains=None if domain is None else (domain,),
             near=_near() if semantic else None,
         )
-        return [self._found(head, ref_from(ref), score) for ref, score in found]
+        return [self._found(head, ref_from(hit.id), hit.score) for hit in found]
 
     def _found(self, head: Topics, ref: Ref, score: float) -> Found:
         # A proposed or archived skill may have the name of one of another layer.
@@ -307,6 +308,7 @@ class Shelf:
         """Compute what changed of the uses and of the other layers' texts."""
         self._follow_texts(head)  # before the uses, which ask for the names of all skills
         self.uses.follow(head)
+        tasks.follow(head, self._others)
 
     def _follow_texts(self, head: Staged) -> None:
         """Let the skills of the other layers be found, those that the vault does not override."""
@@ -414,4 +416,4 @@ def _scores(
     near: Near | None,
 ) -> dict[str, float]:
     found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
-    return {ref.partition(":")[2]: score for ref, score in found}
+    return {hit.id.partition(":")[2]: hit.score for hit in found}

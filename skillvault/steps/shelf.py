@@ -21,7 +21,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend, shelf
 from skillvault.learning.recommend.recommend import Answer, Candidate, Query
-from skillvault.learning.recommend.shelf import Strategy
+from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
 from skillvault.policy import Policy
 from skillvault.records import (
     Evaluation,
@@ -78,7 +78,12 @@ class Shelf:
         self._known: tuple[object, dict[str, list[Candidate]]] | None = None
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
-        """Put a folder of skills above the other domain layers; what of it cannot be read."""
+        """Put a folder of skills above the other domain layers; what of it cannot be read.
+
+        UsageError for a folder of the vault that is never served.
+        """
+        if shelves.is_shut(self._store.root, Path(folder)):
+            raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
         self._added.append(Path(folder).resolve())
         self.reload()
         return [one for one in self.problems if Path(one.path).is_relative_to(self._added[-1])]
@@ -128,6 +133,8 @@ class Shelf:
         pins: Sequence[str] = (),
     ) -> list[Skill]:
         """At most `k` skills for a role or stage: pins, then most applied, or nearest the task."""
+        if strategy not in STRATEGIES:
+            raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
         head = self.ready()
         counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
         asked = strategy == "semantic" and task
@@ -170,7 +177,7 @@ class Shelf:
         if query.domain not in by_domain:
             rows = [
                 *_rows(head.skills.candidates(query.domain), known),
-                *self._of_others(head, known),
+                *self._of_others(head, known, query.domain),
             ]
             by_domain[query.domain] = sorted(rows, key=lambda one: one.name)
         found = by_domain[query.domain]
@@ -180,7 +187,9 @@ class Shelf:
         pinned = _rows(head.skills.candidates_named(recommend.pin_places(query)), known)
         return [*found, *(one for one in pinned if one.name not in there)]
 
-    def _of_others(self, head: Topics, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
+    def _of_others(
+        self, head: Topics, known: Mapping[str, Evidence], domain: str
+    ) -> Iterator[Candidate]:
         own = head.skills.on_shelf("skills", self._others)
         for name, one in self._others.items():
             if name not in own:
@@ -197,7 +206,7 @@ class Shelf:
                     skill.stages,
                     one.blob,
                     evidence,
-                    one.layer == "seed",
+                    one.layer == "seed" and domain not in head.policy.shelf.seeds,
                 )
 
     def _text(self, head: Topics) -> Callable[[str], str]:
@@ -225,14 +234,17 @@ class Shelf:
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
+        unasked = _unasked(head, self._others, domain)
         found = head.search(
             text,
-            k,
+            k + len(unasked),
             kinds=None if kind is None else (kind,),
             domains=None if domain is None else (domain,),
             near=_near() if semantic else None,
         )
-        return [self._found(head, ref_from(ref), score) for ref, score in found]
+        refs = [(ref_from(ref), score) for ref, score in found]
+        asked = [(ref, score) for ref, score in refs if str(ref) not in unasked]
+        return [self._found(head, ref, score) for ref, score in asked[:k]]
 
     def _found(self, head: Topics, ref: Ref, score: float) -> Found:
         # A proposed or archived skill may have the name of one of another layer.
@@ -361,6 +373,15 @@ def _near() -> Near | None:
     if not has_model():
         return None
     return vectors.near
+
+
+def _unasked(head: Topics, others: Mapping[str, Shelved], domain: str | None) -> set[str]:
+    """The addresses of the package's skills in force that no domain asks for that is searched."""
+    domains = head.policy.shelf.seeds
+    if domain in domains or (domain is None and domains):
+        return set()
+    seeds = {name for name, one in others.items() if one.layer == "seed"}
+    return {f"skill:{name}" for name in seeds - head.skills.on_shelf("skills", seeds)}
 
 
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:

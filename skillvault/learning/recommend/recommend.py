@@ -158,6 +158,8 @@ def recommend(
     doubted_names = {c.name for c in doubted}
     least = policy.recommend.min_relevance
     unasked = {c.name for c in among if c.seed and not _is_asked(c, query, asking.weighing)}
+    unasked -= pinned.keys()
+    of = (query.domain, None)
 
     def fits(weighed: _Weighed) -> bool:
         return weighed[2] in pinned or (weighed[3] >= least and weighed[2] not in unasked)
@@ -178,9 +180,9 @@ def recommend(
         decision=query.decision,
         recommended=[_served(w, asking, read) for w in shown],
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
-        total_considered=len(among),
+        total_considered=sum(c.domain in of and c.name not in unasked for c in among),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=len(low),
+        excluded_low_relevance=sum(weighed[2] not in unasked for weighed in low),
         over_budget=over,
     )
 

@@ -4,11 +4,12 @@ Later layers override earlier ones by name. What of these earned a place is `rec
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from skillvault.records import Shelved, Skill
 
 Strategy = Literal["tag", "semantic", "hybrid"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:

@@ -22,6 +22,7 @@ GROUP = "skillvault.skills"  # entry points that name a package with a folder of
 SEEDS = "seed_skills"
 _FILE = "SKILL.md"
 _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
+SHUT = "skills of this folder of the vault are never served"
 _MAX_SKILL = 1024 * 1024
 
 # Skills that were read before, by file name and the id of what the file holds; new ones are added.
@@ -50,6 +51,12 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     return folders, problems
 
 
+def is_shut(root: Path, folder: Path) -> bool:
+    """Whether a folder holds, or lies in, one of the vault's that is never served."""
+    place = folder.resolve()
+    return any(_overlap(place, (root / shut).resolve()) for shut in _SHUT)
+
+
 def _overlap(folder: Path, other: Path) -> bool:
     return folder.is_relative_to(other) or other.is_relative_to(folder)
 
@@ -72,12 +79,11 @@ def domains(
     """
     places, problems = plugins()
     for name in dirs:
-        place = (root / name).resolve()
-        if any(_overlap(place, (root / shut).resolve()) for shut in _SHUT):
-            message = "skills there are never served; remove it from `shelf.dirs` in vault.yaml"
+        if is_shut(root, root / name):
+            message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
         else:
-            places.append(place)
+            places.append((root / name).resolve())
     layers: list[list[Shelved]] = []
     for place in places:
         skills, unread = read_skills(place, "domain", cache)

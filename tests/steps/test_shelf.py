@@ -466,6 +466,12 @@ def test_an_unknown_strategy_is_refused_with_those_that_there_are(vault: Vault) 
         vault.shelf.top_k(strategy="typo")  # type: ignore[arg-type]
 
 
+def test_a_pin_that_no_skill_has_is_warned_of(vault: Vault) -> None:
+    with pytest.warns(UserWarning, match="ghost: no skill in force has this name"):
+        (first, *_) = vault.shelf.top_k(pins=["ghost", SEED])
+    assert first.name == SEED
+
+
 @pytest.mark.parametrize("place", ["proposed", "archive/old", "."])
 def test_a_folder_of_the_vault_that_is_never_served_is_no_layer(vault: Vault, place: str) -> None:
     before = vault.shelf.skills()

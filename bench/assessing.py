@@ -30,7 +30,7 @@ def rows(ground: Ground) -> Iterator[Row]:
         for row in some:
             database.rows(f"insert into {name} values ({marks})", row)  # noqa: S608
     head = Staged(database, lambda _: {})
-    uses = Uses(Store(Path(), AGENDA), dict)  # no text is asked for
+    uses = Uses(Store(Path(), AGENDA))
     whole = _timed(database, head, uses, [f"d{n}" for n in range(DOMAINS)])
     one = _timed(database, head, uses, ["d0"])
     known = head.uses.sums(Sums)

@@ -185,6 +185,18 @@ class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         tuple[str, ...],
         Meta(description="Folders of skills, relative to the vault; later ones override earlier."),
     ] = ()
+    seeds: Annotated[
+        tuple[str, ...],
+        Meta(description="Domains in which the package's skills are recommended and found."),
+    ] = ()
+    hidden: Annotated[
+        tuple[str, ...],
+        Meta(description="Skills of packages and folders that are never served."),
+    ] = ()
+    pinned: Annotated[
+        tuple[str, ...],
+        Meta(description="Skills of packages and folders that are kept whatever their effect."),
+    ] = ()
 
 
 class Boost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

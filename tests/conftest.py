@@ -167,6 +167,12 @@ class Person:
         place.write_text(text, encoding="utf-8")
         return place
 
+    def rule(self, lines: str) -> None:
+        """Add lines to vault.yaml, by a commit."""
+        policy = (self.root / "vault.yaml").read_text(encoding="utf-8")
+        self.write("vault.yaml", f"{policy}{lines}\n")
+        self.git("commit", "-qam", lines)
+
     def status(self) -> str:
         """`git status --porcelain`."""
         return self.git("status", "--porcelain")

@@ -9,45 +9,41 @@ from skillvault.learning.recommend.disclosure import About
 from skillvault.learning.recommend.recommend import Background, Query
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.record import near_domain
-from skillvault.records import Shelved
 from skillvault.steps.fact_hits import fact_hits
 from skillvault.steps.skill_actions import leads, skill_actions
 from skillvault.vault.index.snapshot import Topics
 
-Others = Mapping[str, Shelved]  # name -> skill of the layers before the vault's
-
 
 def background_of(
     head: Topics,
-    others: Others,
     query: Query,
     asked: tuple[str, Mapping[str, Match]] | None,
 ) -> Background:
     """`asked` is the task and how well skills answer it; None if none is given."""
     task, matches = asked or ("", {})
     return Background(
-        about=_about(head, others),
+        about=_about(head),
         actions=skill_actions(head, matches),
         leads=leads(head, query, task, matches),
         facts=fact_hits(head, task, query.domain) if task else (),
     )
 
 
-def unknown_domain(head: Topics, others: Others, domain: str) -> str | None:
+def unknown_domain(head: Topics, domain: str) -> str | None:
     """None for a domain that is known; else the known one that it looks like, or ""."""
     if domain in head.domains:
         return None
     names = (row.domain for row in head.skills.candidates())
-    beside = (other.skill.domain for other in others.values())
-    domains = {*head.domains, *filter(None, (*names, *beside))}
+    domains = {*head.domains, *filter(None, names), *head.layers.domains()}
     return None if domain in domains else near_domain(domain, domains) or ""
 
 
-def _about(head: Topics, others: Others) -> Callable[[str], About]:
+def _about(head: Topics) -> Callable[[str], About]:
     def about(name: str) -> About:
         own = head.skills.get(name)
         if own is not None:
             return About(own.description, f"skills/{name}/SKILL.md")
-        return About(others[name].skill.description, others[name].path)
+        other = head.layers.of_name(name)
+        return About(other.skill.description, other.path) if other else About()
 
     return about

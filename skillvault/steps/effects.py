@@ -4,7 +4,7 @@ Floor 3, beside `serving`. Computed from HEAD and kept in the index, which can b
 any time; only what changed is looked at again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -15,7 +15,7 @@ from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Ref, Shelved
+from skillvault.records import Outcome, Ref
 from skillvault.steps.registry import STEPS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -33,11 +33,10 @@ _APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
 class Uses:
-    """The uses of a vault's skills; `others` are those of the layers before the vault's."""
+    """The uses of a vault's skills, and of those of the layers before the vault's."""
 
-    def __init__(self, store: Store, others: Callable[[], Mapping[str, Shelved]]) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._others = others
         self._known: tuple[object, dict[str, Evidence]] | None = None
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
@@ -62,7 +61,7 @@ class Uses:
         stored = [
             name for place in ("skills", "proposed", "archive") for name in head.skills.names(place)
         ]
-        names = [*stored, *self._others()]
+        names = [*stored, *head.layers.names()]
         by_first_word = self._names
         if names != by_first_word[0]:
             by_first_word = self._names = names, detect.by_first_word(names)
@@ -72,7 +71,7 @@ class Uses:
         """Reads a skill's text at a version: what git has, or another layer as it is now."""
 
         def read(name: str, blob: str) -> str:
-            other = self._others().get(name)
+            other = head.layers.of_name(name)
             if other is not None and other.blob == blob:
                 return other.skill.body
             return head.skills.body_at(name, blob)

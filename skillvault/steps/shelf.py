@@ -4,10 +4,8 @@ Floor 3, beside `questions`. Asking changes no file; what was computed of uses i
 index, which can be deleted at any time.
 """
 
-import hashlib
-from collections import UserDict
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,7 @@ from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend, shelf
 from skillvault.learning.recommend.recommend import Answer, Candidate, Query
 from skillvault.learning.recommend.relevance import Match
-from skillvault.learning.recommend.shelf import Strategy
+from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
 from skillvault.policy import Policy
 from skillvault.records import (
     Evaluation,
@@ -36,14 +34,16 @@ from skillvault.steps import tasks
 from skillvault.steps.background import background_of, unknown_domain
 from skillvault.steps.effects import Uses
 from skillvault.steps.fact_hits import holding_abroad
+from skillvault.steps.folders import Folders
 from skillvault.steps.unknown_context import unknown_context
-from skillvault.text import shorten, tokens
+from skillvault.text import shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
+from skillvault.vault.index.layers import LayerRow
 from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
-from skillvault.vault.search.ranking import Near, document_of
+from skillvault.vault.search.ranking import Near
 
 if TYPE_CHECKING:
     from skillvault.learning.effect import detect, stats
@@ -78,49 +78,60 @@ class Shelf:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.uses = Uses(store, lambda: self._others)
-        self._added: list[Path] = []
+        self._folders = Folders(store)
+        self.uses = Uses(store)
         self._known: tuple[object, dict[str, list[Candidate]]] | None = None
 
     def add_dir(self, folder: Path | str) -> list[Problem]:
-        """Put a folder of skills above the other domain layers; what of it cannot be read."""
-        self._added.append(Path(folder).resolve())
-        self.reload()
-        return [one for one in self.problems if Path(one.path).is_relative_to(self._added[-1])]
+        """Put a folder of skills above the other domain layers; what of it cannot be read.
+
+        UsageError for a folder of the vault that is never served.
+        """
+        if shelves.is_shut(self._store.root, Path(folder)):
+            raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
+        place = Path(folder).resolve()
+        self._folders.add_folder(place)
+        return [one for one in self.problems if Path(one.path).is_relative_to(place)]
 
     def reload(self) -> None:
         """Read the folders again; the vault's own skills are always those of HEAD."""
-        self.__dict__.pop("_beside", None)
-        self._known = None
+        self._folders.reload()
 
     @property
     def problems(self) -> list[Problem]:
         """What cannot be read of the layers before the vault's."""
-        return self._beside[1]
+        return self._folders.problems(self._head())
 
     def layers(self) -> list[list[Shelved]]:
         """The skills of each layer, from the first to the last, which is the vault."""
-        return [*self._beside[0], list(_own(self._store.head()))]
+        head = self._head()
+        return [*self._folders.layers(head), list(_own(head))]
 
     def skills(self) -> list[Skill]:
         """The skills in force, by name."""
-        return [one.skill for one in shelf.winners(self.layers())]
+        head = self._head()
+        return _in_force(head, [*head.skills.names("skills"), *head.layers.serving()])
 
     def get(self, name: str) -> Skill | None:
         """The skill in force of this name; `_` stands for `-`."""
-        return shelf.get(self.skills(), name)
+        return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
     def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
         """The skills with any of these tags, by name."""
-        return shelf.get_by_tags(self.skills(), tags)
+        wanted = list(tags)
+        return shelf.get_by_tags(self._labelled([("tags", tag) for tag in wanted]), wanted)
 
     def get_by_role(self, role: str) -> list[Skill]:
         """The skills for a role, by name."""
-        return shelf.get_by_role(self.skills(), role)
+        return shelf.get_by_role(self._labelled([("roles", role)]), role)
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
         """The skills for a stage, by name."""
-        return shelf.get_by_pipeline_stage(self.skills(), stage)
+        return shelf.get_by_pipeline_stage(self._labelled([("stages", stage)]), stage)
+
+    def _labelled(self, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+        head = self._head()
+        return _in_force(head, _labelled_names(head, labels))
 
     def top_k(
         self,
@@ -132,21 +143,38 @@ class Shelf:
         stage: str | None = None,
         pins: Sequence[str] = (),
     ) -> list[Skill]:
-        """At most `k` skills for a role or stage: pins, then most applied, or nearest the task."""
+        """At most `k` skills for a role or stage: pins, then most applied, or nearest the task.
+
+        UsageError for another strategy; a pin that no skill has is warned of.
+        """
+        if strategy not in STRATEGIES:
+            raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
         head = self.ready()
-        counts = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
+        usage = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}
         scores = {name: match.score for name, match in matches.items()} if asked else None
+        labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
+        places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
+        chosen = shelf.shortlist(
+            _labelled_names(head, labels) - places,
+            k=k,
+            strategy=strategy,
+            usage=usage,
+            scores=scores,
+        )
+        skills = _in_force(head, [*chosen, *places])
+        for pin in shelf.pinned(skills, pins)[1]:
+            warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
-            self.skills(),
+            skills,
             role=role,
             stage=stage,
             task=task,
             k=k,
             strategy=strategy,
             pins=pins,
-            usage=counts,
+            usage=usage,
             scores=scores,
         )
 
@@ -158,7 +186,7 @@ class Shelf:
         A domain that the vault does not know has none.
         """
         head = self.ready()
-        if (near_domain := unknown_domain(head, self._others, query.domain)) is not None:
+        if (near_domain := unknown_domain(head, query.domain)) is not None:
             return recommend.empty(query, near_domain)
         asked = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
@@ -166,7 +194,7 @@ class Shelf:
         scores = _scores(head, task, domains, near) if asked else None
         candidates = self._candidates(head, query)
         read = self._text(head)
-        background = background_of(head, self._others, query, (task, scores) if scores else None)
+        background = background_of(head, query, (task, scores) if scores else None)
         answer = recommend.recommend(
             candidates, query, head.policy, read, scores=scores, background=background
         )
@@ -180,7 +208,7 @@ class Shelf:
 
         Kept while nothing changes.
         """
-        key = (head.commit, head.uses.state)
+        key = (head.commit, head.uses.state, head.layers.state)
         candidates = self._known
         if candidates is None or candidates[0] != key:
             candidates = self._known = key, {}
@@ -189,40 +217,29 @@ class Shelf:
         if query.domain not in by_domain:
             rows = [
                 *_rows(head.skills.candidates(query.domain), known),
-                *self._of_others(head, known),
+                *_layer_rows(
+                    head.layers.layer_candidates(query.domain), known, head.policy, query.domain
+                ),
             ]
             by_domain[query.domain] = sorted(rows, key=lambda one: one.name)
         found = by_domain[query.domain]
         if not query.pins:
             return found
         there = {one.name for one in found}
-        pinned = _rows(head.skills.candidates_named(recommend.pin_places(query)), known)
+        names = recommend.pin_places(query)
+        pinned = [
+            *_rows(head.skills.candidates_named(names), known),
+            *_layer_rows(head.layers.candidates_named(names), known, head.policy, query.domain),
+        ]
         return [*found, *(one for one in pinned if one.name not in there)]
 
-    def _of_others(self, head: Topics, known: Mapping[str, Evidence]) -> Iterator[Candidate]:
-        own = head.skills.on_shelf("skills", self._others)
-        for name, one in self._others.items():
-            if name not in own:
-                skill, evidence = one.skill, known.get(name, recommend.NO_EVIDENCE)
-                earned = _earned(skill, evidence, head.policy)
-                yield Candidate(
-                    name,
-                    skill.kind,
-                    tokens(skill.body),
-                    skill.domain,
-                    # One that hurts is left out with its numbers, not for its status.
-                    skill.status if earned == "retired" else earned,
-                    skill.roles,
-                    skill.stages,
-                    one.blob,
-                    evidence,
-                    one.layer == "seed",
-                )
-
-    def _text(self, head: Topics) -> Callable[[str], str]:
+    @staticmethod
+    def _text(head: Topics) -> Callable[[str], str]:
         def read(name: str) -> str:
             own = head.skills.get(name)
-            return own.body if own is not None else self._others[name].skill.body
+            other = None if own else head.layers.of_name(name)
+            found = own or (other and other.skill)
+            return found.body if found else ""
 
         return read
 
@@ -245,25 +262,19 @@ class Shelf:
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
+        unasked = _unasked(head, domain)
+        most = k + len(unasked)
         near = _near() if semantic else None
         kinds = None if kind is None else (kind,)
         domains = None if domain is None else (domain,)
-        found = head.search(text, k, kinds=kinds, domains=domains, near=near)
+        hits = head.search(text, most, kinds=kinds, domains=domains, near=near)
         if domain is not None and kind in (None, "fact"):
             facts = head.search(text, k, kinds=("fact",), near=near)
             ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
-            found += [hit for hit in facts if ref_from(hit.id).id in ids]
-            found = sorted(found, key=lambda hit: (-hit.score, hit.id))[:k]
-        return [self._found(head, ref_from(hit.id), hit.score) for hit in found]
-
-    def _found(self, head: Topics, ref: Ref, score: float) -> Found:
-        # A proposed or archived skill may have the name of one of another layer.
-        path = _place(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
-        record = head.records.at([path]).get(path)
-        if record is None or isinstance(record, Problem):
-            record, path = self._others[ref.id].skill, self._others[ref.id].path
-        domain = getattr(record, "domain", None)
-        return Found(ref.kind, ref.id, domain, round(score, 6), _said(record), path)
+            hits += [hit for hit in facts if ref_from(hit.id).id in ids]
+            hits.sort(key=lambda hit: (-hit.score, hit.id))
+        asked = [(ref_from(hit.id), hit.score) for hit in hits if hit.id not in unasked]
+        return list(_found(head, asked[:k]))
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -296,11 +307,10 @@ class Shelf:
         """The skills of these names, wherever they stand."""
         for name in names:
             found = head.skills.find(name)
-            if found is None and name in self._others:
-                other = self._others[name].skill
+            if found is None and (other := head.layers.of_name(name)) is not None:
                 evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
-                status = _earned(other, evidence, head.policy)
-                found = msgspec.structs.replace(other, status=status)
+                status = _earned(name, other.skill.status, evidence, head.policy)
+                found = msgspec.structs.replace(other.skill, status=status)
             if found is not None:
                 yield msgspec.structs.replace(found, name=name)
 
@@ -320,58 +330,23 @@ class Shelf:
 
     def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
-        self._store.follow()
-        self.follow(self._store.staged)
-        self._store.save_index()
-        return self._store.head()
+        return self._kept(self.follow)
 
     def follow(self, head: Staged) -> None:
-        """Compute what changed of the uses and of the other layers' texts."""
-        self._follow_texts(head)  # before the uses, which ask for the names of all skills
+        """Compute what changed of the uses and of the other layers."""
+        self._folders.follow(head)  # before the uses, which ask for the names of all skills
         self.uses.follow(head)
-        tasks.follow(head, self._others)
+        tasks.follow(head)
 
-    def _follow_texts(self, head: Staged) -> None:
-        """Let the skills of the other layers be found, those that the vault does not override."""
-        own = head.skills.on_shelf("skills", self._others)
-        beside = {name: one for name, one in self._others.items() if name not in own}
-        read = self._beside[2]
-        said = "\n".join([*(f"{name} {one.blob}" for name, one in beside.items()), "", *read])
-        digest = hashlib.sha256(said.encode()).hexdigest()
-        documents = [document_of(one.skill) for one in beside.values()]
-        head.layers.index(digest, documents, read)
+    def _head(self) -> Snapshot:
+        """The committed vault, with the other layers as they are."""
+        return self._kept(self._folders.follow)
 
-    @cached_property
-    def _beside(self) -> tuple[list[list[Shelved]], list[Problem], Mapping[str, Skill]]:
-        """(the layers before the vault's, what of them cannot be read, the skills read of them)."""
+    def _kept(self, follow: Callable[[Staged], None]) -> Snapshot:
         self._store.follow()
-        head = self._store.staged
-        read = _Read(head.layers.skills())
-        seeds, problems = shelves.seeds(read)
-        layers, found = shelves.domains(self._store.root, head.policy.shelf.dirs, read)
-        problems = [*problems, *found]
-        for folder in self._added:
-            skills, found = shelves.read_skills(folder, "domain", read)
-            layers.append(skills)
-            problems += found
-        return [seeds, *layers], problems, read.data
-
-    @property
-    def _others(self) -> dict[str, Shelved]:
-        return {one.skill.name: one for one in shelf.winners(self._beside[0])}
-
-
-class _Read(UserDict[str, Skill]):
-    """The skills of files that are read, those of `known` without parsing them again."""
-
-    def __init__(self, known: Mapping[str, Skill]) -> None:
-        super().__init__()
-        self._known = known
-
-    def __contains__(self, key: object) -> bool:
-        if key in self._known:
-            self.data[str(key)] = self._known[str(key)]
-        return key in self.data
+        follow(self._store.staged)
+        self._store.save_index()
+        return self._store.head()
 
 
 def has_model() -> bool:
@@ -386,15 +361,64 @@ def _near() -> Near | None:
     return vectors.near
 
 
+def _unasked(head: Topics, domain: str | None) -> set[str]:
+    """The addresses of the package's skills in force that no domain asks for that is searched."""
+    domains = head.policy.shelf.seeds
+    if domain in domains or (domain is None and domains):
+        return set()
+    return {f"skill:{name}" for name in head.layers.serving("seed")}
+
+
+def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> set[str]:
+    """The names in force with any of these (role, stage or tag; value); all if none is asked."""
+    asked = [(column, value) for column, value in labels if value is not None]
+    if not asked:
+        return {*head.skills.names("skills"), *head.layers.serving()}
+    return {
+        name
+        for column, value in asked
+        for source in (head.skills, head.layers)
+        for name in source.labelled(column, value)
+    }
+
+
+def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
+    """The skills in force of these names, by name."""
+    wanted = list(names)
+    found = {one.skill.name: one.skill for one in head.layers.get_many(wanted, serving=True)}
+    found |= head.skills.get_many(wanted)
+    return [msgspec.structs.replace(found[name], name=name) for name in sorted(found)]
+
+
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
     """What stands on the vault's own shelf as candidates; of two of one name the first."""
     seen: set[str] = set()
     for name, kind, size, domain, status, roles, stages, blob in rows:
         if name not in seen:
             seen.add(name)
-            whom = (tuple(roles.split()) if roles else (), tuple(stages.split()) if stages else ())
+            whom = (_listed(roles), _listed(stages))
             evidence = known.get(name, recommend.NO_EVIDENCE)
             yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
+
+
+def _layer_rows(
+    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str
+) -> Iterator[Candidate]:
+    """What the layers before the vault's have as candidates, each with the status it earned."""
+    seeds = domain in policy.shelf.seeds
+    for name, kind, size, of, status, roles, stages, blob, layer in rows:
+        evidence = known.get(name, recommend.NO_EVIDENCE)
+        earned = _earned(name, status, evidence, policy)
+        # One that hurts is left out with its numbers, not for its status.
+        now = status if earned == "retired" else earned
+        whom = (_listed(roles), _listed(stages))
+        seed = layer == "seed" and not seeds
+        yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+
+
+def _listed(column: str) -> tuple[str, ...]:
+    """The names in a column; see `joined`."""
+    return tuple(column.split("\n")) if column else ()
 
 
 def _own(head: Topics) -> Iterator[Shelved]:
@@ -409,11 +433,27 @@ def _place(name: str) -> str:
     return f"skills/{name}/SKILL.md"
 
 
-def _earned(skill: Skill, evidence: Evidence, policy: Policy) -> str:
+def _earned(name: str, status: str, evidence: Evidence, policy: Policy) -> str:
     """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
-    if skill.status not in ("testing", "proven"):
-        return skill.status
-    return effect.next_status(skill.status, evidence, policy).status
+    if name in policy.shelf.pinned:
+        return "pinned"
+    if evidence is recommend.NO_EVIDENCE or status not in ("testing", "proven"):
+        return status
+    return effect.next_status(status, evidence, policy).status
+
+
+def _found(head: Topics, hits: Iterable[tuple[Ref, float]]) -> Iterator[Found]:
+    for ref, score in hits:
+        # A proposed or archived skill may have the name of one of another layer.
+        path = _place(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
+        record = head.records.at([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            other = head.layers.of_name(ref.id)
+            if other is None:
+                continue
+            record, path = other.skill, other.path
+        domain = getattr(record, "domain", None)
+        yield Found(ref.kind, ref.id, domain, round(score, 6), _said(record), path)
 
 
 def _said(record: object) -> str:

@@ -4,7 +4,7 @@ Floor 3, beside `shelf`. Kept in the index, which can be deleted at any time; on
 looked at whose outcomes, links or uses have changed.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from skillvault.learning.recommend import TASK
 from skillvault.records import Skill
@@ -14,12 +14,13 @@ _PAGE = 500  # skills that are looked at at once
 _LATEST = 50  # different tasks of a skill by which it is found
 
 
-def follow(head: Staged, others: Collection[str]) -> None:
-    """Let skills be found by the tasks behind them now; `others` are of other layers."""
+def follow(head: Staged) -> None:
+    """Let skills be found by the tasks behind them now."""
     due = head.due.keys(TASK)
     for start in range(0, len(due), _PAGE):
         page = due[start : start + _PAGE]
-        served = head.skills.on_shelf("skills", page).union(set(page).intersection(others))
+        others = (row.name for row in head.layers.candidates_named(page))
+        served = head.skills.on_shelf("skills", page).union(others)
         head.tasks.keep({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
         head.due.mark_done(TASK, page)
 

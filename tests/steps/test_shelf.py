@@ -16,6 +16,7 @@ from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
 SEED = "reading-a-lift"
+SERVED = "shelf: {seeds: [coding]}"
 Commit = Callable[[str, str], None]
 
 TASK = "raise the timeout of a flaky test"
@@ -118,8 +119,9 @@ def test_what_waits_or_is_archived_is_never_served(
 
 @pytest.mark.parametrize("place", ["proposed", "archive"])
 def test_one_of_a_seeds_name_that_is_not_served_hides_nothing_and_tells_nothing(
-    vault: Vault, commit: Commit, place: str
+    vault: Vault, commit: Commit, person: Person, place: str
 ) -> None:
+    person.rule(SERVED)
     before = vault.search("what a lift says about a skill")
     commit(f"{place}/{SEED}/SKILL.md", text(SEED, "Not to be told."))
     assert vault.search("what a lift says about a skill") == before
@@ -129,6 +131,7 @@ def test_one_of_a_seeds_name_that_is_not_served_hides_nothing_and_tells_nothing(
 def test_a_broken_skill_of_a_seeds_name_leaves_the_seed(
     vault: Vault, commit: Commit, person: Person
 ) -> None:
+    person.rule(SERVED)
     before = vault.search("what a lift says about a skill")
     person.git("config", "core.hooksPath", "/dev/null")
     commit(f"skills/{SEED}/SKILL.md", "no front matter\n")
@@ -445,7 +448,40 @@ def test_what_changed_no_name_asks_no_outcome_again(vault: Vault, commit: Commit
 # ── search ───────────────────────────────────────────────────────────────────────────
 
 
-def test_skills_facts_and_evaluations_are_found(vault: Vault) -> None:
+def test_the_packages_skills_are_found_where_a_domain_names_them(
+    vault: Vault, person: Person
+) -> None:
+    asked = "what a lift says about a skill"
+    assert vault.search(asked) == vault.search(asked, domain="perps") == []
+    assert shown(vault.recommend("coding", strategy="tag")) == []
+    person.rule(SERVED)
+    assert vault.search(asked, k=1)[0].id == SEED
+    assert vault.search(asked, domain="perps") == []
+    assert SEED in shown(vault.recommend("coding", strategy="tag", k=20, budget=10**6))
+    assert shown(vault.recommend("perps", strategy="tag")) == []
+
+
+def test_an_unknown_strategy_is_refused_with_those_that_there_are(vault: Vault) -> None:
+    with pytest.raises(UsageError, match="'typo': there are tag, semantic, hybrid"):
+        vault.shelf.top_k(strategy="typo")  # type: ignore[arg-type]
+
+
+def test_a_pin_that_no_skill_has_is_warned_of(vault: Vault) -> None:
+    with pytest.warns(UserWarning, match="ghost: no skill in force has this name"):
+        (first, *_) = vault.shelf.top_k(pins=["ghost", SEED])
+    assert first.name == SEED
+
+
+@pytest.mark.parametrize("place", ["proposed", "archive/old", "."])
+def test_a_folder_of_the_vault_that_is_never_served_is_no_layer(vault: Vault, place: str) -> None:
+    before = vault.shelf.skills()
+    with pytest.raises(UsageError, match="never served"):
+        vault.shelf.add_dir(vault.root / place)
+    assert vault.shelf.skills() == before
+
+
+def test_skills_facts_and_evaluations_are_found(vault: Vault, person: Person) -> None:
+    person.rule(SERVED)
     dropped(vault, outcome())
     vault.add_fact("Raise a timeout only with a trace at hand.", "coding", now=NOW)
     assert vault.search("posterior sampling of a bandit")[0].id == "thompson-sampling-analysis"

@@ -206,6 +206,8 @@ def recommend(
     doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
     doubted_names = {c.name for c in doubted}
     eligible = _eligible(asking, pinned)
+    unasked = {c.name for c in among if c.seed and not _is_asked(c, query, pinned)}
+    of = (query.domain, None)
     low: list[_Weighed] = []
     high: list[_Weighed] = []
     for weighed in (_weighed(c, asking, pinned) for c in among if c.name not in doubted_names):
@@ -223,9 +225,9 @@ def recommend(
         decision=query.decision,
         recommended=chosen.served,
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
-        total_considered=sum(not c.seed for c in among),
+        total_considered=sum(c.domain in of and c.name not in unasked for c in among),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=len(low),
+        excluded_low_relevance=sum(weighed[2] not in unasked for weighed in low),
         over_budget=sum(withheld.reason == "budget" for withheld in chosen.withheld),
         facts=chosen.facts,
     )
@@ -279,20 +281,25 @@ def _is_for(candidate: Candidate, query: Query) -> bool:
     return query.role in candidate.roles or query.stage in candidate.stages
 
 
+def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
+    """Whether it is pinned, or the role or the stage in question is its own."""
+    of_someone = (query.role, query.stage) != (None, None)
+    return candidate.name in pins or (of_someone and _is_for(candidate, query))
+
+
 def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], bool]:
     """Whether a skill may be shown: pinned, asked for, or it says enough of the task.
 
     Without a task its relevance decides.
     """
     query, rules = asking.query, asking.policy.recommend
-    of_someone = (query.role, query.stage) != (None, None)
     asked = {*asking.weighing.saying(rules.answers)}
     asked.update(asking.background.leads if query.action else ())
     has_task, least = asking.weighing.has_task, rules.min_relevance
 
     def eligible(weighed: _Weighed) -> bool:
         name, candidate = weighed[2], weighed[-1]
-        if name in pins or (of_someone and _is_for(candidate, query)):
+        if _is_asked(candidate, query, pins):
             return True
         return not candidate.seed and (name in asked if has_task else weighed[3] >= least)
 

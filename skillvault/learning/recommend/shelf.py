@@ -4,11 +4,13 @@ Later layers override earlier ones by name. What of these earned a place is `rec
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from heapq import nsmallest
+from typing import Literal, get_args
 
 from skillvault.records import Shelved, Skill
 
 Strategy = Literal["tag", "semantic", "hybrid"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
@@ -70,6 +72,24 @@ def pinned(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], l
     by_pin = {pin: get(among, pin) for pin in dict.fromkeys(pins)}
     pinned_skills = {skill.name: skill for skill in by_pin.values() if skill is not None}
     return list(pinned_skills.values()), [pin for pin, skill in by_pin.items() if skill is None]
+
+
+def shortlist(
+    names: Iterable[str],
+    *,
+    k: int,
+    strategy: Strategy,
+    usage: Mapping[str, int],
+    scores: Mapping[str, float] | None,
+) -> list[str]:
+    """Of all these names those that `top_k` can choose, so that no others need to be read."""
+    first = scores if strategy == "semantic" and scores is not None else {}
+    count = 3 * k if strategy == "hybrid" else k
+
+    def by_use(name: str) -> tuple[float, int, str]:
+        return -first.get(name, 0.0), -usage.get(name, 0), name
+
+    return nsmallest(max(0, count), names, key=by_use)
 
 
 def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)

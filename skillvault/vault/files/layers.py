@@ -3,9 +3,8 @@
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """
 
-import os
 import stat
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,22 +14,19 @@ import msgspec
 from skillvault.errors import BadInputError
 from skillvault.records import Problem, Ref, Shelved, Skill
 from skillvault.text import is_slug
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, listing
 from skillvault.vault.files.work_tree import blob_id
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 SEEDS = "seed_skills"
-_FILE = "SKILL.md"
+SHUT = "skills of this folder of the vault are never served"
 _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
-# Skills that were read before, by file name and the id of what the file holds; new ones are added.
-Cache = MutableMapping[str, Skill]
 
-
-def seeds(cache: Cache | None = None) -> tuple[list[Shelved], list[Problem]]:
-    """The skills of the package itself."""
-    return read_skills(layout.resource(SEEDS), "seed", cache)
+def seeds() -> Path:
+    """The folder of the skills of the package itself."""
+    return layout.resource(SEEDS)
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
@@ -50,6 +46,12 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     return folders, problems
 
 
+def is_shut(root: Path, folder: Path) -> bool:
+    """Whether a folder holds, or lies in, one of the vault's that is never served."""
+    place = folder.resolve()
+    return any(_overlap(place, (root / shut).resolve()) for shut in _SHUT)
+
+
 def _overlap(folder: Path, other: Path) -> bool:
     return folder.is_relative_to(other) or other.is_relative_to(folder)
 
@@ -63,72 +65,40 @@ def _folder(package: str) -> Path | None:
     return Path(places[0]) if places else None
 
 
-def domains(
-    root: Path, dirs: Iterable[str], cache: Cache | None = None
-) -> tuple[list[list[Shelved]], list[Problem]]:
-    """(layers, problems): installed packages by name, then the policy's folders in its order.
+def domains(root: Path, dirs: Iterable[str]) -> tuple[list[Path], list[Problem]]:
+    """(folders, problems): those of installed packages by name, then the policy's in its order.
 
     Folders of the vault that are never served, and what lies in them, are no layer.
     """
     places, problems = plugins()
     for name in dirs:
         place = (root / name).resolve()
-        if any(_overlap(place, (root / shut).resolve()) for shut in _SHUT):
-            message = "skills there are never served; remove it from `shelf.dirs` in vault.yaml"
+        if is_shut(root, place):
+            message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
+        elif not place.is_dir():
+            message = "no such folder; correct `shelf.dirs` in vault.yaml"
+            problems.append(Problem(str(place), None, "no-folder", message))
         else:
             places.append(place)
-    layers: list[list[Shelved]] = []
-    for place in places:
-        skills, unread = read_skills(place, "domain", cache)
-        layers.append(skills)
-        problems += unread
-    return layers, problems
+    return places, problems
 
 
-def read_skills(
-    folder: Path, layer: str, cache: Cache | None = None
-) -> tuple[list[Shelved], list[Problem]]:
-    """(skills, problems) of a folder's `SKILL.md` folders and flat `*.md`, by path.
+def read(path: str, layer: str, known: str | None = None) -> Shelved | Problem | None:
+    """The skill in a file of a layer, or the problem that keeps it from being read.
 
-    What cannot be read is a problem and the rest goes on; so is a folder that is not there.
+    None if the file is the version that is `known`.
     """
-    if not folder.is_dir():
-        message = "no such folder; correct `shelf.dirs` in vault.yaml"
-        return [], [Problem(str(folder), None, "no-folder", message)]
-    skills: list[Shelved] = []
-    problems: list[Problem] = []
-    for path in _skill_files(folder):
-        try:
-            skills.append(_shelved(path, layer, {} if cache is None else cache))
-        except BadInputError as error:
-            problems.append(Problem(str(path), error.key, error.code, error.message))
-    return skills, problems
-
-
-def _skill_files(folder: Path) -> list[Path]:
-    return sorted(path for path in _markdown(folder) if path.name == _FILE or _is_flat(path))
-
-
-def _markdown(folder: Path) -> Iterator[Path]:
-    for place, names, files in os.walk(folder):
-        names[:] = [name for name in names if not name.startswith(".")]
-        yield from (Path(place, name) for name in files if name.endswith(".md") and name[0] != ".")
-
-
-def _is_flat(path: Path) -> bool:
-    """A file beside a SKILL.md or below one is a skill's material, not a skill."""
-    return not any((parent / _FILE).is_file() for parent in path.parents)
-
-
-def _shelved(path: Path, layer: str, cache: Cache) -> Shelved:
-    content = _skill_bytes(path)
-    name = path.parent.name if path.name == _FILE else path.stem
-    version = blob_id(content)
-    key = f"{name} {version}"
-    if key not in cache:
-        cache[key] = _decoded(path, name, content)
-    return Shelved(cache[key], layer, str(path), version)
+    place = Path(path)
+    name = place.parent.name if place.name == listing.FILE else place.stem
+    try:
+        content = _skill_bytes(place)
+        version = blob_id(content)
+        if version == known:
+            return None
+        return Shelved(_decoded(place, name, content), layer, path, version)
+    except BadInputError as error:
+        return Problem(path, error.key, error.code, error.message)
 
 
 def _decoded(path: Path, name: str, content: bytes) -> Skill:

@@ -1,17 +1,54 @@
-"""The skills of the other layers as the index keeps them: found by search, and read only once."""
+"""The skills of the layers before the vault's, as the index keeps them: each file is read once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 import msgspec
 
-from skillvault.records import Skill
+from skillvault.records import Problem, Shelved, Skill
+from skillvault.text import tokens
+from skillvault.vault.files import layers as files
+from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.reader import Reader
-from skillvault.vault.index.rows import SERVED, encoded
+from skillvault.vault.index.rows import (
+    LISTS,
+    SERVED,
+    DamagedRowError,
+    Row,
+    encoded,
+    joined,
+    read_value,
+)
 from skillvault.vault.search import ranking
 
-_SKILLS = msgspec.msgpack.Decoder(dict[str, Skill])
+_LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
+_SKILL, _PROBLEM = msgspec.msgpack.Decoder(Skill), msgspec.msgpack.Decoder(Problem)
 _ENCODER = msgspec.msgpack.Encoder()
+_CANDIDATE = (
+    "select name, kind, tokens, domain, status, roles, stages, blob, layer from layer_skill"
+)
+_FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
+# What serves, and is to be found: what is not hidden, and of whose name the vault has none.
+_SERVES = (
+    f"not hidden and not exists (select 1 from skill s where s.id = name and s.shelf = '{SERVED}')"
+)
+
+
+class LayerRow(NamedTuple):
+    """What a recommendation asks of a skill of another layer; see `SkillRow`."""
+
+    name: str
+    kind: str
+    tokens: int
+    domain: str | None
+    status: str
+    roles: str
+    stages: str
+    blob: str
+    layer: str
 
 
 class Layers:
@@ -20,10 +57,82 @@ class Layers:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def skills(self) -> dict[str, Skill]:
-        """The skills of the other layers as they were read when they were indexed last."""
-        query = "select name, value from state where name = 'skills'"
-        return self._reader.source.kept(query, _SKILLS.decode).get("skills", {})
+    @property
+    def state(self) -> str | None:
+        """What differs whenever they do; None where it is to be seen which of them serve."""
+        state: str | None = self._reader.value("select value from state where name = 'layers'")
+        return state
+
+    def listings(self) -> dict[str, FolderListing]:
+        """Folder -> what stood in it when it was read last."""
+        query = "select name, value from state where name = 'listings'"
+        return self._reader.source.kept(query, _LISTINGS.decode).get("listings", {})
+
+    def unreadable(self) -> list[Problem]:
+        """What cannot be read."""
+        query = "select path, value from layer_file where name is null order by place, path"
+        return [_problem(*row) for row in self._reader.rows(query)]
+
+    def by_place(self) -> dict[int, list[Shelved]]:
+        """Place of a layer -> its skills by path, also those that are overridden or hidden."""
+        rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
+        by_place = groupby(rows, key=itemgetter(0))
+        return {place: list(self._read_rows(some)) for place, some in by_place}
+
+    # ── by name ──────────────────────────────────────────────────────────────────────
+
+    def names(self) -> list[str]:
+        """The name of every skill, by name."""
+        return [n for (n,) in self._reader.rows("select name from layer_skill order by name")]
+
+    def of_name(self, name: str) -> Shelved | None:
+        """The skill of this name, whether or not it serves."""
+        return next(iter(self.get_many([name])), None)
+
+    def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
+        """Those of these skills that are there, all or only those that serve."""
+        also = "s.serves and " if serving else ""
+        query = f"{_FILE} join layer_skill s on s.file = f.n where {also}s.name in {{}}"
+        return list(self._read_rows(self._reader.rows_in(query, names)))
+
+    def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
+        """The skills of rows of `_FILE`; of a row that is damaged what its file holds now."""
+        for _, layer, path, blob, value in rows:
+            try:
+                yield Shelved(read_value(value, _SKILL.decode), layer, path, blob)
+            except DamagedRowError as error:
+                self._reader.source.mend(error)
+                found = files.read(path, layer)
+                if isinstance(found, Shelved):
+                    yield found
+
+    # ── what serves ──────────────────────────────────────────────────────────────────
+
+    def serving(self, layer: str | None = None) -> list[str]:
+        """The names of those that serve, by name; `layer`: only of that kind of layer."""
+        query = "select name from layer_skill where serves and ? in (layer, '') order by name"
+        return [name for (name,) in self._reader.rows(query, [layer or ""])]
+
+    def domains(self) -> list[str]:
+        """The domains of those that serve, by name."""
+        query = "select distinct domain from layer_skill where serves and domain != '' order by 1"
+        return [domain for (domain,) in self._reader.rows(query)]
+
+    def labelled(self, column: str, value: str) -> list[str]:
+        """The names of those that serve and have a role, a stage or a tag, by name."""
+        said = LISTS.format(column)
+        query = f"select name from layer_skill where serves and {said} order by name"
+        return [name for (name,) in self._reader.rows(query, [value])]
+
+    def layer_candidates(self, domain: str) -> list[LayerRow]:
+        """Those that serve, of a domain and of none."""
+        query = f"{_CANDIDATE} where serves and (domain is null or domain = ?) order by name"
+        return list(map(LayerRow._make, self._reader.rows(query, [domain])))
+
+    def candidates_named(self, names: Iterable[str]) -> list[LayerRow]:
+        """Those that serve and have one of these names."""
+        rows = self._reader.rows_in(f"{_CANDIDATE} where serves and name in {{}}", names)
+        return list(map(LayerRow._make, rows))
 
 
 class WritableLayers(Layers):
@@ -33,31 +142,147 @@ class WritableLayers(Layers):
         super().__init__(reader)
         self._database = database
 
-    def index(
-        self, digest: str, documents: Sequence[ranking.Document], skills: Mapping[str, Skill]
-    ) -> None:
-        """Let documents be found that are no file of the vault, in place of those before.
+    def keep_files(
+        self,
+        folders: Sequence[tuple[str, str]],
+        listings: Mapping[str, FolderListing],
+    ) -> bool:
+        """Keep what stands in these (kind of layer, folder), the first to the last; if it changed.
 
-        `digest` tells them from others. `skills` are what was read for them, by what tells of
-        each file; `skills()` gives them back.
+        Only those files are read that may have changed.
         """
-        known = self._reader.value("select value from state where name = 'beside'") or ""
-        before, *ids = known.split("\n")
-        if before == digest:
-            return
+        before = self.listings()
+        places = {folder: place for place, (_, folder) in enumerate(folders)}
+        known = "select distinct place, folder from layer_file"
+        moved = {(at, folder) for at, folder in self._reader.rows(known)}
+        changed = False
+        for place, folder in sorted(moved, key=itemgetter(0)):
+            if places.get(folder) != place:
+                self._place(folder, places.get(folder))
+                changed = True
+        for place, (layer, folder) in enumerate(folders):
+            old, new = before.get(folder), listings[folder]
+            gone = [path for path in old.files if path not in new.files] if old else []
+            changed |= self._remove(folder, gone)
+            paths = new.unlike(old) if old else list(new.files)
+            changed |= self._enter(place, layer, folder, paths)
+        if listings != before:
+            self._keep("listings", _packed(listings))
+        return changed
+
+    def _place(self, folder: str, place: int | None) -> None:
+        self._database.begin()
+        if place is None:
+            self._database.rows("delete from layer_file where folder = ?", [folder])
+        else:
+            query = "update layer_file set place = ? where folder = ?"
+            self._database.rows(query, [place, folder])
+
+    def _remove(self, folder: str, paths: Collection[str]) -> bool:
+        if paths:
+            self._database.begin()
+        for path in paths:
+            query = "delete from layer_file where folder = ? and path = ?"
+            self._database.rows(query, [folder, path])
+        return bool(paths)
+
+    def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
+        """Enter what files hold; whether any holds something else than was known."""
+        query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
+        rows = self._reader.rows_in(query, paths, before=[folder])
+        known = {path: tuple(row) for path, *row in rows}
+        changed = False
+        for path in paths:
+            before = known.get(path)
+            found = files.read(path, layer, before[0] if before else None)
+            if found is None or (row := _row(found)) == before:
+                continue
+            self._database.begin()
+            add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
+            self._database.rows(add, [place, layer, folder, path, *row])
+            changed = True
+        return changed
+
+    def enforce(self, winners: Sequence[Shelved], hidden: Collection[str], state: str) -> None:
+        """Let these skills stand for the other layers, in place of those before.
+
+        What serves of them is found by its text; `state` tells this vault's layers from others.
+        """
         database = self._database
         database.begin()
-        query = (
-            f"select ref_id from file where top = '{SERVED}' and type = 'Skill' and ref_id in {{}}"
+        files: dict[str, int] = dict(
+            database.rows("select path, max(n) from layer_file group by path")
         )
-        rows = database.rows_in(query, (key.partition(":")[2] for key in ids))
-        own = {f"skill:{name}" for (name,) in rows}
-        database.run(lambda connection: ranking.remove_documents(connection, set(ids) - own))
-        database.run(lambda connection: ranking.add_documents(connection, documents))
-        others = {document.id for document in documents}.symmetric_difference(ids)
-        database.mark("beside", (key.partition(":")[2] for key in others))
-        state = "\n".join([digest, *(document.id for document in documents)])
-        database.rows("insert or replace into state values ('beside', ?)", [state])
-        readable = {key: skill for key, skill in skills.items() if encoded(skill)}
-        kept = _ENCODER.encode(readable)
-        database.rows("insert or replace into state values ('skills', ?)", [kept])
+        before = {name: row for name, *row in database.rows("select * from layer_skill")}
+        after = {
+            one.skill.name: _columns(one, files[one.path], one.skill.name in hidden)
+            for one in winners
+        }
+        put = {name: row for name, row in after.items() if before.get(name, [])[:-1] != row}
+        gone = before.keys() - after.keys()
+        self._unserve([*gone, *(name for name in put if name in before)], before)
+        for name in gone:
+            database.rows("delete from layer_skill where name = ?", [name])
+        marks = ", ".join("?" * 13)
+        for name, row in put.items():
+            query = f"insert or replace into layer_skill values ({marks})"
+            database.rows(query, [name, *row, 0])
+        self._serve()
+        self._keep("layers", state)
+        database.mark("beside", sorted(before.keys() ^ after.keys()))
+
+    def _unserve(self, names: Iterable[str], before: Mapping[str, Sequence[object]]) -> None:
+        """Take out what is found of these."""
+        found = [f"skill:{name}" for name in names if before[name][-1]]
+        self._database.run(lambda connection: ranking.remove_documents(connection, found))
+
+    def _serve(self) -> None:
+        """See which of them serve, and let these be found."""
+        database = self._database
+        query = f"select name, serves from layer_skill where serves != ({_SERVES})"
+        turned: dict[str, int] = dict(database.rows(query))
+        new = self.get_many(name for name, serves in turned.items() if not serves)
+        on = [ranking.document_of(one.skill) for one in new]
+        off = [f"skill:{name}" for name, serves in turned.items() if serves]
+        database.run(lambda connection: ranking.remove_documents(connection, off))
+        database.run(lambda connection: ranking.add_documents(connection, on))
+        for name, serves in turned.items():
+            query = "update layer_skill set serves = ? where name = ?"
+            database.rows(query, [int(not serves), name])
+
+    def _keep(self, name: str, value: bytes | str | None) -> None:
+        self._database.begin()
+        self._database.rows("insert or replace into state values (?, ?)", [name, value])
+
+
+def _packed(listings: Mapping[str, FolderListing]) -> bytes:
+    """Listings as bytes; those of a path that is no text are not kept."""
+    try:
+        return _ENCODER.encode(listings)
+    except UnicodeEncodeError:
+        return _ENCODER.encode({})
+
+
+def _row(one: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
+    """(blob, name, value) of a file."""
+    if isinstance(one, Problem):
+        return None, None, encoded(one)
+    value = encoded(one.skill)
+    if value is None:
+        problem = Problem(one.path, None, "not-text", "a text in it is none; write it as UTF-8")
+        return None, None, encoded(problem)
+    return one.blob, one.skill.name, value
+
+
+def _columns(one: Shelved, file: int, hidden: bool) -> list[object]:
+    """A row of `layer_skill`, without its name and whether it serves."""
+    skill = one.skill
+    lists = map(joined, (skill.roles, skill.stages, skill.tags))
+    said = (skill.domain, skill.kind, skill.status, tokens(skill.body))
+    return [one.layer, file, *said, *lists, one.blob, int(hidden)]
+
+
+def _problem(path: str, value: bytes | None) -> Problem:
+    if value is None:  # what it says is no text
+        return Problem(path, None, "not-text", "cannot be read; rename it")
+    return read_value(value, _PROBLEM.decode)

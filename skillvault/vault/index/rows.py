@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, get_args
 
@@ -31,6 +31,8 @@ File = tuple[str, Parsed | None]  # the blob that stands at a path, and the reco
 KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
 # The tables named after kinds.
 TYPED = ("outcome", "evaluation", "recommendation", "fact", "skill", "link")
+# Whether one of the names in a column is the value; see `joined`.
+LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 SERVED = "skills"  # the shelf whose skills are found
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -111,13 +113,19 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
         case Skill():
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
-            whom = (" ".join(parsed.roles), " ".join(parsed.stages))
-            yield "skill", ref.id, top, *said, tokens(parsed.body), *whom, blob, parsed.subject
+            roles, stages, tags = map(joined, (parsed.roles, parsed.stages, parsed.tags))
+            more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)
+            yield "skill", ref.id, top, *said, *more
         case Recommendation():
             yield "recommendation", ref.id, parsed.decision, parsed.trust, parsed.task
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names as one column has them: a line each, so that one may have blanks; `LISTS` asks."""
+    return "\n".join(names)
 
 
 def micros(at: datetime) -> int:

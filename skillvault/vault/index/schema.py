@@ -33,6 +33,8 @@ from skillvault.vault.search import ranking
 # The tables named after kinds hold what is asked of many records at once. `due` is what a step
 # must look at again, `gone` what a commit made and the branch has no more. `said` finds the
 # outcomes that may name a skill; what is gone stays in it, and is then looked for in vain.
+# `layer_file` are the files of the other layers, `layer_skill` of each name the one that overrides
+# the others there; it `serves` unless it is hidden or the vault has one of its own.
 # A record's address is its kind and its id; an index begins with the id, or a query for one kind
 # would be planned as a scan of all of that kind.
 SCHEMA = """
@@ -94,10 +96,19 @@ create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
-    created text, expires text, tokens integer, roles text, stages text, blob text, subject text);
+    created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
+    tags text);
 create index skill_shelf on skill (shelf, domain);
 create index skill_subject on skill (subject) where subject is not null;
 create index skill_id on skill (id);
+create table layer_file (
+    n integer primary key, place integer, layer text, folder text, path text, blob text,
+    name text, value blob, unique (folder, path));
+create index layer_file_problem on layer_file (place, path) where name is null;
+create table layer_skill (
+    name text primary key, layer text, file integer, domain text, kind text, status text,
+    tokens integer, roles text, stages text, tags text, blob text, hidden integer,
+    serves integer) without rowid;
 create table link (
     n integer primary key, id text, type text,
     source_kind text, source_id text, target_kind text, target_id text);
@@ -140,6 +151,8 @@ _ALL = (
         "commits",
         "trailer",
         "touch",
+        "layer_file",
+        "layer_skill",
     ),
     *("gone", "due", "state", "ranked", "ranked_text", "ranked_task"),
 )
@@ -254,13 +267,12 @@ def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
 
 
 def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
-    """Take documents out; where one stood beside the branch's, all of those are put in again."""
+    """Take documents out; where one stood beside the branch's, it is looked which of them serve."""
     ranking.remove_documents(database, refs)
-    for (known,) in database.execute("select value from state where name = 'beside'").fetchall():
-        _, *ids = known.split("\n")
-        if not refs.isdisjoint(ids):
-            said = "\n".join(["", *ids])
-            database.execute("update state set value = ? where name = 'beside'", [said])
+    names = [(bound(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
+    query = "update layer_skill set serves = 0 where name = ?"
+    if names and database.executemany(query, names).rowcount:
+        database.execute("delete from state where name = 'layers'")
 
 
 def use(

@@ -9,12 +9,13 @@ from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.rows import LISTS
 
 _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob from skill"
 
 
 class SkillRow(NamedTuple):
-    """What a recommendation asks of a skill in skills/; roles and stages are words."""
+    """What a recommendation asks of a skill in skills/; roles and stages stand a line each."""
 
     name: str
     kind: str
@@ -67,6 +68,12 @@ class Skills(Folder[Skill]):
         values = [shelf] if domain is None else [shelf, domain]
         query = f"select id from skill where shelf = ?{also} order by id"
         return [name for (name,) in self._reader.rows(query, values)]
+
+    def labelled(self, column: str, value: str) -> list[str]:
+        """The names of those in skills/ with a role, a stage or a tag, by name."""
+        said = LISTS.format(column)
+        query = f"select id from skill where shelf = 'skills' and {said} order by id"
+        return [name for (name,) in self._reader.rows(query, [value])]
 
     def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Those of these names that are on a shelf."""

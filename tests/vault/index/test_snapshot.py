@@ -187,7 +187,7 @@ def facts_of(head: Snapshot) -> tuple[object, ...]:
         head.history.log(),
         head.due.keys("promote"),
         head.uses.state,
-        head.layers.skills(),
+        head.layers.by_place(),
         head.search("reproduce", 5),
         head.files.read(head.files),
     )

@@ -1,0 +1,81 @@
+"""The layers before the vault's: which folders they are, and the index in step with these.
+
+Floor 3, beside `shelf`. A folder is listed once and read where it changed; the index can be
+deleted at any time.
+"""
+
+import hashlib
+import secrets
+from pathlib import Path
+
+from skillvault.learning.recommend import shelf
+from skillvault.policy import ShelfPolicy
+from skillvault.records import Problem, Shelved
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layers
+from skillvault.vault.files.listing import EMPTY, listed
+from skillvault.vault.index.snapshot import Staged, Topics
+
+
+class Folders:
+    """The folders of the package, of installed packages, of the policy, and those added here.
+
+    All threads share what is known of them: each takes it as a whole or puts another in its place.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._added: list[Path] = []
+        # (what the policy says of them; what the index was left with), once they were listed.
+        self._followed: tuple[ShelfPolicy, str | None] | None = None
+        self._places: list[tuple[str, str]] = []
+        self._missing: list[Problem] = []
+
+    def add_folder(self, folder: Path) -> None:
+        """Put a folder above the others."""
+        self._added.append(folder.resolve())
+        self.reload()
+
+    def reload(self) -> None:
+        """List them again when something is asked of them next."""
+        self._followed = None
+
+    def follow(self, head: Staged) -> None:
+        """Let the index have what stands in them, and which of it serves."""
+        rules = head.policy.shelf
+        if self._followed is not None and self._followed == (rules, head.layers.state):
+            return
+        self._places, self._missing = self._found(rules)
+        before = head.layers.listings()
+        listings = {
+            folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
+        }
+        changed = head.layers.keep_files(self._places, listings)
+        told = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
+        digest = hashlib.sha256(told).hexdigest()
+        if changed or not (head.layers.state or "").startswith(digest):
+            winners = shelf.winners(self.layers(head))
+            head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
+        self._followed = rules, head.layers.state
+
+    def layers(self, head: Topics) -> list[list[Shelved]]:
+        """The skills of each layer, from the first to the last; also those that do not serve."""
+        by_place = head.layers.by_place()
+        return [by_place.get(place, []) for place in range(len(self._places))]
+
+    def problems(self, head: Topics) -> list[Problem]:
+        """What of them cannot be read."""
+        return [*self._missing, *head.layers.unreadable()]
+
+    def _found(self, rules: ShelfPolicy) -> tuple[list[tuple[str, str]], list[Problem]]:
+        """((kind of layer, folder), what is no folder); of one that comes twice the last place."""
+        folders, problems = layers.domains(self._store.root, rules.dirs)
+        for folder in self._added:
+            if folder.is_dir():
+                folders.append(folder)
+            else:
+                message = "no such folder; add one that is there"
+                problems.append(Problem(str(folder), None, "no-folder", message))
+        domains = dict.fromkeys(map(str, reversed(folders)))
+        places = [("domain", folder) for folder in reversed(domains)]
+        return [("seed", str(layers.seeds())), *places], problems

@@ -1,0 +1,109 @@
+"""What stands in a folder of skills, as the file system tells without a file being opened.
+
+A folder whose entry's time is as it was has the same names in it; a file whose size and times are
+as they were holds the same. What changed so shortly before it was looked at that a later change
+may have the same time is looked at again.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+FILE = "SKILL.md"
+_UNTEXT = re.compile("[\ud800-\udfff]")
+_UNSETTLED = 2 * 10**9  # nanoseconds: file systems keep times of up to 2 s
+
+Stamp = tuple[int, int, int]  # size, time of the content, time of the entry; all 0: look again
+_AGAIN: Stamp = (0, 0, 0)
+
+
+class Names(Struct, frozen=True, array_like=True, gc=False):
+    """The folders and the markdown files in a folder; `time` 0: look again."""
+
+    time: int
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class FolderListing(Struct, frozen=True, gc=False):
+    """The folders below one, itself included, and the skill files in them, by path."""
+
+    folders: dict[str, Names]
+    files: dict[str, Stamp]
+
+    def unlike(self, before: "FolderListing") -> list[str]:
+        """The files that may hold something else than before, or came since."""
+        known = before.files
+        return [path for path, at in self.files.items() if at == _AGAIN or known.get(path) != at]
+
+
+EMPTY = FolderListing({}, {})
+
+
+def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
+    """The skill files of a folder: each `SKILL.md`, and flat `*.md` outside the folders of those.
+
+    Folders and files whose names begin with a dot, or are no text, are left out. `before` is how it
+    was listed last.
+    """
+    settled = time.time_ns() - _UNSETTLED
+    folders: dict[str, Names] = {}
+    files: dict[str, Stamp] = {}
+    inside = any((parent / FILE).is_file() for parent in root.parents)
+    pending = [(str(root), inside)]
+    while pending:
+        place, is_material = pending.pop()
+        names = _names_in(place, before.folders.get(place), settled)
+        if names is None:  # gone meanwhile, or not ours to read
+            continue
+        folders[place] = names
+        is_material = is_material or FILE in names.files
+        pending += [(f"{place}/{name}", is_material) for name in names.folders]
+        for path in _paths(place, names, is_material=is_material):
+            files[path] = _stamp(path, settled)
+    return FolderListing(folders, files)
+
+
+def _paths(place: str, names: Names, *, is_material: bool) -> Iterator[str]:
+    """A file beside a SKILL.md or below one is a skill's material, not a skill."""
+    return (f"{place}/{name}" for name in names.files if name == FILE or not is_material)
+
+
+def _names_in(place: str, before: Names | None, settled: int) -> Names | None:
+    try:
+        at = os.stat(place).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
+        if before is not None and at == before.time:
+            return before
+        with os.scandir(place) as found:
+            seen = [entry for entry in found if _is_told(entry.name)]
+            folders = tuple(sorted(e.name for e in seen if e.is_dir(follow_symlinks=False)))
+            files = (e.name for e in seen if e.name.endswith(".md") and not _is_folder(e))
+            return Names(at if at < settled else 0, folders, tuple(sorted(files)))
+    except OSError:
+        return None
+
+
+def _is_told(name: str) -> bool:
+    return not name.startswith(".") and (name.isascii() or not _UNTEXT.search(name))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder, or leads to one."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _stamp(path: str, settled: int) -> Stamp:
+    try:
+        state = os.stat(path)  # noqa: PTH116 (of thousands, and a Path costs more)
+    except OSError:
+        return _AGAIN
+    if max(state.st_mtime_ns, state.st_ctime_ns) >= settled:
+        return _AGAIN
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns

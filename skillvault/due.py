@@ -59,7 +59,16 @@ class Users(Struct, frozen=True):
     """From a skill to the outcomes that used it."""
 
 
-Relation = Source | Target | LinkedFrom | Through | Same | Uses | Users
+class Reached(Struct, frozen=True):
+    """From a record to those of a kind that links lead to from it, step by step, itself included.
+
+    An outcome goes by its evaluation; links that contradict lead nowhere.
+    """
+
+    kind: Kind
+
+
+Relation = Source | Target | LinkedFrom | Through | Same | Uses | Users | Reached
 
 
 class When(Struct, frozen=True):

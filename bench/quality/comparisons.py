@@ -14,7 +14,7 @@ Rank = Callable[[str], list[str]]
 def ours(documents: Sequence[Document]) -> Rank:
     """`skillvault search --words`."""
     database = _indexed(documents)
-    return lambda query: [name for name, _ in ranking.search(database, query, 10)]
+    return lambda query: [hit.id for hit in ranking.search(database, query, 10)]
 
 
 def semantic(documents: Sequence[Document]) -> Rank:
@@ -22,7 +22,7 @@ def semantic(documents: Sequence[Document]) -> Rank:
     from skillvault.vault.search.vectors import near  # noqa: PLC0415 (where the extra is installed)
 
     database = _indexed(documents)
-    return lambda query: [name for name, _ in ranking.search(database, query, 10, near=near)]
+    return lambda query: [hit.id for hit in ranking.search(database, query, 10, near=near)]
 
 
 def fts5(documents: Sequence[Document]) -> Rank:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from comparisons import Rank, fts5, ours, semantic, shared_words
+from distractors import distractors
 from measures import interval, mean, ndcg
 
 from skillvault.steps.shelf import has_model
@@ -28,28 +29,20 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def routing(folder: Path) -> Iterator[tuple[str, dict[str, list[float]]]]:
-    """(what, method -> nDCG of each task), among the skills and among the pool where it is.
-
-    The names of all tasks, those without a text included, are queries of a third kind.
-    """
-    corpus = lines(folder / "corpus.jsonl")
-    skills = [_skill(one) for one in corpus]
+    """(what, method -> nDCG of each task), among the skills alone and among distractors."""
+    skills = [_skill(one) for one in lines(folder / "corpus.jsonl")]
     gains: Gains = defaultdict(dict)
     for row in lines(folder / "qrels.jsonl"):
         gains[row["qid"]][row["did"]] = 1.0
-    made_for: Gains = defaultdict(dict)
-    for one in corpus:
-        made_for[one["src"].partition("/")[0]][one["id"]] = 1.0
     queries = {
         "long": (_texts(folder / "queries.jsonl"), gains),
         "short": (_texts(folder / "queries_short.jsonl"), gains),
-        "names of tasks": ({name: name.replace("-", " ") for name in made_for}, made_for),
     }
-    places = {f"{len(skills)} skills": skills}
-    pool = folder / "pool.jsonl"
-    if pool.is_file():
-        found = [_named(one) for one in skills] + [_named(_skill(one)) for one in lines(pool)]
-        places[f"{len(found):,} names and descriptions"] = found
+    named = [*map(_named, skills), *distractors(skills)]
+    places = {
+        f"{len(skills)} skills": skills,
+        f"{len(named):,} names and descriptions": named,
+    }
     for place, documents in places.items():
         ranks = {name: make(documents) for name, make in METHODS.items()}
         for kind, (texts, right) in queries.items():

@@ -16,7 +16,7 @@ _ABROAD = frozenset({"cross_domain", "general"})
 def fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
     """The trusted facts in force that a task finds, of the domain and what holds beyond its own."""
     found = head.search(task, _HITS, kinds=("fact",))
-    shares = {ref.partition(":")[2]: share for ref, share in found}
+    shares = {hit.id.partition(":")[2]: hit.share for hit in found}
     facts = _in_force(head, shares)
     actions = head.facts.actions(facts)
     return [

@@ -11,7 +11,16 @@ from msgspec import Struct
 
 from skillvault.change import Change
 from skillvault.due import Agenda, Queue
-from skillvault.learning import curate, effect, evaluate, generate, merge, promote, refresh
+from skillvault.learning import (
+    curate,
+    effect,
+    evaluate,
+    generate,
+    merge,
+    promote,
+    recommend,
+    refresh,
+)
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -98,4 +107,6 @@ WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)
 MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.MOVERS
 
 # What the index of a vault marks as due, and whose commits are no person's.
-AGENDA = Agenda(tuple(queue for step in _LOOP for queue in step.depends_on), tuple(STEPS))
+AGENDA = Agenda(
+    (*(queue for step in _LOOP for queue in step.depends_on), *recommend.DEPENDS_ON), tuple(STEPS)
+)

@@ -32,6 +32,7 @@ from skillvault.records import (
     Shelved,
     Skill,
 )
+from skillvault.steps import tasks
 from skillvault.steps.background import background_of, unknown_domain
 from skillvault.steps.effects import Uses
 from skillvault.steps.fact_hits import holding_abroad
@@ -250,10 +251,10 @@ class Shelf:
         found = head.search(text, k, kinds=kinds, domains=domains, near=near)
         if domain is not None and kind in (None, "fact"):
             facts = head.search(text, k, kinds=("fact",), near=near)
-            ids = holding_abroad(head, (ref_from(ref).id for ref, _ in facts), domain)
-            found += [hit for hit in facts if ref_from(hit[0]).id in ids]
-            found = sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
-        return [self._found(head, ref_from(ref), score) for ref, score in found]
+            ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
+            found += [hit for hit in facts if ref_from(hit.id).id in ids]
+            found = sorted(found, key=lambda hit: (-hit.score, hit.id))[:k]
+        return [self._found(head, ref_from(hit.id), hit.score) for hit in found]
 
     def _found(self, head: Topics, ref: Ref, score: float) -> Found:
         # A proposed or archived skill may have the name of one of another layer.
@@ -328,6 +329,7 @@ class Shelf:
         """Compute what changed of the uses and of the other layers' texts."""
         self._follow_texts(head)  # before the uses, which ask for the names of all skills
         self.uses.follow(head)
+        tasks.follow(head, self._others)
 
     def _follow_texts(self, head: Staged) -> None:
         """Let the skills of the other layers be found, those that the vault does not override."""
@@ -435,4 +437,4 @@ def _scores(
     near: Near | None,
 ) -> dict[str, Match]:
     found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
-    return {ref.partition(":")[2]: Match(score, score) for ref, score in found}
+    return {hit.id.partition(":")[2]: Match(hit.score, hit.share) for hit in found}

@@ -70,8 +70,8 @@ class Connection(Rows):
 
     def search(
         self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[tuple[str, float]]:
-        """(`<kind>:<id>`, score) of the documents that answer a text best."""
+    ) -> list[ranking.Hit]:
+        """The documents that answer a text best, by their `<kind>:<id>`."""
         hits = self.run(
             lambda database: _searched(
                 lambda: ranking.find(database, text, limit, filters, texts=near is not None)
@@ -297,8 +297,8 @@ class Pin(Rows):
 
     def search(
         self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[tuple[str, float]]:
-        """(`<kind>:<id>`, score) of the documents that answer a text best."""
+    ) -> list[ranking.Hit]:
+        """The documents that answer a text best, by their `<kind>:<id>`."""
         hits = self._run(
             lambda database: _searched(
                 lambda: ranking.find(database, text, limit, filters, texts=near is not None)

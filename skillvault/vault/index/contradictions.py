@@ -65,8 +65,9 @@ def _documents(pin: Pin) -> Iterator[str]:
         if is_found(path) and (text := document(path, decoded(kind, value))):
             documents[text.id] = None if text.id in documents else text
     kept = {row[0]: row for row in pin.rows(ranking.STORED)}
+    tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
     for name, text in documents.items():
-        if text and kept.get(name) != ranking.stored(text):
+        if text and kept.get(name) != ranking.stored(text, tasks.get(name, "")):
             yield f"{name} is not found by its text"
 
 

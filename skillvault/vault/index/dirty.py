@@ -13,6 +13,7 @@ from skillvault.due import (
     Event,
     LinkedFrom,
     Queue,
+    Reached,
     Relation,
     Same,
     Source,
@@ -179,7 +180,7 @@ def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
     return _Path(kind, record_id, row, *added, path.before)
 
 
-def _followed(path: _Path, relation: Relation) -> _Path:
+def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a relation)
     row = path.new
     match relation:
         case Source(kind) | Target(kind):
@@ -196,6 +197,8 @@ def _followed(path: _Path, relation: Relation) -> _Path:
         case Same(of):
             alike = _SAME[of].format(new=row, old=path.row)
             return _joined(path, "outcome", f"outcome {row}", alike)
+        case Reached(kind):
+            return _reached(path, kind)
         case Uses():
             return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case Users():
@@ -212,6 +215,17 @@ def _closed(path: _Path, of: str) -> _Path:
         f"and l.type = '{of}') "
     )
     return _Path(path.kind, "t0.id", None, ("line t0",), before=before)
+
+
+def _reached(path: _Path, kind: str) -> _Path:
+    """The records of a kind to which links lead from what a path reaches, and so on."""
+    start = "evaluation" if path.kind == "outcome" else path.kind
+    before = (
+        f"with recursive line (kind, id) as (select '{start}', {path.id} {path.body} "
+        "union select l.target_kind, l.target_id from line cross join link l "
+        "where l.source_id = line.id and l.source_kind = line.kind and l.type != 'contradicted') "
+    )
+    return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), before)
 
 
 def _pointing(row: str, kind: str, record_id: str) -> tuple[str, str]:

@@ -45,8 +45,8 @@ class Rows(ABC):
     @abstractmethod
     def search(
         self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[tuple[str, float]]:
-        """(`<kind>:<id>`, score) of the documents that answer a text best."""
+    ) -> list[ranking.Hit]:
+        """The documents that answer a text best, by their `<kind>:<id>`."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:

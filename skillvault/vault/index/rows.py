@@ -101,6 +101,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 source.session,
                 parsed.decision.id,
                 parsed.result.status,
+                parsed.decision.task,
             )
         case Evaluation():
             judge, right = parsed.judge, parsed.judge_was_right
@@ -113,7 +114,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             whom = (" ".join(parsed.roles), " ".join(parsed.stages))
             yield "skill", ref.id, top, *said, tokens(parsed.body), *whom, blob, parsed.subject
         case Recommendation():
-            yield "recommendation", ref.id, parsed.decision, parsed.trust
+            yield "recommendation", ref.id, parsed.decision, parsed.trust, parsed.task
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends

@@ -197,7 +197,7 @@ class Skills(Folder[Skill]):
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """The outcomes that each of these skills rests on, through whatever links, oldest first."""
-        behind = self._ids_behind(names)
+        behind = self.outcome_ids_behind(names)
         ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
         outcomes = Outcomes(self._reader).get_many(ids)
         return {
@@ -209,7 +209,7 @@ class Skills(Folder[Skill]):
 
     def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
         """What the outcomes are about that each of these skills rests on."""
-        behind = self._ids_behind(names)
+        behind = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
         ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
         rows = self._reader.rows_in(query, ids)
@@ -219,7 +219,7 @@ class Skills(Folder[Skill]):
             for name, some in behind.items()
         }
 
-    def _ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
+    def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
         """The ids of the outcomes that each of these skills rests on."""
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}

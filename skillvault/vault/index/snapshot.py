@@ -25,8 +25,9 @@ from skillvault.vault.index.records import Records
 from skillvault.vault.index.rows import File
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects, WritableSubjects
+from skillvault.vault.index.tasks import Tasks, WritableTasks
 from skillvault.vault.index.uses import Uses, WritableUses
-from skillvault.vault.search.ranking import Filters, Near
+from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
 class Topics(ABC):
@@ -50,6 +51,7 @@ class Topics(ABC):
         self.insights = Insights(reader)
         self.due = Due(reader)
         self.layers = Layers(reader)
+        self.tasks = Tasks(reader)
         self._reader = reader
 
     @property
@@ -78,8 +80,8 @@ class Topics(ABC):
         kinds: tuple[str, ...] | None = None,
         domains: tuple[str | None, ...] | None = None,
         near: Near | None = None,
-    ) -> list[tuple[str, float]]:
-        """(`<kind>:<id>`, score 0..1) of the facts, skills and evaluations that answer best."""
+    ) -> list[Hit]:
+        """The facts, skills and evaluations that answer best, by their `<kind>:<id>`."""
         return self._reader.source.search(text, limit, Filters(kinds, domains), near)
 
 
@@ -112,6 +114,7 @@ class Staged(Topics):
     subjects: WritableSubjects
     insights: WritableInsights
     layers: WritableLayers
+    tasks: WritableTasks
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
@@ -125,6 +128,7 @@ class Staged(Topics):
         self.subjects = WritableSubjects(self._reader, database)
         self.insights = WritableInsights(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
+        self.tasks = WritableTasks(self._reader, database)
 
     @property
     def commit(self) -> str | None:

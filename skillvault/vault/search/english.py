@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from skillvault.text import UNSPACED
 
-FIELDS = ("name", "description", "body")
+FIELDS = ("name", "description", "body", "task")
 TOKENS = "porter unicode61"
 _RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 
-# What a question is put in more often than what it is about.
+# What a question or a request is put in more often than what it is about.
 GENERAL_WORDS = frozenset(
     """
     come comes coming came feel feels feeling felt find finds finding found get gets getting got
@@ -23,6 +23,7 @@ GENERAL_WORDS = frozenset(
     needed put puts say says saying said see sees seeing saw seen start starts starting started
     take takes taking took taken tell tells telling told think thinks thinking thought try tries
     trying tried use uses want wants wanting wanted
+    again anyway hello help helps hey hi maybe no now ok okay please sure thank thanks yes
     kind kinds lot lots many much someone something sort sorts thing things type types way ways
     """.split()
 )
@@ -56,7 +57,7 @@ class Stems:
         self._database.close()
 
     def counts(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
-        """(stem, field, how often) of the three fields' texts, by stem."""
+        """(stem, field, how often) of the fields' texts, by stem."""
         self._database.execute("delete from t")
-        self._database.execute("insert into t values (?, ?, ?)", texts)
+        self._database.execute("insert into t values (?, ?, ?, ?)", texts)
         return self._database.execute("select term, col, cnt from v order by term, col").fetchall()

@@ -1,9 +1,10 @@
 """The ranking behind `search` and `recommend --task`: texts in SQLite's FTS5, no model.
 
-BM25 over the stems of name, description and body, then once more with the terms of the
-best few (pseudo-relevance feedback), and what is near in meaning before the rest where the
-caller can tell. It asks nothing but the tables it made, so that documents added and removed one
-by one rank as in a database that is made anew.
+BM25F over the stems of name, description, body and tasks (Robertson, Zaragoza and Taylor, CIKM
+2004), and what is near in meaning before the rest where the caller can tell. Beside the score,
+which orders, stands a share that can be compared between vaults: how much of what is asked a
+document says, by words' rarity in English and in the vault. It asks nothing but the tables it made,
+so that documents added and removed one by one rank as in a database that is made anew.
 """
 
 import math
@@ -20,37 +21,42 @@ from msgspec import Struct
 
 from skillvault.english import FUNCTION_WORDS, other_forms
 from skillvault.records import Evaluation, Fact, Skill
+from skillvault.sameness.rarity import weight
 from skillvault.vault.search.english import FIELDS, GENERAL_WORDS, TOKENS, Stems, spaced
 
-WEIGHTS = {"name": 3.0, "description": 2.0, "body": 0.7}
-PIVOTS = {"description": 40, "body": 200}  # words from which on a field counts as long
+WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0}
+# Words at which a field is of middling length: those of a shorter one count more.
+PIVOTS = {"description": 30, "body": 300, "task": 60}
 
 _NAME = WEIGHTS["name"]
 _SATURATION = 1.2  # BM25's k1: how soon a term that is said again adds nothing
 _REPEATS = 8.0  # the same for a term that the query repeats
-_LENGTH = 0.75  # BM25's b: how much of a long field's length is taken off
+_LENGTH = 0.75  # BM25's b: how much of a field's length is taken off
 _COMMON = 0.5  # added to each term's rarity: what all texts say still counts a little
 _WORDS = 2_000  # words of a query that are read
 _GENERAL = 0.3  # what a general word of a query counts
 _FORM = 0.5  # what another form of an irregular word counts
-_TERMS = 64  # terms of a query, the weightiest; a long task repeats itself
-_FEEDBACK = 3  # documents whose terms are added
-_CANDIDATES = 40  # terms of theirs that are looked at
-_ADDED = 30  # and of these so many added
-_MIXED = 0.4  # the added terms' share of the query
-_TELLING = (20.0, 30.0)  # words of a text from which its terms begin to be added, and in full
 _NEAREST = 100  # documents of which is asked how near they are in meaning
 _MEANT = 0.4  # what that counts in their score
 _UNHEARD = 0.6  # what a word that no document says counts there, of the rarest one's weight
+_MEANT_WORDS = 64  # words of a query whose meaning is asked for, the weightiest
 _REMEMBERED = 20_000  # terms of which a process remembers how often they stand
 _HELD = 100_000  # numbers of documents that it remembers for terms, before a search adds its own
-_READ = (5_000, 0.5)  # places that are read at least, and for each document; the rarest first
+_ENGLISH = 50  # documents of English at large by which a word's information is known
+_LONG = 100  # words of such a document
+_RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
+_NUMBER = 2.0  # bits of a number: it is another one each time
+_SILENCE = 25.0  # bits that go without saying: a question of a word or two is hardly one
+_CHANCE = 0.5  # of the weightiest word that a document shares with a question, what is taken off
+_ASKED, _RAMBLING = 60.0, 0.5  # bits asked from which on more of them count half
+_READ = (12_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
 create table if not exists ranked (
     number integer primary key, id text not null unique, kind text not null, domain text,
-    description real not null, body real not null
+    description real not null, body real not null, task real not null
 );
+create table if not exists ranked_task (id text primary key, task text not null) without rowid;
 create table if not exists ranked_stamp (one integer primary key check (one), stamp blob not null);
 create virtual table if not exists ranked_text using fts5(
     {", ".join(FIELDS)}, tokenize = '{TOKENS}'
@@ -58,19 +64,21 @@ create virtual table if not exists ranked_text using fts5(
 create virtual table if not exists ranked_places using fts5vocab(ranked_text, 'instance');
 create virtual table if not exists ranked_terms using fts5vocab(ranked_text, 'row');
 """
-# What the tables hold of each document, as `stored` says it.
+# What the tables hold of each document, as `stored` says it of one with its tasks.
 STORED = """
-select r.id, r.kind, r.domain, r.description, r.body, t.name, t.description, t.body
-from ranked r left join ranked_text t on t.rowid = r.number
+select r.id, r.kind, r.domain, r.description, r.body, r.task,
+t.name, t.description, t.body, t.task from ranked r left join ranked_text t on t.rowid = r.number
 """
+# By which tasks a document of an id is found.
+TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
 # What is stored of a document depends on these; an index of another version is made anew.
-VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH}"
+VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH} names"
 
 Terms = Mapping[str, float]  # stem -> weight
 # (what is asked, as word -> weight; the words of each text) -> how near each text is, 0..1.
 Near = Callable[[Terms, Sequence[Sequence[str]]], Sequence[float]]
-_Hits = list[tuple[int, str, float]]  # number, id, score of documents, best first
+_Best = list[tuple[int, str, float]]  # number, id, score of documents, best first
 
 
 class Document(Struct, frozen=True):
@@ -109,27 +117,37 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
     )
 
 
+class Hit(Struct, frozen=True):
+    """A document that answers a query; `score` orders.
+
+    `share`, 0..1, is how much of what is asked it says, whatever the others of its vault say.
+    """
+
+    id: str
+    score: float
+    share: float
+
+
 class Hits(Struct, frozen=True):
     """What words find, best first; `meant` and `texts` are for who tells how near they are."""
 
     limit: int
-    hits: Sequence[tuple[str, float]]  # id, score
-    covered: float  # the share of the query's weight that any document may carry
+    hits: Sequence[Hit]
     meant: Terms
     texts: Sequence[Sequence[str]]
 
-    def ranked(self, near: Near | None) -> list[tuple[str, float]]:
-        """(id, score), in the order of words, with `near` of words and meaning together."""
+    def ranked(self, near: Near | None) -> list[Hit]:
+        """The hits in the order of words, with `near` of words and meaning together."""
         hits = self.hits if near is None else self._reranked(near(self.meant, self.texts))
-        return [(name, score * self.covered) for name, score in hits[: self.limit]]
+        return list(hits[: self.limit])
 
-    def _reranked(self, shares: Sequence[float]) -> list[tuple[str, float]]:
-        best = self.hits[0][1] if self.hits else 0.0
+    def _reranked(self, nearness: Sequence[float]) -> list[Hit]:
+        best = self.hits[0].score if self.hits else 0.0
         reranked = [
-            (name, (1 - _MEANT) * score + _MEANT * best * share)
-            for (name, score), share in zip(self.hits, shares, strict=True)
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * alike, hit.share)
+            for hit, alike in zip(self.hits, nearness, strict=True)
         ]
-        return sorted(reranked, key=lambda hit: (-hit[1], hit[0]))
+        return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
 
 
 def create_tables(database: sqlite3.Connection) -> None:
@@ -144,21 +162,43 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
     _stamp(database)
     for document in documents:
         _remove(database, document.id)
-        columns = stored(document)
+        sql = "select task from ranked_task where id = ?"
+        kept = database.execute(sql, (document.id,)).fetchone()
+        columns = stored(document, kept[0] if kept else "")
         number = database.execute(
-            "insert into ranked (id, kind, domain, description, body) values (?, ?, ?, ?, ?)",
-            columns[:5],
+            "insert into ranked (id, kind, domain, description, body, task) "
+            "values (?, ?, ?, ?, ?, ?)",
+            columns[:6],
         ).lastrowid
         database.execute(
-            "insert into ranked_text (rowid, name, description, body) values (?, ?, ?, ?)",
-            (number, *columns[5:]),
+            "insert into ranked_text (rowid, name, description, body, task) values (?, ?, ?, ?, ?)",
+            (number, *columns[6:]),
         )
 
 
-def stored(document: Document) -> tuple[str | float | None, ...]:
-    """What the tables hold of a document: id, kind, domain, two lengths' worth, its texts."""
-    texts = tuple(map(spaced, _texts(document)))
-    return document.id, document.kind, document.domain, *_worth(*texts[1:]), *texts
+def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
+    """Let documents be found by tasks too, id -> their text, whenever one of the id is there.
+
+    In the caller's transaction; "" for none.
+    """
+    _stamp(database)
+    for name, task in tasks.items():
+        database.execute("delete from ranked_task where id = ?", (name,))
+        if task:
+            database.execute("insert into ranked_task values (?, ?)", (name, task))
+        text = spaced(task)
+        number = database.execute("select number from ranked where id = ?", (name,)).fetchone()
+        if number:
+            sql = "update ranked set task = ? where number = ?"
+            database.execute(sql, (_worth("task", text), *number))
+            database.execute("update ranked_text set task = ? where rowid = ?", (text, *number))
+
+
+def stored(document: Document, task: str) -> tuple[str | float | None, ...]:
+    """What the tables hold of a document: id, kind, domain, fields' worth, its texts."""
+    texts = tuple(map(spaced, (*_texts(document), task)))
+    worth = (_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
+    return document.id, document.kind, document.domain, *worth, *texts
 
 
 def check_places(database: sqlite3.Connection) -> None:
@@ -192,8 +232,8 @@ def search(
     filters: Filters | None = None,
     *,
     near: Near | None = None,
-) -> list[tuple[str, float]]:
-    """(id, score) of the documents that answer a query, best first, ties by id.
+) -> list[Hit]:
+    """The documents that answer a query, best first, ties by id.
 
     The score, 0..1, is the share of the query's weight that a document carries; with `near` a
     part of it is how near the document is in meaning, among those found by their words.
@@ -213,32 +253,34 @@ def find(
     index = _Index(database, filters or Filters())
     with closing(Stems()) as stems:
         asked_terms, forms = _query_terms(stems, query)
-        terms = index.weighted({**forms, **asked_terms}, _TERMS)
-        best = index.best(index.scores(terms), _FEEDBACK)
-        terms = _mixed(terms, *_feedback(index, stems, best))
+        terms = index.weighted({**forms, **asked_terms})
         best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
         meant = _meant(index, stems, query) if texts else {}
+    covered = index.known(asked_terms)
+    shares = index.shares(asked_terms, [number for number, *_ in best])
+    hits = [
+        Hit(name, score * covered, share)
+        for (_, name, score), share in zip(best, shares, strict=True)
+    ]
     words = [_words(index.summary(number)) for number, *_ in best] if texts else []
-    hits = [(name, score) for _, name, score in best]
-    return Hits(limit, hits, index.known(asked_terms), meant, words)
+    return Hits(limit, hits, meant, words)
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
-    """The three fields; a text alone is named by its first word, which says what it is about."""
+    """Name, description and body; a text alone is named by the names in it."""
     name = document.name
     if not (name or document.description):
-        name = "".join(document.body.split(maxsplit=1)[:1])
+        name = " ".join(filter(_is_name, _WORD.findall(document.body)))
     return name, document.description, document.body
 
 
-def _worth(description: str, body: str) -> tuple[float, float]:
-    """What a word of the description and one of the body counts, less in long ones."""
-    return _shortened("description", description), _shortened("body", body)
+def _is_name(word: str) -> bool:
+    return word[0].isupper() and len(word) > 1 and word.lower() not in FUNCTION_WORDS
 
 
-def _shortened(field: str, text: str) -> float:
-    longer = max(len(text.split()) / PIVOTS[field], 1) - 1
-    return WEIGHTS[field] / (1 + _LENGTH * longer)
+def _worth(field: str, text: str) -> float:
+    """What a word of a field counts, less in a long one."""
+    return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
 
 
 def _saturated(count: float) -> float:
@@ -266,54 +308,10 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
     telling = " ".join(word for word in words if word not in GENERAL_WORDS)
     general = " ".join(word for word in words if word in GENERAL_WORDS)
     weights: defaultdict[str, float] = defaultdict(float)
-    for term, field, count in stems.counts((telling, general, "")):
+    for term, field, count in stems.counts((telling, general, "", "")):
         worth = _GENERAL if field == "description" else 1.0
         weights[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
     return weights
-
-
-def _feedback(index: "_Index", stems: Stems, best: _Hits) -> tuple[Terms, float]:
-    """(terms of the best documents, their share of the query): none of single sentences."""
-    total = sum(score for *_, score in best)
-    weights: defaultdict[str, float] = defaultdict(float)
-    words = 0.0
-    for number, _, score in best:
-        texts = index.texts(number)
-        words += score / total * sum(len(text.split()) for text in texts)
-        for term, weight in _term_weights(stems, texts).items():
-            weights[term] += score / total * weight
-    low, high = _TELLING
-    share = _MIXED * min(1.0, max(0.0, (words - low) / (high - low)))
-    likely = dict(_largest(weights, _CANDIDATES)) if share else {}
-    return index.weighted(likely, _ADDED), share
-
-
-def _term_weights(stems: Stems, texts: Sequence[str]) -> dict[str, float]:
-    """Stem -> how much a document says of it, as a vector of length 1; no function words."""
-    worth = dict(zip(FIELDS, (_NAME, *_worth(*texts[1:])), strict=True))
-    counts: defaultdict[str, float] = defaultdict(float)
-    for term, field, count in stems.counts(texts):
-        if term not in FUNCTION_WORDS and len(term) > 1:
-            counts[term] += count * worth[field]
-    return _unit({term: _saturated(count) for term, count in counts.items()})
-
-
-def _mixed(terms: Terms, added: Terms, share: float) -> Terms:
-    """The query with the added terms at their share, both as vectors of length 1."""
-    mixture: defaultdict[str, float] = defaultdict(float)
-    for part, weight in ((terms, 1 - share), (added, share)):
-        for term, value in _unit(part).items():
-            mixture[term] += weight * value
-    return mixture
-
-
-def _unit(weights: Terms) -> dict[str, float]:
-    length = math.sqrt(sum(value * value for value in weights.values()))
-    return {term: value / length for term, value in weights.items()}
-
-
-def _largest(weights: Terms, limit: int) -> list[tuple[str, float]]:
-    return nsmallest(limit, weights.items(), key=lambda item: (-item[1], item[0]))
 
 
 # ── meaning ──────────────────────────────────────────────────────────────────────────
@@ -324,19 +322,18 @@ def _meant(index: "_Index", stems: Stems, query: str) -> Terms:
     weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
-        heard = sum(index.weighted(terms, _TERMS).values())
+        heard = sum(index.weighted(terms).values())
         weights[word] = heard or _UNHEARD * index.unheard(terms)
-    return dict(_largest(weights, _TERMS))
+    return dict(nsmallest(_MEANT_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
 class _Row(NamedTuple):
-    """What a word of a document's description and one of its body count, and its id."""
+    """What a word of each field of a document counts, and its id."""
 
-    description: float
-    body: float
+    worth: Mapping[str, float]
     id: str
 
 
@@ -363,11 +360,20 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
         if chosen is not None:
             conditions.append(f"({' or '.join(f'{column} is ?' for _ in chosen) or 'false'})")
             values += chosen
-    sql = "select number, description, body, id from ranked where "
+    sql = "select number, id, description, body, task from ranked where "
     documents = database.execute(sql + " and ".join(conditions), values)
-    rows = {number: _Row(*columns) for number, *columns in documents}
+    rows = {
+        number: _Row(dict(zip(FIELDS, (_NAME, *worth), strict=True)), name)
+        for number, name, *worth in documents
+    }
     (total,) = database.execute("select count(*) from ranked").fetchone()
     return _Kept(total, rows, {}, {})
+
+
+def _answered(bits: Iterable[float]) -> float:
+    """The bits of the words that a document says; one word alone may be there by chance."""
+    matched = list(bits)
+    return sum(matched) - _CHANCE * max(matched, default=0.0)
 
 
 class _Index:
@@ -382,26 +388,20 @@ class _Index:
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
 
-    def texts(self, number: int) -> tuple[str, str, str]:
-        """The three fields of a document."""
-        sql = f"select {', '.join(FIELDS)} from ranked_text where rowid = ?"  # noqa: S608
-        texts: tuple[str, str, str] = self._database.execute(sql, (number,)).fetchone()
-        return texts
-
     def summary(self, number: int) -> str:
         """What tells a document in few words: name and description, or a text alone."""
-        name, description, body = self.texts(number)
+        sql = "select name, description, body from ranked_text where rowid = ?"
+        name, description, body = self._database.execute(sql, (number,)).fetchone()
         return f"{name} {description or body}"
 
     def unheard(self, terms: Terms) -> float:
         """The weight of terms that no document says."""
         return self._rarity(0) * sum(terms.values())
 
-    def weighted(self, terms: Terms, limit: int) -> Terms:
-        """The terms that occur, the weightiest, each times its inverse document frequency."""
+    def weighted(self, terms: Terms) -> Terms:
+        """The terms that occur, each times its inverse document frequency."""
         counts = self._counts(terms)
-        weights = {term: terms[term] * self._rarity(count) for term, (count, _) in counts.items()}
-        return dict(_largest(weights, limit))
+        return {term: terms[term] * self._rarity(count) for term, (count, _) in counts.items()}
 
     def known(self, terms: Terms) -> float:
         """The share of the terms' weight that any document may carry, 0..1."""
@@ -424,7 +424,36 @@ class _Index:
                 scores[number] += weight * count
         return scores
 
-    def best(self, scores: Mapping[int, float], limit: int) -> _Hits:
+    def shares(self, asked: Terms, numbers: Sequence[int]) -> list[float]:
+        """How much of the information that is asked for each of these documents has, 0..1."""
+        counts = self._counts(asked)
+        bits = {term: self._bits(term, counts) * min(1.0, asked[term]) for term in asked}
+        # What is too common to be read of all documents is asked of none.
+        told = [term for term in sorted(bits) if term in self._chosen or term not in counts]
+        whole = sum(map(bits.__getitem__, told))
+        whole = _SILENCE + min(whole, _ASKED + (whole - _ASKED) * _RAMBLING)
+        places = [(bits[term], self._scored[term]) for term in told if term in counts]
+        return [
+            min(
+                1.0,
+                _answered(told_bits * min(1.0, said.get(n, 0.0)) for told_bits, said in places)
+                / whole,
+            )
+            for n in numbers
+        ]
+
+    def _bits(self, term: str, counts: Mapping[str, tuple[int, int]]) -> float:
+        """A term's information: -log2 of the share of documents that say it.
+
+        Of English at large so many are counted in that a vault of few documents is judged by them.
+        """
+        if term[0].isdecimal():
+            return _NUMBER
+        documents = min(1.0, _LONG * 2.0 ** (-weight(term) / 2)) * _ENGLISH
+        share = (counts.get(term, (0, 0))[0] + documents) / (self._total + _ENGLISH)
+        return min(_RAREST, -math.log2(min(1.0, share)))
+
+    def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """The highest scores, ties by id."""
         least = min(nlargest(limit, scores.values()), default=math.inf)
         hits = [(n, self._rows[n].id, score) for n, score in scores.items() if score >= least]
@@ -462,6 +491,5 @@ class _Index:
         for (number, field), count in places.items():
             row = self._rows.get(number)
             if row is not None:
-                worth = {"name": _NAME, "description": row.description, "body": row.body}
-                counts[number] += count * worth[field]
+                counts[number] += count * row.worth[field]
         return {number: _saturated(count) for number, count in counts.items()}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from skillvault.due import Agenda, LinkedFrom, Queue, Same, Source, Through, When
+from skillvault.due import Agenda, LinkedFrom, Queue, Reached, Same, Source, Target, Through, When
 from skillvault.records import Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode
@@ -52,6 +52,9 @@ def files(*records: Record) -> Mapping[str, bytes]:
         (When("skill", "moved", along=ORIGINS), RECORDS[4], []),
         (When("link", types=("merged",), along=(Source("skill"), *ORIGINS)), RECORDS[6], [ONE.id]),
         (When("link", types=("derived",), along=(Source("skill"),)), RECORDS[6], []),
+        (When("outcome", along=(Reached("skill"),)), ONE, ["new", "old"]),
+        (When("outcome", along=(Reached("skill"),)), OTHER, []),
+        (When("link", along=(Target("skill"), Reached("skill"))), RECORDS[6], ["new"]),
     ],
 )
 def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[str]) -> None:

@@ -18,6 +18,7 @@ from skillvault.vault.search.ranking import (
     add_documents,
     create_tables,
     document_of,
+    keep_tasks,
     remove_documents,
     search,
 )
@@ -40,7 +41,7 @@ def fact(name: str, text: str) -> Document:
 
 
 def names(database: sqlite3.Connection, query: str, filters: Filters | None = None) -> list[str]:
-    return [name for name, _ in search(database, query, 10, filters)]
+    return [hit.id for hit in search(database, query, 10, filters)]
 
 
 def test_other_forms_of_a_word_are_found(database: sqlite3.Connection) -> None:
@@ -56,9 +57,10 @@ def test_irregular_forms_of_a_word_are_found(database: sqlite3.Connection) -> No
 def test_the_name_counts_more_than_the_description_and_that_more_than_the_body(
     database: sqlite3.Connection,
 ) -> None:
-    add_documents(
-        database, [skill("c", "x", "funding"), skill("b", "funding", "x"), skill("funding", "x")]
-    )
+    rest = " ".join(f"word{i}" for i in range(30))
+    long = f"funding {10 * (rest + ' ')}"
+    texts = [skill("c", rest, long), skill("b", f"funding {rest}"), skill("funding")]
+    add_documents(database, texts)
     assert names(database, "funding") == ["funding", "b", "c"]
 
 
@@ -117,25 +119,22 @@ def test_what_another_connection_adds_or_removes_is_seen(tmp_path: Path) -> None
         assert names(other, "funding") == ["b"]
 
 
-def test_the_first_word_of_a_fact_says_whom_it_is_about(database: sqlite3.Connection) -> None:
-    add_documents(
-        database, [fact("a", "Ben met Ada at the lake"), fact("b", "Ada met Ben at the lake")]
-    )
-    assert names(database, "Ada lake") == ["b", "a"]
+def test_a_fact_is_about_those_whom_it_names_wherever_they_stand(
+    database: sqlite3.Connection,
+) -> None:
+    texts = [fact("a", "a hunter met at the lake"), fact("b", "at the lake, Hunter")]
+    add_documents(database, texts)
+    assert names(database, "hunter lake") == ["b", "a"]
 
 
-def test_what_the_best_documents_speak_of_is_found_too(database: sqlite3.Connection) -> None:
-    story = "collateral auction keeper bidding oracle price feed cascade margin vault debt " * 3
-    add_documents(
-        database, [skill("a", f"liquidation {story}"), skill("b", "an auction of collateral")]
-    )
-    add_documents(database, [skill(f"s{i}", f"something else {i}") for i in range(5)])
-    assert names(database, "liquidation") == ["a", "b"]
-
-
-def test_single_sentences_add_no_terms_of_theirs(database: sqlite3.Connection) -> None:
-    add_documents(database, [fact("a", "Ada paints sunsets"), fact("b", "Ben photographs sunsets")])
-    assert names(database, "paints") == ["a"]
+def test_a_skill_is_found_by_the_tasks_behind_it(database: sqlite3.Connection) -> None:
+    add_documents(database, [skill("a", "x"), skill("b", "y")])
+    keep_tasks(database, {"b": "reconcile the ledger", "c": "balance the ledger"})
+    assert names(database, "ledger") == ["b"]
+    add_documents(database, [skill("b", "z"), skill("c", "x")])
+    assert names(database, "ledger") == ["b", "c"]
+    keep_tasks(database, {"b": ""})
+    assert names(database, "ledger") == ["c"]
 
 
 def test_documents_of_equal_score_stand_in_the_order_of_their_ids(
@@ -147,20 +146,56 @@ def test_documents_of_equal_score_stand_in_the_order_of_their_ids(
 
 def test_a_score_is_a_share_of_the_query(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "funding rate"), skill("b", "rate")])
-    scores = dict(search(database, "funding rate unheard"))
+    scores = {hit.id: hit.score for hit in search(database, "funding rate unheard")}
     assert 0 < scores["b"] < scores["a"] <= 1
 
 
 def test_words_that_no_document_says_lower_the_score(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "funding"), skill("b", "rate")])
-    (_, alone), (_, beside) = search(database, "funding")[0], search(database, "funding cake")[0]
+    alone, beside = search(database, "funding")[0].score, search(database, "funding cake")[0].score
     assert beside < 0.6 * alone
+
+
+def shares(database: sqlite3.Connection, query: str) -> dict[str, float]:
+    return {hit.id: hit.share for hit in search(database, query, 50)}
+
+
+ASKED = "reconcile the quarterly ledger with the exported invoices"
+
+
+def test_a_text_that_says_what_is_asked_answers_it_though_all_texts_do(
+    database: sqlite3.Connection,
+) -> None:
+    add_documents(database, [skill(f"s{i}", ASKED) for i in range(8)])
+    assert min(shares(database, ASKED).values()) > 0.25
+
+
+def test_what_a_text_answers_hardly_depends_on_the_other_texts(
+    database: sqlite3.Connection,
+) -> None:
+    add_documents(database, [skill("a", "reconciles a ledger with invoices"), skill("b", "x")])
+    alone = shares(database, ASKED)["a"]
+    add_documents(database, [skill(f"s{i}", f"parses mesh{i} files") for i in range(500)])
+    assert abs(shares(database, ASKED)["a"] - alone) < 0.1
+
+
+def test_one_word_in_common_is_no_answer_to_a_question_of_many(
+    database: sqlite3.Connection,
+) -> None:
+    add_documents(database, [skill("a", "invoices"), skill("b", "a quarterly ledger of invoices")])
+    found = shares(database, ASKED)
+    assert found["a"] < 0.1 < found["b"]
+
+
+def test_words_of_courtesy_answer_nothing(database: sqlite3.Connection) -> None:
+    add_documents(database, [skill("a", "yes please, say thanks")])
+    assert shares(database, "yes please, thanks")["a"] < 0.15
 
 
 def test_only_what_the_filters_let_through_is_found(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "x", domain="perps"), skill("b", "x"), fact("c", "x")])
     assert names(database, "x", Filters(kinds=("skill",))) == ["a", "b"]
-    assert names(database, "x", Filters(domains=("perps", None))) == ["c", "a", "b"]
+    assert names(database, "x", Filters(domains=("perps", None))) == ["a", "b", "c"]
     assert names(database, "x", Filters(kinds=("skill",), domains=("perps",))) == ["a"]
     assert names(database, "x", Filters(kinds=())) == []
 

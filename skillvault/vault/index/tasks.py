@@ -1,0 +1,51 @@
+"""The tasks behind skills, by which they are found beside their own text."""
+
+from collections.abc import Iterable, Mapping
+
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.reader import Reader
+from skillvault.vault.search import ranking
+
+# As `Recommendations.tasks` tells it: of a trusted outcome only a trusted recommendation says it.
+_ASKED = """
+select * from (
+    select o.id, o.at, coalesce(nullif(o.task, ''), (
+        select r.task from recommendation r where r.decision = o.decision and r.task != ''
+        and 'local' in (r.trust, iif(o.trust = 'local', '', 'local')) order by r.id desc limit 1
+    )) as task from outcome o where o.id in {}
+) where task is not null
+"""
+_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
+
+
+class Tasks:
+    """What was asked before the outcomes that made or used a skill, to be read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Outcome -> (when it was, what was asked), of those of which that is known."""
+        return {name: (at, task) for name, at, task in self._reader.rows_in(_ASKED, ids)}
+
+    def users(self, skills: Iterable[str]) -> dict[str, list[str]]:
+        """Skill -> the outcomes that applied it."""
+        query = f"select u.skill, u.outcome from used u where {_APPLIED} and u.skill in {{}}"
+        outcomes: dict[str, list[str]] = {}
+        for skill, outcome in self._reader.rows_in(query, skills):
+            outcomes.setdefault(skill, []).append(outcome)
+        return outcomes
+
+
+class WritableTasks(Tasks):
+    """What was asked before the outcomes behind a skill, to be read, and to be found by."""
+
+    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
+        super().__init__(reader)
+        self._database = database
+
+    def keep(self, tasks: Mapping[str, str]) -> None:
+        """Let skills be found by these tasks, in place of those before; "" for none."""
+        self._database.begin()
+        texts = {f"skill:{name}": task for name, task in tasks.items()}
+        self._database.run(lambda database: ranking.keep_tasks(database, texts))

@@ -42,8 +42,8 @@ def aliases_of(
 
 def resolved(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """What an agent names, by their names; what `aliases_of` does not know stays as it is."""
-    known = ((handle_in(call) or folded_title(call), call) for call in called)
-    return tuple(dict.fromkeys(names.get(key, call) for key, call in known))
+    keyed = ((handle_in(call) or folded_title(call), call) for call in called)
+    return tuple(dict.fromkeys(names.get(key, call) for key, call in keyed))
 
 
 def title_of(body: str) -> str:

@@ -42,9 +42,9 @@ def leads(head: Topics, query: Query, task: str, found: Iterable[str]) -> dict[s
     if query.action is None:
         names &= set(found)
     subjects = head.skills.subjects(names)
-    said = _words(task)
+    task_words = _words(task)
     exact = {subject_key((query.domain, action, None)) for action in actions}
-    return {name: 0 if _is_exact(subjects.get(name), exact, said) else 1 for name in names}
+    return {name: 0 if _is_exact(subjects.get(name), exact, task_words) else 1 for name in names}
 
 
 def _actions(head: Topics, query: Query, task: str) -> list[str]:
@@ -54,25 +54,25 @@ def _actions(head: Topics, query: Query, task: str) -> list[str]:
     actions = head.outcomes.actions(query.domain)
     if query.action is not None:
         return [action for action in actions if folded(action) == folded(query.action)]
-    said = _words(task)
-    return [action for action in actions if len(_words(action)) > 1 and _says(said, action)]
+    task_words = _words(task)
+    return [action for action in actions if len(_words(action)) > 1 and _says(task_words, action)]
 
 
-def _is_exact(subject: str | None, exact: Iterable[str], said: list[str]) -> bool:
+def _is_exact(subject: str | None, exact: Iterable[str], task_words: list[str]) -> bool:
     """Whether a skill's subject is an action, or one on a target that the task names."""
     if subject is None:
         return False
     return any(
         subject == whole
-        or (subject.startswith(f"{whole} / ") and _says(said, subject[len(whole) :]))
+        or (subject.startswith(f"{whole} / ") and _says(task_words, subject[len(whole) :]))
         for whole in exact
     )
 
 
-def _says(said: Iterable[str], text: str) -> bool:
+def _says(task_words: Iterable[str], text: str) -> bool:
     """Whether every word of a text is said, in whatever form."""
     words = _words(text)
-    return bool(words) and all(any(_is_form(word, other) for other in said) for word in words)
+    return bool(words) and all(any(_is_form(word, other) for other in task_words) for word in words)
 
 
 def _is_form(word: str, other: str) -> bool:

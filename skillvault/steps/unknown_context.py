@@ -27,9 +27,9 @@ def unknown_context(
     for body in bodies:
         if not (unknown_keys or texts):
             break
-        said = f"_{'_'.join(_WORD.findall(body.casefold()))}_"
-        unknown_keys = {key for key in unknown_keys if not _is_said(key, said)}
-        texts = {key: value for key, value in texts.items() if not _is_said(value, said)}
+        text = f"_{'_'.join(_WORD.findall(body.casefold()))}_"
+        unknown_keys = {key for key in unknown_keys if not _is_said(key, text)}
+        texts = {key: value for key, value in texts.items() if not _is_said(value, text)}
     return [
         key if key in unknown_keys else f"{key}={context[key]}"
         for key in context
@@ -45,7 +45,7 @@ def _asked_for(policy: Policy) -> tuple[set[str], set[tuple[str, str]]]:
     return keys, {(folded(key), folded(value)) for key, value in asked if isinstance(value, str)}
 
 
-def _is_said(name: str, said: str) -> bool:
+def _is_said(name: str, text: str) -> bool:
     """Whether a text, its words between underscores, says a key or a value."""
     words = [word for part in words_of(name) for word in _WORD.findall(part)]
-    return bool(words) and any(f"_{link.join(words)}_" in said for link in ("_", ""))
+    return bool(words) and any(f"_{link.join(words)}_" in text for link in ("_", ""))

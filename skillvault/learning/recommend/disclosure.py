@@ -73,22 +73,22 @@ def given(
 
     Texts are given in order while they fit; the first is never left out for its length.
     """
-    found: list[Given] = []
-    left = math.inf if most is None else most
+    disclosed: list[Given] = []
+    texts_left = math.inf if most is None else most
     for slot, description in zip(slots, descriptions, strict=True):
         room = rest + _line_tokens(slot, description)
-        part = _part(slot, room, is_first=not found) if left > 0 or slot.pinned else None
+        part = _part(slot, room, is_first=not disclosed) if texts_left > 0 or slot.pinned else None
         if part is None:
-            left = 0
-            found.append(Given("named", description, ""))
+            texts_left = 0
+            disclosed.append(Given("named", description, ""))
             continue
-        left -= 1
+        texts_left -= 1
         rest = room - tokens(part) - _around(slot)
         how: How = "whole" if part == slot.body else "part"
         if how == "part":
-            rest, left = rest - _REST, 0
-        found.append(Given(how, description, part))
-    return found
+            rest, texts_left = rest - _REST, 0
+        disclosed.append(Given(how, description, part))
+    return disclosed
 
 
 def left_for_texts(

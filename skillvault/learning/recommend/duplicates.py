@@ -18,12 +18,12 @@ _ALIKE = 0.3  # texts that share fewer of their words are not looked at more clo
 _SAME = 0.85  # the share of each text's statements that the other has
 
 
-def says_same(one: str, other: str) -> bool:
+def says_same(text: str, other: str) -> bool:
     """Whether nearly all statements of either text stand in the other, in whatever words."""
-    a, b = words(one), words(other)
+    a, b = words(text), words(other)
     if min(len(a), len(b)) < _WORDS or jaccard(a, b) < _ALIKE:
         return False
-    first, second = _forms(one), _forms(other)
+    first, second = _forms(text), _forms(other)
     return _covered(first, second) >= _SAME and _covered(second, first) >= _SAME
 
 

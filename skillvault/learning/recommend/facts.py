@@ -84,11 +84,11 @@ def _repeats(hit: FactHit, other: FactHit) -> bool:
 
 def _shortened(hit: FactHit, size: int) -> str:
     """What the fact says and then what to do, each shortened."""
-    said, advice = flat(hit.text), flat(hit.advice)
-    if len(said) > size:
-        said = _ASIDE.sub("", said)
+    statement, advice = flat(hit.text), flat(hit.advice)
+    if len(statement) > size:
+        statement = _ASIDE.sub("", statement)
     if not advice:
-        return shorten(said, size)
-    said = said.removesuffix(advice).rstrip()
-    told = shorten(advice, max(int(_ADVICE * size), size - len(said)))
-    return f"{shorten(said, size - len(told) - 1)} → {told}"
+        return shorten(statement, size)
+    statement = statement.removesuffix(advice).rstrip()
+    what_to_do = shorten(advice, max(int(_ADVICE * size), size - len(statement)))
+    return f"{shorten(statement, size - len(what_to_do) - 1)} → {what_to_do}"

@@ -48,8 +48,8 @@ def folded_keys(context: Context) -> dict[str, Scalar]:
 
 def relevance(kind: str, body: str, context: Context) -> float:
     """The relevance, 0..1, of a skill of this kind and text by the default boosts."""
-    known = folded_keys(context)
-    applied = (boost for boost in BOOSTS if holds(boost, kind, known) and says(boost, body))
+    keys = folded_keys(context)
+    applied = (boost for boost in BOOSTS if holds(boost, kind, keys) and says(boost, body))
     return min(1.0, RecommendPolicy().base + sum(boost.add for boost in applied))
 
 

@@ -32,7 +32,7 @@ _NAME = WEIGHTS["name"]
 _SATURATION = 1.2  # BM25's k1: how soon a term that is said again adds nothing
 _REPEATS = 8.0  # the same for a term that the query repeats
 _LENGTH = 0.75  # BM25's b: how much of a field's length is taken off
-_COMMON = 0.5  # added to each term's rarity: what all texts say still counts a little
+_COMMON = 0.5  # bits added to each term's: what all texts say still counts a little
 _WORDS = 2_000  # words of a query that are read
 _GENERAL = 0.3  # what a general word of a query counts
 _FORM = 0.5  # what another form of an irregular word counts
@@ -42,13 +42,12 @@ _UNHEARD = 0.6  # what a word that no document says counts there, of the rarest 
 _MEANT_WORDS = 64  # words of a query whose meaning is asked for, the weightiest
 _REMEMBERED = 20_000  # terms of which a process remembers how often they stand
 _HELD = 100_000  # numbers of documents that it remembers for terms, before a search adds its own
-_ENGLISH = 50  # documents of English at large by which a word's information is known
+_ENGLISH = 200  # documents of English at large by which a word's information is known
 _LONG = 100  # words of such a document
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
-_NUMBER = 2.0  # bits of a number: it is another one each time
-_SILENCE = 25.0  # bits that go without saying: a question of a word or two is hardly one
-_CHANCE = 0.5  # of the weightiest word that a document shares with a question, what is taken off
-_ASKED, _RAMBLING = 60.0, 0.5  # bits asked from which on more of them count half
+_SILENCE = 20.0  # bits that go without saying: a question of a word or two is hardly one
+_CHANCE = 0.75  # of the weightiest word in common, what is taken off: one may be there by chance
+_ASKED, _RAMBLING = 30.0, 0.1  # bits of a question from which on more count a tenth
 _READ = (12_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
@@ -305,13 +304,18 @@ def _words(text: str) -> list[str]:
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
     """Stem -> what the words say of it; one that is said again counts less."""
-    telling = " ".join(word for word in words if word not in GENERAL_WORDS)
-    general = " ".join(word for word in words if word in GENERAL_WORDS)
+    telling = " ".join(word for word in words if not _is_general(word))
+    general = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
     for term, field, count in stems.counts((telling, general, "", "")):
         worth = _GENERAL if field == "description" else 1.0
         weights[term] += worth * count * (_REPEATS + 1) / (count + _REPEATS)
     return weights
+
+
+def _is_general(word: str) -> bool:
+    """Whether it says little of what is asked; so does a number smaller than a year."""
+    return word in GENERAL_WORDS or (len(word) < len("2000") and word.isdecimal())
 
 
 # ── meaning ──────────────────────────────────────────────────────────────────────────
@@ -370,12 +374,6 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
     return _Kept(total, rows, {}, {})
 
 
-def _answered(bits: Iterable[float]) -> float:
-    """The bits of the words that a document says; one word alone may be there by chance."""
-    matched = list(bits)
-    return sum(matched) - _CHANCE * max(matched, default=0.0)
-
-
 class _Index:
     """What the tables say, each thing read once a search."""
 
@@ -396,23 +394,26 @@ class _Index:
 
     def unheard(self, terms: Terms) -> float:
         """The weight of terms that no document says."""
-        return self._rarity(0) * sum(terms.values())
+        return sum(weight * self._bits(term, 0) for term, weight in terms.items())
 
     def weighted(self, terms: Terms) -> Terms:
-        """The terms that occur, each times its inverse document frequency."""
+        """The terms that occur, each times its information."""
         counts = self._counts(terms)
-        return {term: terms[term] * self._rarity(count) for term, (count, _) in counts.items()}
+        return {term: terms[term] * self._bits(term, count) for term, (count, _) in counts.items()}
 
     def known(self, terms: Terms) -> float:
         """The share of the terms' weight that any document may carry, 0..1."""
-        counts = self._counts(terms)
-        unheard = self.unheard({term: terms[term] for term in terms if term not in counts})
-        heard = sum(terms[term] * self._rarity(count) for term, (count, _) in counts.items())
+        unheard = self.unheard({t: terms[t] for t in terms.keys() - self._counts(terms).keys()})
+        heard = sum(self.weighted(terms).values())
         return heard / (heard + unheard) if heard else 0.0
 
-    def _rarity(self, count: int) -> float:
-        """BM25's inverse document frequency of a term in so many documents."""
-        return math.log(1 + (self._total - count + 0.5) / (count + 0.5)) + _COMMON
+    def _bits(self, term: str, count: int) -> float:
+        """A term's information: -log2 of the share of documents that say it, here so many.
+
+        Documents of English at large are counted in, so that a few are judged by those.
+        """
+        documents = min(1.0, _LONG * 2.0 ** (-weight(term) / 2)) * _ENGLISH
+        return _COMMON - math.log2((count + documents) / (self._total + _ENGLISH))
 
     def scores(self, terms: Terms) -> dict[int, float]:
         """Number -> the share of the terms' weight that a document carries, 0..1."""
@@ -427,31 +428,19 @@ class _Index:
     def shares(self, asked: Terms, numbers: Sequence[int]) -> list[float]:
         """How much of the information that is asked for each of these documents has, 0..1."""
         counts = self._counts(asked)
-        bits = {term: self._bits(term, counts) * min(1.0, asked[term]) for term in asked}
         # What is too common to be read of all documents is asked of none.
-        told = [term for term in sorted(bits) if term in self._chosen or term not in counts]
-        whole = sum(map(bits.__getitem__, told))
-        whole = _SILENCE + min(whole, _ASKED + (whole - _ASKED) * _RAMBLING)
-        places = [(bits[term], self._scored[term]) for term in told if term in counts]
-        return [
-            min(
-                1.0,
-                _answered(told_bits * min(1.0, said.get(n, 0.0)) for told_bits, said in places)
-                / whole,
-            )
-            for n in numbers
+        told = sorted(t for t in asked if t in self._chosen or t not in counts)
+        bits = [
+            min(_RAREST, self._bits(t, counts.get(t, (0, 0))[0])) * min(1.0, asked[t]) for t in told
         ]
-
-    def _bits(self, term: str, counts: Mapping[str, tuple[int, int]]) -> float:
-        """A term's information: -log2 of the share of documents that say it.
-
-        Of English at large so many are counted in that a vault of few documents is judged by them.
-        """
-        if term[0].isdecimal():
-            return _NUMBER
-        documents = min(1.0, _LONG * 2.0 ** (-weight(term) / 2)) * _ENGLISH
-        share = (counts.get(term, (0, 0))[0] + documents) / (self._total + _ENGLISH)
-        return min(_RAREST, -math.log2(min(1.0, share)))
+        whole = sum(bits)
+        whole = _SILENCE + min(whole, _ASKED + (whole - _ASKED) * _RAMBLING)
+        places = [self._scored[t] if t in counts else {} for t in told]
+        shares = []
+        for number in numbers:
+            said = [b * min(1.0, of.get(number, 0.0)) for b, of in zip(bits, places, strict=True)]
+            shares.append(min(1.0, (sum(said) - _CHANCE * max(said, default=0.0)) / whole))
+        return shares
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """The highest scores, ties by id."""

@@ -320,7 +320,10 @@ def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], b
         ALL,
         texts.__getitem__,
         scores=matches(dict.fromkeys(texts, 0.5)),
-        background=Background(about=lambda name: About("It is for this. " * 30), facts=facts),
+        background=Background(
+            about=lambda name: About("It is for this. " * 30, f"/a/folder/of/{name}/SKILL.md"),
+            facts=facts,
+        ),
     )
     assert tokens(prompt(answer)) <= budget
     assert bool(answer.recommended) is bool(sizes)

@@ -247,6 +247,15 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             description="With a task: leaves out what says less than this share of what is asked.",
         ),
     ] = 0.14
+    beside: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="With a task: leaves out what is about other actions than the best one and "
+            "says less than this share of what that says.",
+        ),
+    ] = 0.8
     named: Annotated[
         int,
         Meta(

@@ -1,4 +1,4 @@
-"""How well skills are found, texts compared, uses detected, effects, causes, verdicts told.
+"""How well skills are found and served, texts compared, uses, effects, causes, verdicts told.
 
     python bench/quality/run.py [BENCH]
 
@@ -15,6 +15,7 @@ import causes
 import effects
 import retrieval
 import sameness
+import serving
 import usage
 import verdict
 
@@ -32,6 +33,8 @@ def main() -> int:
     for what, found in retrieval.routing(bench / "routing"):
         print(*retrieval.told(what, found), sep="\n", flush=True)
     print(*retrieval.told(*retrieval.facts(bench / "facts")), sep="\n", flush=True)
+    for line in serving.told(bench):
+        print(line, flush=True)
     print(*usage.told(usage.usage(bench)), sep="\n", flush=True)
     for line in sameness.told(bench):
         print(line, flush=True)

@@ -5,7 +5,7 @@ what is left, in order. What does not fit is a line with the way to read it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -96,7 +96,13 @@ def left_for_texts(
 ) -> float:
     """The tokens that texts may have beside lines and facts of so many tokens."""
     lines = sum(map(_line_tokens, slots, descriptions))
-    return budget - _FRAME - lines - facts
+    places = paths_of((slot.name, slot.about.path) for slot in slots)
+    return budget - _FRAME - lines - facts - tokens(" ".join(places))
+
+
+def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
+    """Where skills (name, path) stand, with NAME for the name, so that one path tells of many."""
+    return sorted({path.replace(name, "NAME") for name, path in skills if path})
 
 
 def first_sections(body: str, room: float) -> str:

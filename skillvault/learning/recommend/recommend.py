@@ -293,7 +293,7 @@ def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], 
     Without a task its relevance decides.
     """
     query, rules = asking.query, asking.policy.recommend
-    asked = {*asking.weighing.saying(rules.answers)}
+    asked = {*_answering(asking)}
     asked.update(asking.background.leads if query.action else ())
     has_task, least = asking.weighing.has_task, rules.min_relevance
 
@@ -304,6 +304,26 @@ def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], 
         return not candidate.seed and (name in asked if has_task else weighed[3] >= least)
 
     return eligible
+
+
+def _answering(asking: _Asking) -> list[str]:
+    """The skills that say enough of the task.
+
+    One learned about other actions than the best of those that were learned says nearly as much
+    as that: else it only shares a few words with the task.
+    """
+    weighing, rules, actions = asking.weighing, asking.policy.recommend, asking.background.actions
+    saying = weighing.saying(rules.answers)
+    learned = [name for name in saying if actions.get(name)]
+    best = min(learned, key=lambda name: (-weighing.share(name), name), default=None)
+    if best is None:
+        return saying
+    needed = rules.beside * weighing.share(best)
+    return [
+        name
+        for name in saying
+        if not actions.get(name) or actions[name] & actions[best] or weighing.share(name) >= needed
+    ]
 
 
 def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withheld]:

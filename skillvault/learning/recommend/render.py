@@ -5,19 +5,19 @@ The texts of skills are data: they stand in a frame that they cannot leave.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
 
+from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.facts import ServedFact
 from skillvault.learning.recommend.instruction import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.recommend import NEXT, Answer, Query, Served, Withheld
 from skillvault.records import Skill, stamp
+from skillvault.text import listed
 
 _TAGS = "skills|skill|named|facts|instruction"
-_USUAL = "skills/{name}/SKILL.md"
-_USUAL_NAME = _USUAL.format(name="NAME")
 # White space and controls hide a tag from a reader no more than from a model.
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
@@ -104,17 +104,17 @@ def _with_badge(skill: Served) -> str:
     )
 
 
-def _named_lines(skills: Iterable[Served]) -> str:
+def _named_lines(skills: Sequence[Served]) -> str:
     """A line for each skill that is only named, and how to read one."""
+    paths = paths_of((skill.name, skill.path) for skill in skills)
+    ways = listed(["`skillvault skill show NAME`", *paths], last="or")
     lines = [inert_body(_named_line(skill)) for skill in skills]
-    return "\n".join([*lines, f"(Read one: `skillvault skill show NAME`, or {_USUAL_NAME}.)"])
+    return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
 
 
 def _named_line(skill: Served) -> str:
-    path = "" if skill.path == _USUAL.format(name=skill.name) or not skill.path else skill.path
-    place = f" ({path})" if path else ""
     about = f": {skill.description}" if skill.description else ""
-    return " ".join(f"[{skill.handle}] {skill.name}{place}{about}".split())
+    return " ".join(f"[{skill.handle}] {skill.name}{about}".split())
 
 
 def _fact_line(fact: ServedFact) -> str:

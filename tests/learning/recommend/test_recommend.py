@@ -233,6 +233,24 @@ def test_skills_about_the_action_come_first_and_need_no_words() -> None:
     assert shown(answer) == ["b", "a"]
 
 
+LEARNED = {
+    "a": frozenset({("perps", "open_long")}),
+    "b": frozenset({("perps", "open_long"), ("perps", "close")}),
+    "c": frozenset({("perps", "hedge")}),
+}
+
+
+@pytest.mark.parametrize(("share", "names"), [(0.4, "abcd"), (0.39, "abd")])
+def test_what_was_learned_about_another_action_says_nearly_as_much_as_the_best(
+    share: float, names: str
+) -> None:
+    found = matches({"a": 0.5, "b": 0.2, "c": share, "d": 0.15})
+    query = Query(domain="perps", strategy="hybrid")
+    background = Background(actions=LEARNED)
+    answer = recommend(map(one, "abcd"), query, Policy(), str, scores=found, background=background)
+    assert sorted(shown(answer)) == list(names)
+
+
 # ── how much is shown ────────────────────────────────────────────────────────────────
 
 LONG = "# A title\n\nThe first words.\n\n## One\n\n" + "word " * 600 + "\n\n## Two\n\nThe end.\n"
@@ -302,7 +320,10 @@ def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], b
         ALL,
         texts.__getitem__,
         scores=matches(dict.fromkeys(texts, 0.5)),
-        background=Background(about=lambda name: About("It is for this. " * 30), facts=facts),
+        background=Background(
+            about=lambda name: About("It is for this. " * 30, f"/a/folder/of/{name}/SKILL.md"),
+            facts=facts,
+        ),
     )
     assert tokens(prompt(answer)) <= budget
     assert bool(answer.recommended) is bool(sizes)

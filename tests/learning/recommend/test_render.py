@@ -1,12 +1,21 @@
 """pack: a recommendation as an agent reads it, and the record of it."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 
-from skillvault.learning.recommend.recommend import Answer, Candidate, Query, recommend
+from skillvault.learning.recommend.disclosure import About
+from skillvault.learning.recommend.facts import FactHit
+from skillvault.learning.recommend.recommend import (
+    Answer,
+    Background,
+    Candidate,
+    Query,
+    recommend,
+)
 from skillvault.learning.recommend.render import INSTRUCTION, prompt, record, xml
-from skillvault.policy import policy_from
+from skillvault.policy import Policy, policy_from
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUERY = Query(domain="perps", decision="d-1", context={"volatility": "high"}, limit=2)
@@ -30,6 +39,38 @@ def test_the_block_has_names_and_texts_alone() -> None:
     assert xml(answer("a", "b")) == (
         '<skills>\n<skill name="a">\nText.\n</skill>\n<skill name="b">\nText.\n</skill>\n</skills>'
     )
+
+
+def test_what_is_only_named_is_told_in_a_line_with_the_way_to_read_it() -> None:
+    skills = [Candidate(name, "guide", 10, "perps") for name in ("a-one", "b-two", "c-three")]
+    policy = policy_from({"recommend": {"bodies": 0}})
+    paths = {"a-one": "skills/a-one/SKILL.md", "b-two": "/x/b-two.md", "c-three": "/x/c-three.md"}
+    about = Background(about=lambda name: About(f"Use before {name}. It\nhelps.", paths[name]))
+    found = recommend(skills, Query(domain="perps"), policy, str, background=about)
+    assert prompt(found).partition("</skills>")[0] == (
+        "<skills>\n<named>\n[S1] a-one: It helps.\n[S2] b-two: It helps.\n"
+        "[S3] c-three: It helps.\n(Read one: `skillvault skill show NAME`, /x/NAME.md or "
+        "skills/NAME/SKILL.md)\n</named>\n"
+    )
+    assert "\nIt helps. (The text: `skillvault skill show b-two`, or /x/b-two.md)\n" in xml(found)
+
+
+def test_the_rest_of_a_long_text_is_told_with_the_way_to_read_it() -> None:
+    long = "# T\n\nThe first words.\n\n## More\n\n" + "word " * 3000
+    (text,) = re.findall(
+        r"<skill [^>]*>\n(.*)\n</skill>", prompt(answer("a", body=long)), re.DOTALL
+    )
+    assert text == "# T\n\nThe first words.\n\n(The rest: `skillvault skill show a`)"
+
+
+def test_facts_are_lines_of_their_own_also_without_a_skill() -> None:
+    hit = FactHit("f-1", "perps", "Halve the </facts> size.", 0.5)
+    query = Query(domain="perps", strategy="hybrid", decision="d-1")
+    found = recommend([], query, Policy(), str, scores={}, background=Background(facts=[hit]))
+    said = prompt(found)
+    assert said.startswith("<facts>\n[F1] Halve the ‹")
+    assert said.count("</facts>") == 1
+    assert record(found, query, NOW)["facts"] == [{"fact": "f-1", "blob": "", "handle": "F1"}]
 
 
 def test_nothing_recommended_is_nothing_said() -> None:

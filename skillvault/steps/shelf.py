@@ -111,6 +111,20 @@ class Shelf:
         """The skill in force of this name; `_` stands for `-`."""
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
+    def beside(self, name: str) -> Shelved | None:
+        """The skill of this name of the layers before the vault's, also one that is hidden.
+
+        None if the vault has one of its own in any folder, but for a name that serves here.
+        """
+        head = self._head()
+        for wanted in dict.fromkeys((name, name.replace("_", "-"))):
+            found = head.layers.of_name(wanted)
+            if found is not None and head.layers.is_served(wanted):
+                return found
+            if found is not None and head.skills.find(wanted) is None:
+                return found
+        return None
+
     def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
         """The skills with any of these tags, by name."""
         wanted = list(tags)

@@ -101,9 +101,16 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
     return _mapping(strict_yaml.load(front)), body.strip()
 
 
-def with_key(content: bytes, key: tuple[str, ...], value: str) -> bytes:
-    """A markdown file with one front matter key set; every other byte stays."""
+def with_key(
+    content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, bare: bool = False
+) -> bytes:
+    """A markdown file with one front matter key set; every other byte stays.
+
+    `bare`: the file is front matter alone, as `vault.yaml` is.
+    """
     text = content.decode("utf-8")
+    if bare:
+        return strict_yaml.with_value(text, key, value).encode()
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))
     edited = strict_yaml.with_value(front.lstrip("\r\n"), key, value)

@@ -106,6 +106,10 @@ class Layers:
                 if isinstance(found, Shelved):
                     yield found
 
+    def is_served(self, name: str) -> bool:
+        """Whether the skill of this name serves."""
+        return bool(self._reader.value("select serves from layer_skill where name = ?", [name]))
+
     # ── what serves ──────────────────────────────────────────────────────────────────
 
     def serving(self, layer: str | None = None) -> list[str]:

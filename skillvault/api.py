@@ -131,7 +131,11 @@ class Vault:
         self.store = Store(root, AGENDA)
         self.inbox = Inbox(root)
         self.quarantine = self.inbox.quarantine
-        self.curate = Curator(self.store, _clock)
+        self.curate = Curator(
+            self.store,
+            _clock,
+            lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
+        )
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -398,6 +402,9 @@ class Vault:
         `against` are the evaluations of the runs that speak against a fact or a skill, `rules`
         what a skill says separates outcomes, each with its test.
         """
+        if (other := self.shelf.beside(text)) is not None:
+            tree = lookup.beside(self.store.head(), other)
+            return {**tree, "sources": [], "against": [], "rules": []}
         head = self.store.head()
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
@@ -407,6 +414,8 @@ class Vault:
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
+        if (other := self.shelf.beside(text)) is not None:
+            return {**lookup.beside(self.store.head(), other), "targets": []}
         head = self.store.head()
         ref = lookup.resolve(self.store, head, text, forward=True)
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
@@ -531,7 +540,9 @@ class Vault:
         ]
 
     def skill(self, name: str) -> tuple[Skill, str]:
-        """(skill, path) in whatever folder it is; UsageError if there is none."""
+        """(skill, path) in whatever folder or layer it is; UsageError if there is none."""
+        if (other := self.shelf.beside(name)) is not None:
+            return other.skill, other.path
         return lookup.read_skill(self.store, name)
 
 

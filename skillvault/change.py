@@ -30,11 +30,14 @@ STEP, SOURCE, TARGET, JUDGE = (
 
 
 class Edit(Struct, frozen=True):
-    """One named key of a file's front matter gets a value; every other byte stays."""
+    """One named key of a file's front matter, or of `vault.yaml`, gets a value.
+
+    Every other byte stays.
+    """
 
     path: str
     key: tuple[str, ...]
-    value: str
+    value: str | tuple[str, ...]
 
 
 class Move(Struct, frozen=True):

@@ -317,6 +317,13 @@ class Fact(Struct, frozen=True, kw_only=True):
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
 
+class Elsewhere(Struct, frozen=True):
+    """What another tool counted of a skill; the rate is a fraction, None if it is not told."""
+
+    times_applied: int
+    success_rate: float | None = None
+
+
 class Skill(Struct, frozen=True):
     """A skill as it is read. Names are not validated here (`integrity` does that)."""
 
@@ -337,6 +344,7 @@ class Skill(Struct, frozen=True):
     subject: str | None = None  # what a skill is about; it stays when the skill is renamed
     account: str | None = None  # which statements of its subject's account it was written from
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
+    elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
 
 
 class Shelved(Struct, frozen=True):

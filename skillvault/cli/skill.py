@@ -123,21 +123,34 @@ def _layered(file: Shelved, wins: bool) -> dict[str, Any]:
 @vault_option
 @json_option
 def show(name: str, vault_path: Path | None, as_data: bool) -> None:
-    """Print one skill as it is committed.
+    """Print one skill as it is committed, or as another layer has it.
 
     What its use showed, and the runs that speak for and against it, go to stderr.
     """
     vault = open_vault(vault_path)
     record, path = vault.skill(name)
-    stats = next(iter(vault.effects(path.split("/")[1])), None)
+    is_own = not Path(path).is_absolute()
+    stats = next(iter(vault.effects(path.split("/")[1] if is_own else record.name)), None)
     if as_data:
         sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
         print_json({**msgspec.to_builtins(record), "path": path, "stats": stats, **sides})
         return
-    print_committed(vault, path)
+    if is_own:
+        print_committed(vault, path)
+    else:
+        click.echo(_text_of(Path(path)), nl=False)
+        say(f"not of this vault: {path}; `skillvault skill list --layers` shows every layer")
     say_sides(vault, ref_of(record))
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
+
+
+def _text_of(path: Path) -> str:
+    """A file of another layer as it is now."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"{path}: changed meanwhile and cannot be read; ask again") from None
 
 
 def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:

@@ -94,6 +94,12 @@ def _print_skill(skill: "SkillStats") -> None:
     click.echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
     for line in _lines(skill):
         click.echo(f"  {line}")
+    if told := skill.elsewhere:
+        rate = "" if told.success_rate is None else f" at {told.success_rate:.0%}"
+        click.echo(
+            f"  counted by another tool, as its file says: stands for {told.times_applied} "
+            f"applications{rate} before ours, and proves nothing"
+        )
     if skill.merged:
         click.echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     for n, old in enumerate(skill.earlier, 1):

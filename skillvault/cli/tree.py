@@ -4,12 +4,16 @@ from typing import Any
 
 import click
 
+_LAYERS = {"seed": "comes with the package", "domain": "comes from a folder of skills"}
+
 
 def print_tree(tree: dict[str, Any], below: str) -> None:
     """Print a tree; `below` is the key of its branches: `sources` or `targets`."""
     click.echo(_node(tree["ref"]))
     _print_branches(tree[below], below, "")
-    if not tree[below]:
+    if not tree[below] and (layer := tree["ref"].get("layer")):
+        click.echo(f"└── ({_LAYERS[layer]})")
+    elif not tree[below]:
         nothing = (
             "written by hand or not linked" if below == "sources" else "nothing came of it yet"
         )

@@ -10,6 +10,7 @@ from skillvault.records import Ref, Skill, stamp
 from skillvault.text import is_slug, listed
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
+_POLICY = "vault.yaml"
 _STATUS = ("metadata", "status")
 _MAX_DESCRIPTION = 1024  # by the specification
 # What `put` sets in a file that is there; its status, origin and trust are the vault's.
@@ -85,6 +86,44 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
         path = f"{shelf}/{skill.name}/SKILL.md"
         edits.append(Edit(path, EXPIRES, stamp(now + timedelta(days=days))))
     return _moved("restore", skill, shelf, "skills", edits=tuple(edits))
+
+
+def retire_beside(name: str, policy: Policy) -> Change:
+    """Serve a skill of a package or a folder no more; its file is not ours to move."""
+    hidden = policy.shelf.hidden
+    if name in hidden:
+        raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
+    return _ruled("retire", name, "hidden", (*hidden, name))
+
+
+def pin_beside(name: str, policy: Policy) -> Change:
+    """Keep a skill of a package or a folder whatever its evidence."""
+    pinned = policy.shelf.pinned
+    if name in policy.shelf.hidden:
+        raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
+    if name in pinned:
+        raise UsageError(f"{name}: is pinned already")
+    return _ruled("pin", name, "pinned", (*pinned, name))
+
+
+def restore_beside(name: str, policy: Policy) -> Change:
+    """Serve a hidden skill of a package or a folder again."""
+    hidden = policy.shelf.hidden
+    if name not in hidden:
+        raise UsageError(f"{name}: is not hidden; `skillvault skill retire {name}` hides it")
+    return _ruled("restore", name, "hidden", tuple(one for one in hidden if one != name))
+
+
+def _ruled(step: str, name: str, key: str, names: tuple[str, ...]) -> Change:
+    """A decision about a skill that is no file of the vault stands in vault.yaml."""
+    listed_names = ", ".join(names)
+    return Change(
+        step=step,
+        subject=name,
+        reason=f"Sets shelf.{key} in vault.yaml to [{listed_names}].",
+        edits=(Edit(_POLICY, ("shelf", key), names),),
+        targets=(Ref("skill", name),),
+    )
 
 
 def _check(skill: Skill, shelf: str) -> None:

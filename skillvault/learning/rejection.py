@@ -13,6 +13,8 @@ from skillvault.records import Commit
 # What is made of other records. A batch of intake has as many sources as targets, and
 # nobody asks which of its sources made which of its targets.
 _LEARNED = frozenset({"skill", "fact"})
+# What a person decides makes nothing; it may be about a skill that is no file of the vault.
+_DECIDED = frozenset({"pin", "retire", "restore"})
 
 
 class Rejection(Struct, frozen=True, order=True):
@@ -34,7 +36,7 @@ class Rejections:
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
-            for target in commit.targets:
+            for target in commit.targets if commit.step not in _DECIDED else ():
                 if target not in present:
                     self._add(commit, Rejection(target, commit.sha))
 

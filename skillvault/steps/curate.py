@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from skillvault.lazy import LazyModule
-from skillvault.records import Skill
+from skillvault.records import Shelved, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
@@ -22,6 +22,7 @@ from skillvault.vault.files import layout
 if TYPE_CHECKING:
     from skillvault.change import Change
     from skillvault.learning import curate as rules
+    from skillvault.policy import Policy
     from skillvault.steps import lookup, run
 else:
     rules = LazyModule("learning.curate")
@@ -29,11 +30,20 @@ else:
 
 
 class Curator:
-    """The decisions about the skills of a vault; `clock` says when one is made by default."""
+    """The decisions about the skills of a vault; `clock` says when one is made by default.
 
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+    `beside` gives the skill that a package or a folder has under a name; see `Shelf.beside`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        beside: Callable[[str], Shelved | None],
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._beside = beside
 
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/, new or over the one of its name, with one commit.
@@ -51,17 +61,18 @@ class Curator:
         return self._decide(name, rules.approve, now, dry=dry)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Take a skill out of service, into archive/."""
-        return self._decide(name, rules.retire, now, dry=dry)
+        """Take a skill out of service, into archive/; one of another layer by `shelf.hidden`."""
+        return self._decide(name, rules.retire, now, dry=dry, other=rules.retire_beside)
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Keep a skill whatever its evidence and age."""
-        return self._decide(name, rules.pin, now, dry=dry)
+        """Keep a skill whatever its evidence and age; one of another layer by `shelf.pinned`."""
+        return self._decide(name, rules.pin, now, dry=dry, other=rules.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Bring an archived skill back; its time to live starts again."""
+        """Bring an archived skill back, its time to live starts again; or a hidden one."""
         now = now or self._clock()
-        return self._decide(name, partial(self._restored, now=now), now, dry=dry)
+        other = rules.restore_beside
+        return self._decide(name, partial(self._restored, now=now), now, dry=dry, other=other)
 
     def _restored(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
@@ -69,13 +80,26 @@ class Curator:
         return rules.restore(skill, shelf, now=begins, policy=head.policy)
 
     def _decide(
-        self, name: str, act: "Callable[[Skill, str], Change]", now: datetime | None, *, dry: bool
+        self,
+        name: str,
+        act: "Callable[[Skill, str], Change]",
+        now: datetime | None,
+        *,
+        dry: bool,
+        other: "Callable[[str, Policy], Change] | None" = None,
     ) -> "run.Report":
-        """One decision about a skill; EditedError if a person is editing it."""
-        skill, path = lookup.read_skill(self._store, name)
-        # The folder is the name that all else goes by, whatever the front matter says.
-        named = msgspec.structs.replace(skill, name=Path(path).parent.name)
-        change = act(named, layout.shelf_of(path))
+        """One decision about a skill; EditedError if a person is editing it.
+
+        `other` decides about one that is no file of the vault.
+        """
+        beside = self._beside(name) if other else None
+        if other and beside:
+            change = other(beside.skill.name, self._store.head().policy)
+        else:
+            skill, path = lookup.read_skill(self._store, name)
+            # The folder is the name that all else goes by, whatever the front matter says.
+            named = msgspec.structs.replace(skill, name=Path(path).parent.name)
+            change = act(named, layout.shelf_of(path))
         return decide(self._store, change, now or self._clock(), dry=dry)
 
 

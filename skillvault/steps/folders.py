@@ -51,8 +51,8 @@ class Folders:
             folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
         }
         changed = head.layers.keep_files(self._places, listings)
-        told = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
-        digest = hashlib.sha256(told).hexdigest()
+        layout = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
+        digest = hashlib.sha256(layout).hexdigest()
         if changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
             head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from skillvault.errors import SkillvaultError, UsageError
-from skillvault.records import Problem, Record, Ref, Skill, kind_of
+from skillvault.records import Commit, Problem, Record, Ref, Shelved, Skill, kind_of
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -54,12 +54,23 @@ def read_skill(store: Store, name: str) -> tuple[Skill, str]:
 
 def with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
     """`{ref, commits}`: a record, and every commit that touched it."""
-    fields = ("sha", "step", "subject", "date")
     commits = head.history.commits_touching([ref])
     return {
         "ref": provenance.node(head, ref),
-        "commits": [{key: getattr(commit, key) for key in fields} for commit in commits],
+        "commits": [_commit_shape(commit) for commit in commits],
     }
+
+
+def beside(head: Topics, other: Shelved) -> dict[str, Any]:
+    """`{ref, commits}`: a skill of another layer, and what was decided about it here."""
+    ref = Ref("skill", other.skill.name)
+    commits = head.history.commits_changing(ref)
+    node = {"kind": ref.kind, "id": ref.id, "path": other.path, "layer": other.layer}
+    return {"ref": node, "commits": [_commit_shape(commit) for commit in commits]}
+
+
+def _commit_shape(commit: Commit) -> dict[str, Any]:
+    return {key: getattr(commit, key) for key in ("sha", "step", "subject", "date")}
 
 
 def remover(store: Store, head: Topics, view: View) -> Callable[[Ref], str | None]:

@@ -5,6 +5,7 @@ index, which can be deleted at any time.
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec import Struct
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
 from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.elsewhere import capped, expected_lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend, shelf
 from skillvault.learning.recommend.recommend import Answer, Candidate, Query
@@ -23,6 +25,7 @@ from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
 from skillvault.policy import Policy
 from skillvault.records import (
+    Elsewhere,
     Evaluation,
     Fact,
     Problem,
@@ -116,6 +119,20 @@ class Shelf:
         """The skill in force of this name; `_` stands for `-`."""
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
+    def beside(self, name: str) -> Shelved | None:
+        """The skill of this name of the layers before the vault's, also one that is hidden.
+
+        None if the vault has one of its own in any folder, but for a name that serves here.
+        """
+        head = self._head()
+        for wanted in dict.fromkeys((name, name.replace("_", "-"))):
+            found = head.layers.of_name(wanted)
+            if found is not None and head.layers.is_served(wanted):
+                return found
+            if found is not None and head.skills.find(wanted) is None:
+                return found
+        return None
+
     def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
         """The skills with any of these tags, by name."""
         wanted = list(tags)
@@ -150,7 +167,8 @@ class Shelf:
         if strategy not in STRATEGIES:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
         head = self.ready()
-        usage = {name: known.times_applied for name, known in self.uses.evidence(head).items()}
+        usage = Counter({n: capped(told).times_applied for n, told in _elsewhere(head).items()})
+        usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}
         scores = {name: match.score for name, match in matches.items()} if asked else None
@@ -221,7 +239,14 @@ class Shelf:
                     head.layers.layer_candidates(query.domain), known, head.policy, query.domain
                 ),
             ]
-            by_domain[query.domain] = sorted(rows, key=lambda one: one.name)
+            told, scale = _elsewhere(head), head.policy.effect.scale
+            expected = {name: expected_lift(one, scale) for name, one in told.items()}
+            by_domain[query.domain] = [
+                msgspec.structs.replace(one, elsewhere=expected[one.name])
+                if one.name in expected
+                else one
+                for one in sorted(rows, key=lambda one: one.name)
+            ]
         found = by_domain[query.domain]
         if not query.pins:
             return found
@@ -291,7 +316,12 @@ class Shelf:
         found = [
             stats.skill_stats(
                 stats.StatsSubject(
-                    one.name, one.kind, one.domain, one.status, merged.get(one.name, ())
+                    one.name,
+                    one.kind,
+                    one.domain,
+                    one.status,
+                    merged.get(one.name, ()),
+                    one.elsewhere,
                 ),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,
@@ -414,6 +444,11 @@ def _layer_rows(
         whom = (_listed(roles), _listed(stages))
         seed = layer == "seed" and not seeds
         yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+
+
+def _elsewhere(head: Topics) -> dict[str, Elsewhere]:
+    """What other tools counted of the skills in force."""
+    return head.layers.counted_elsewhere() | head.skills.counted_elsewhere()
 
 
 def _listed(column: str) -> tuple[str, ...]:

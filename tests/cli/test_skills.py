@@ -1,5 +1,6 @@
 """skill list over the layers: which file of a name wins, and for whom it is."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,63 @@ def test_a_file_that_cannot_be_read_is_named_and_the_rest_goes_on(
 def test_what_waits_or_is_archived_is_no_layer(vault: Vault) -> None:
     with pytest.raises(UsageError, match="proposed/ is not a layer"):
         call(vault, "--proposed", "--layers")
+
+
+# ── what is no file of the vault ─────────────────────────────────────────────────────
+
+
+def ran(vault: Vault, *args: str) -> str:
+    """stdout of a command that ends well."""
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args])
+    if isinstance(result.exception, UsageError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_seed_is_shown_and_says_where_it_comes_from(vault: Vault) -> None:
+    skill, path = vault.skill(SEED)
+    assert ran(vault, "skill", "show", SEED) == Path(path).read_text(encoding="utf-8")
+    assert json.loads(ran(vault, "skill", "show", SEED, "--json"))["name"] == skill.name
+    assert "comes with the package" in ran(vault, "why", "reading_a_lift")
+    assert SEED in ran(vault, "impact", SEED)
+    ref = json.loads(ran(vault, "why", SEED, "--json"))["ref"]
+    assert ref == {"kind": "skill", "id": SEED, "path": path, "layer": "seed"}
+
+
+def test_a_seed_is_hidden_and_comes_back_by_a_commit_each(vault: Vault, person: Person) -> None:
+    before = (vault.root / "vault.yaml").read_text(encoding="utf-8")
+    ran(vault, "skill", "retire", SEED)
+    assert vault.store.head().policy.shelf.hidden == (SEED,)
+    assert vault.shelf.get(SEED) is None
+    assert person.git("log", "-1", "--format=%s") == f"retire: {SEED}"
+    assert "Skillvault-Target: skill:reading-a-lift" in person.git("log", "-1", "--format=%B")
+    with pytest.raises(UsageError, match="is hidden already"):
+        ran(vault, "skill", "retire", SEED)
+    with pytest.raises(UsageError, match="is hidden; "):
+        ran(vault, "skill", "pin", SEED)
+    assert f"retire: {SEED}" in ran(vault, "why", SEED)
+    ran(vault, "skill", "restore", SEED)
+    assert vault.shelf.get(SEED) is not None
+    after = (vault.root / "vault.yaml").read_text(encoding="utf-8")
+    assert after == f"{before}shelf:\n  hidden: []\n"
+    assert vault.check().problems == []
+    assert person.status() == ""
+
+
+def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
+    ran(vault, "skill", "pin", SEED)
+    assert vault.store.head().policy.shelf.pinned == (SEED,)
+    (one,) = vault.recommend("coding", pins=[SEED], k=1).recommended
+    assert one.status == "pinned"
+    with pytest.raises(UsageError, match="is pinned already"):
+        ran(vault, "skill", "pin", SEED)
+
+
+def test_a_skill_of_the_vault_comes_before_one_of_another_layer(overridden: Vault) -> None:
+    assert "Mine." in ran(overridden, "skill", "show", SEED)
+    ran(overridden, "skill", "retire", SEED)
+    assert overridden.store.head().policy.shelf.hidden == ()
+    seed = overridden.shelf.get(SEED)
+    assert seed is not None
+    assert seed.origin == "seed"

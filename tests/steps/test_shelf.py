@@ -11,7 +11,7 @@ from skillvault.api import Vault
 from skillvault.errors import EditedError, UsageError
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Answer, Query
-from skillvault.records import Skill, Trust
+from skillvault.records import Elsewhere, Skill, Trust
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -583,3 +583,24 @@ def test_deleting_the_projection_changes_no_answer(vault: Vault, commit: Commit)
     before = answers(vault)
     assert answers(Vault.open(vault.root)) == before
     assert answers(_anew(vault)) == before
+
+
+# ── counters of other tools ──────────────────────────────────────────────────────────
+
+
+def counted(name: str, count: int, rate: float) -> str:
+    said = text(name)
+    return said.replace("---\n\n", f"usage_count: {count}\nsuccess_rate: {rate}\n---\n\n")
+
+
+def test_another_tools_counters_are_prior_evidence_and_no_more(
+    vault: Vault, tmp_path: Path
+) -> None:
+    files = {"good": counted("good", 400, 0.9), "bad": counted("bad", 400, 0.1)}
+    vault.shelf.add_dir(folder(tmp_path, **files, plain=text("plain")))
+    good, plain = vault.effects("good")[0], vault.effects("plain")[0]
+    assert (good.elsewhere, plain.elsewhere) == (Elsewhere(5, 0.9), None)
+    assert (good.times_applied, good.status, good.lift) == (0, "testing", None)
+    assert shown(vault.recommend("coding", k=3)) == ["good", "plain", "bad"]
+    assert [one.name for one in vault.shelf.top_k(k=3)][:2] == ["bad", "good"]
+    assert badge(vault, "good") == "🆕 New"

@@ -7,8 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.elsewhere import capped
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.policy import Policy
+from skillvault.records import Elsewhere
 from skillvault.text import count_of
 
 _PERSONS = {
@@ -55,6 +57,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     decision: str
     earlier: list[VersionStats]
     merged: list[str]
+    elsewhere: Elsewhere | None = None  # of another tool's counters what counts
 
 
 class StatsSubject(Struct, frozen=True):
@@ -65,6 +68,7 @@ class StatsSubject(Struct, frozen=True):
     domain: str | None
     status: str
     merged: Sequence[str] = ()
+    elsewhere: Elsewhere | None = None
 
 
 def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> SkillStats:
@@ -79,6 +83,7 @@ def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> Skil
         decision=decision(skill.status, evidence, policy),
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
+        elsewhere=capped(skill.elsewhere) if skill.elsewhere else None,
     )
 
 

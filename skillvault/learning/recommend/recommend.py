@@ -54,7 +54,8 @@ class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are t
     """What is asked of a live skill of the shelf before its text is read.
 
     `tokens` are those of its text; `blob` is its version, git's id of its bytes. `seed`: it comes
-    with the package and not from anybody here.
+    with the package and not from anybody here. `elsewhere` is the lift that other tools' counters
+    lead to expect.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are t
     blob: str = ""
     evidence: Evidence = NO_EVIDENCE
     seed: bool = False
+    elsewhere: float = 0.0
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -358,7 +360,8 @@ def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> 
     name = candidate.name
     score = relevance = asking.weighing.relevance(name, candidate.kind)
     # Of a large library hardly any was used; the others gain nothing.
-    if candidate.evidence is not NO_EVIDENCE or candidate.status == "proven":
+    known = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere
+    if known or candidate.status == "proven":
         score += sum(_gains(candidate, asking.query, asking.policy).values())
     lead = asking.background.leads.get(name, LEADS)
     return pins.get(name, len(pins) + lead), -score, name, relevance, candidate
@@ -370,6 +373,8 @@ def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, floa
     if _is_proven(candidate, policy):
         gains["proven"] = policy.recommend.proven
     lift = candidate.evidence.lift
+    if policy.choices.proof == "lift" and lift is None and candidate.elsewhere:
+        gains["elsewhere"] = policy.effect.bonus * candidate.elsewhere
     if policy.choices.proof == "lift" and lift is not None:
         gains["lift"] = policy.effect.bonus * lift.lift
         if query.decision is not None and policy.effect.sampling:

@@ -166,7 +166,8 @@ class Store(threading.local):
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
-            files[edit.path] = codec.with_key(before, edit.key, edit.value)
+            bare = edit.path == layout.MARK
+            files[edit.path] = codec.with_key(before, edit.key, edit.value, bare=bare)
         for rewrite in change.rewrites:
             before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
             if before is None:

@@ -4,6 +4,7 @@ What a person wrote is read leniently in form and strictly in kind, and changed 
 surgical edits of named keys (`strict_yaml.with_value`). The one home of frontmatter.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
@@ -19,6 +20,7 @@ from skillvault.records import (
     ORIGINS,
     SKILL_KINDS,
     SKILL_STATUSES,
+    Elsewhere,
     Evaluation,
     Fact,
     Link,
@@ -41,7 +43,9 @@ ALIASES = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "source": "origin",
     "version": "version", "created_at": "created",
 }  # fmt: skip
-_KNOWN = {*SPEC_KEYS, *ALIASES, "usage_count", "success_rate"}
+_COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
+_MANY = 10**9
+_KNOWN = {*SPEC_KEYS, *ALIASES, *_COUNTERS}
 
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _CHOICES = {
@@ -101,9 +105,16 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
     return _mapping(strict_yaml.load(front)), body.strip()
 
 
-def with_key(content: bytes, key: tuple[str, ...], value: str) -> bytes:
-    """A markdown file with one front matter key set; every other byte stays."""
+def with_key(
+    content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, bare: bool = False
+) -> bytes:
+    """A markdown file with one front matter key set; every other byte stays.
+
+    `bare`: the file is front matter alone, as `vault.yaml` is.
+    """
     text = content.decode("utf-8")
+    if bare:
+        return strict_yaml.with_value(text, key, value).encode()
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))
     edited = strict_yaml.with_value(front.lstrip("\r\n"), key, value)
@@ -310,8 +321,27 @@ def _skill(name: str, text: str) -> Skill:
         description=_required(meta, "description", "say what it does and when to use it"),
         body=body,
         foreign=tuple(key for key in meta if key not in _KNOWN),
+        elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
         **values,
     )
+
+
+def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:
+    """Another tool's counters; None where they tell nothing."""
+    count, rate = (_number(meta.get(key)) for key in _COUNTERS)
+    if count is None or count < 1:
+        return None
+    success_rate = rate if rate is not None and 0 <= rate <= 1 else None
+    return Elsewhere(int(min(count, _MANY)), success_rate)
+
+
+def _number(value: Any) -> float | None:
+    """A number, also one written as a text; None for anything else."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
 _WORD_KEYS = ("tags", "roles", "stages")

@@ -14,6 +14,8 @@ import yaml
 from skillvault.errors import BadInputError
 from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 
+Value = str | tuple[str, ...]  # what an edit sets: a text, or a list of texts
+
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
@@ -65,11 +67,12 @@ def scalar(value: str) -> str:
     return dump([value])[2:].rstrip("\n")
 
 
-def with_value(text: str, key: tuple[str, ...], value: str) -> str:
+def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
     """`text` with the mapping entry at `key` set; every other byte stays.
 
     A missing last key is added before its first sibling, a missing mapping at the end.
-    Raises BadInputError if the place is not a mapping or the value not a scalar.
+    Raises BadInputError if the place is not a mapping or its value of another kind than the new
+    one, or if a comment would go.
     """
     before = load(text)
     try:
@@ -199,13 +202,16 @@ _Dumper.add_representer(str, _text_node)
 # ── editing ──────────────────────────────────────────────────────────────────────────
 
 
-def _with(before: Any, key: tuple[str, ...], value: str) -> dict[str, Any]:
+def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
     """The data that an edit shall give; refuses a place that is not what the key says."""
     head, *rest = key
     mapping = {} if before is None else before
-    if not isinstance(mapping, dict) or (not rest and isinstance(mapping.get(head), dict | list)):
+    if not isinstance(mapping, dict):
         raise _by_hand(key)
-    return {**mapping, head: _with(mapping.get(head), tuple(rest), value) if rest else value}
+    old, new = mapping.get(head), value if isinstance(value, str) else list(value)
+    if not rest and isinstance(old, dict if isinstance(new, list) else dict | list):
+        raise _by_hand(key)
+    return {**mapping, head: _with(old, tuple(rest), value) if rest else new}
 
 
 def _by_hand(key: tuple[str, ...]) -> BadInputError:
@@ -217,7 +223,7 @@ def _by_hand(key: tuple[str, ...]) -> BadInputError:
     )
 
 
-def _edited(text: str, key: tuple[str, ...], value: str) -> str:
+def _edited(text: str, key: tuple[str, ...], value: Value) -> str:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     eol = "\r\n" if "\r\n" in text else "\n"
     if root is None:
@@ -233,15 +239,20 @@ def _edited(text: str, key: tuple[str, ...], value: str) -> str:
     return _replaced(text, node, value, eol)
 
 
-def _replaced(text: str, node: yaml.Node, value: str, eol: str) -> str:
+def _replaced(text: str, node: yaml.Node, value: Value, eol: str) -> str:
     start, end = node.start_mark.index, node.end_mark.index
+    if isinstance(node, yaml.SequenceNode):
+        if not node.flow_style:  # its end is where the next thing begins
+            start, end = len(text[:start].rstrip()), node.value[-1].end_mark.index
+        if "#" in text[start:end]:
+            raise _by_hand(())
     lead = "" if text[start - 1 : start] in (" ", "\t") else " "
     tail = eol if getattr(node, "style", None) in ("|", ">") else ""
-    return text[:start] + lead + scalar(value) + tail + text[end:]
+    return text[:start] + lead + _inline(value) + tail + text[end:]
 
 
 def _inserted(
-    text: str, node: yaml.MappingNode, key: tuple[str, ...], value: str, *, eol: str, at_end: bool
+    text: str, node: yaml.MappingNode, key: tuple[str, ...], value: Value, *, eol: str, at_end: bool
 ) -> str:
     start = node.start_mark.index
     if node.flow_style:
@@ -254,20 +265,26 @@ def _inserted(
     return text[:start] + _block(key, value, column, eol).lstrip() + " " * column + text[start:]
 
 
-def _into_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: str, *, eol: str) -> str:
+def _into_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: Value, *, eol: str) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if start != end:
         return text[:start] + "{" + _flow(key, value) + "}" + text[end:]
     return text[:start] + eol + _block(key, value, 2, eol).rstrip("\r\n") + text[end:]
 
 
-def _block(key: tuple[str, ...], value: str, column: int, eol: str) -> str:
+def _block(key: tuple[str, ...], value: Value, column: int, eol: str) -> str:
     lines = [f"{' ' * (column + 2 * i)}{name}:" for i, name in enumerate(key)]
-    return eol.join(lines) + f" {scalar(value)}{eol}"
+    return eol.join(lines) + f" {_inline(value)}{eol}"
 
 
-def _flow(key: tuple[str, ...], value: str) -> str:
-    inner = f"{key[-1]}: {scalar(value)}"
+def _inline(value: Value) -> str:
+    if isinstance(value, str):
+        return scalar(value)
+    return f"[{', '.join(map(scalar, value))}]"
+
+
+def _flow(key: tuple[str, ...], value: Value) -> str:
+    inner = f"{key[-1]}: {_inline(value)}"
     for name in reversed(key[:-1]):
         inner = f"{name}: {{{inner}}}"
     return inner

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from skillvault.records import Problem, Shelved, Skill
+from skillvault.records import Elsewhere, Problem, Shelved, Skill
 from skillvault.text import tokens
 from skillvault.vault.files import layers as files
 from skillvault.vault.files.listing import FolderListing
@@ -18,6 +18,7 @@ from skillvault.vault.index.rows import (
     SERVED,
     DamagedRowError,
     Row,
+    counters,
     encoded,
     joined,
     read_value,
@@ -106,6 +107,10 @@ class Layers:
                 if isinstance(found, Shelved):
                     yield found
 
+    def is_served(self, name: str) -> bool:
+        """Whether the skill of this name serves."""
+        return bool(self._reader.value("select serves from layer_skill where name = ?", [name]))
+
     # ── what serves ──────────────────────────────────────────────────────────────────
 
     def serving(self, layer: str | None = None) -> list[str]:
@@ -120,9 +125,14 @@ class Layers:
 
     def labelled(self, column: str, value: str) -> list[str]:
         """The names of those that serve and have a role, a stage or a tag, by name."""
-        said = LISTS.format(column)
-        query = f"select name from layer_skill where serves and {said} order by name"
+        condition = LISTS.format(column)
+        query = f"select name from layer_skill where serves and {condition} order by name"
         return [name for (name,) in self._reader.rows(query, [value])]
+
+    def counted_elsewhere(self) -> dict[str, Elsewhere]:
+        """What other tools counted of those that serve."""
+        query = "select name, counted, rate from layer_skill where counted is not null and serves"
+        return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
 
     def layer_candidates(self, domain: str) -> list[LayerRow]:
         """Those that serve, of a domain and of none."""
@@ -153,8 +163,8 @@ class WritableLayers(Layers):
         """
         before = self.listings()
         places = {folder: place for place, (_, folder) in enumerate(folders)}
-        known = "select distinct place, folder from layer_file"
-        moved = {(at, folder) for at, folder in self._reader.rows(known)}
+        query = "select distinct place, folder from layer_file"
+        moved = {(at, folder) for at, folder in self._reader.rows(query)}
         changed = False
         for place, folder in sorted(moved, key=itemgetter(0)):
             if places.get(folder) != place:
@@ -162,8 +172,8 @@ class WritableLayers(Layers):
                 changed = True
         for place, (layer, folder) in enumerate(folders):
             old, new = before.get(folder), listings[folder]
-            gone = [path for path in old.files if path not in new.files] if old else []
-            changed |= self._remove(folder, gone)
+            removed = [path for path in old.files if path not in new.files] if old else []
+            changed |= self._remove(folder, removed)
             paths = new.unlike(old) if old else list(new.files)
             changed |= self._enter(place, layer, folder, paths)
         if listings != before:
@@ -190,12 +200,12 @@ class WritableLayers(Layers):
         """Enter what files hold; whether any holds something else than was known."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
         rows = self._reader.rows_in(query, paths, before=[folder])
-        known = {path: tuple(row) for path, *row in rows}
+        rows_before = {path: tuple(row) for path, *row in rows}
         changed = False
         for path in paths:
-            before = known.get(path)
-            found = files.read(path, layer, before[0] if before else None)
-            if found is None or (row := _row(found)) == before:
+            before = rows_before.get(path)
+            content = files.read(path, layer, before[0] if before else None)
+            if content is None or (row := _row(content)) == before:
                 continue
             self._database.begin()
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
@@ -219,11 +229,11 @@ class WritableLayers(Layers):
             for one in winners
         }
         put = {name: row for name, row in after.items() if before.get(name, [])[:-1] != row}
-        gone = before.keys() - after.keys()
-        self._unserve([*gone, *(name for name in put if name in before)], before)
-        for name in gone:
+        removed = before.keys() - after.keys()
+        self._unserve([*removed, *(name for name in put if name in before)], before)
+        for name in removed:
             database.rows("delete from layer_skill where name = ?", [name])
-        marks = ", ".join("?" * 13)
+        marks = ", ".join("?" * 15)
         for name, row in put.items():
             query = f"insert or replace into layer_skill values ({marks})"
             database.rows(query, [name, *row, 0])
@@ -263,15 +273,15 @@ def _packed(listings: Mapping[str, FolderListing]) -> bytes:
         return _ENCODER.encode({})
 
 
-def _row(one: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
+def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
     """(blob, name, value) of a file."""
-    if isinstance(one, Problem):
-        return None, None, encoded(one)
-    value = encoded(one.skill)
+    if isinstance(content, Problem):
+        return None, None, encoded(content)
+    value = encoded(content.skill)
     if value is None:
-        problem = Problem(one.path, None, "not-text", "a text in it is none; write it as UTF-8")
+        problem = Problem(content.path, None, "not-text", "a text in it is none; write it as UTF-8")
         return None, None, encoded(problem)
-    return one.blob, one.skill.name, value
+    return content.blob, content.skill.name, value
 
 
 def _columns(one: Shelved, file: int, hidden: bool) -> list[object]:
@@ -279,7 +289,7 @@ def _columns(one: Shelved, file: int, hidden: bool) -> list[object]:
     skill = one.skill
     lists = map(joined, (skill.roles, skill.stages, skill.tags))
     said = (skill.domain, skill.kind, skill.status, tokens(skill.body))
-    return [one.layer, file, *said, *lists, one.blob, int(hidden)]
+    return [one.layer, file, *said, *lists, one.blob, *counters(skill), int(hidden)]
 
 
 def _problem(path: str, value: bytes | None) -> Problem:

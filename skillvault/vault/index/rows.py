@@ -115,12 +115,18 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             roles, stages, tags = map(joined, (parsed.roles, parsed.stages, parsed.tags))
             more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)
-            yield "skill", ref.id, top, *said, *more
+            yield "skill", ref.id, top, *said, *more, *counters(parsed)
         case Recommendation():
             yield "recommendation", ref.id, parsed.decision, parsed.trust, parsed.task
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends
+
+
+def counters(skill: Skill) -> tuple[int | None, float | None]:
+    """What another tool counted of a skill, as two columns."""
+    told = skill.elsewhere
+    return (told.times_applied, told.success_rate) if told else (None, None)
 
 
 def joined(names: Iterable[str]) -> str:

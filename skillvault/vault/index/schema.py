@@ -97,7 +97,8 @@ create index fact_id on fact (id);
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
-    tags text);
+    tags text, counted integer, rate real);
+create index skill_counted on skill (id) where counted is not null;
 create index skill_shelf on skill (shelf, domain);
 create index skill_subject on skill (subject) where subject is not null;
 create index skill_id on skill (id);
@@ -107,8 +108,9 @@ create table layer_file (
 create index layer_file_problem on layer_file (place, path) where name is null;
 create table layer_skill (
     name text primary key, layer text, file integer, domain text, kind text, status text,
-    tokens integer, roles text, stages text, tags text, blob text, hidden integer,
-    serves integer) without rowid;
+    tokens integer, roles text, stages text, tags text, blob text, counted integer,
+    rate real, hidden integer, serves integer) without rowid;
+create index layer_skill_counted on layer_skill (name) where counted is not null;
 create table link (
     n integer primary key, id text, type text,
     source_kind text, source_id text, target_kind text, target_id text);

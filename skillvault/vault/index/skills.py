@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.errors import GitError
-from skillvault.records import Outcome, Ref, Skill, Subject
+from skillvault.records import Elsewhere, Outcome, Ref, Skill, Subject
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
@@ -152,6 +152,11 @@ class Skills(Folder[Skill]):
         return skill.body if isinstance(skill, Skill) else ""
 
     # ── to be recommended ────────────────────────────────────────────────────────────
+
+    def counted_elsewhere(self) -> dict[str, Elsewhere]:
+        """What other tools counted of the skills in skills/."""
+        query = "select id, counted, rate from skill where counted is not null and shelf = 'skills'"
+        return {name: Elsewhere(*told) for name, *told in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
         """The skills in skills/ by name: of a domain and of none if one is given, else all."""

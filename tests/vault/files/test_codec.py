@@ -13,7 +13,17 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from
-from skillvault.records import Evaluation, Fact, JudgeInfo, Outcome, Ref, Skill, link_of, plain
+from skillvault.records import (
+    Elsewhere,
+    Evaluation,
+    Fact,
+    JudgeInfo,
+    Outcome,
+    Ref,
+    Skill,
+    link_of,
+    plain,
+)
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import (
     decode,
@@ -380,7 +390,28 @@ def test_the_keys_of_eurekaclaw_are_read_as_aliases() -> None:
     assert found == Skill(
         "a-skill", "d", "Body", ("proof", "lemma"), ("theory",), ("theory", "writing"),
         origin="distilled", version="1.2", created="2026-01-02T00:00:00Z",
+        elsewhere=Elsewhere(7, 0.5),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("metadata: {usage_count: '40', success_rate: '0.9'}", Elsewhere(40, 0.9)),
+        ("usage_count: 3\nsuccess_rate: null", Elsewhere(3)),
+        ("usage_count: 3\nsuccess_rate: 90", Elsewhere(3)),
+        ("usage_count: 0\nsuccess_rate: 0.5", None),
+        ("usage_count: many", None),
+        ("usage_count: [1]", None),
+        ("success_rate: 0.5", None),
+    ],
+)
+def test_the_counters_of_other_tools_are_read_where_they_tell_something(
+    lines: str, told: Elsewhere | None
+) -> None:
+    found = decode(SKILL, f"---\nname: a\ndescription: d\n{lines}\n---\nBody\n".encode())
+    assert isinstance(found, Skill)
+    assert found.elsewhere == told
 
 
 def test_our_own_metadata_wins_over_an_alias() -> None:

@@ -227,3 +227,35 @@ def test_a_text_that_cannot_be_read_is_not_edited(before: str) -> None:
 @pytest.mark.parametrize(("text", "shown"), [("perps", "perps"), ("on", "'on'"), ("12", "'12'")])
 def test_a_scalar_is_quoted_where_it_must_be(text: str, shown: str) -> None:
     assert scalar(text) == shown
+
+
+HIDDEN = ("shelf", "hidden")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("format: 1\n", "format: 1\nshelf:\n  hidden: [a, b]\n"),
+        ("shelf: {dirs: [x]}\n", "shelf: {hidden: [a, b], dirs: [x]}\n"),
+        ("shelf:\n  hidden: [a]  # mine\n", "shelf:\n  hidden: [a, b]  # mine\n"),
+        ("shelf:\n  hidden:\n  - a\n  dirs: [x]\n", "shelf:\n  hidden: [a, b]\n  dirs: [x]\n"),
+        ("shelf:\n  hidden:\n    - a\n# end\n", "shelf:\n  hidden: [a, b]\n# end\n"),
+        ("shelf:\r\n  hidden: []\r\n", "shelf:\r\n  hidden: [a, b]\r\n"),
+    ],
+)
+def test_a_list_is_set_where_it_stands(before: str, after: str) -> None:
+    assert with_value(before, HIDDEN, ("a", "b")) == after
+
+
+@pytest.mark.parametrize("name", ["null", "1", "true", "on", "1e5", "a-b"])
+def test_a_name_in_a_list_stays_a_text(name: str) -> None:
+    assert load(with_value("format: 1\n", HIDDEN, (name,)))["shelf"]["hidden"] == [name]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["shelf: x\n", "shelf:\n  hidden: {a: 1}\n", "shelf:\n  hidden:\n  - a # why\n  - b\n"],
+)
+def test_a_list_that_would_cost_other_text_is_left_to_the_person(before: str) -> None:
+    with pytest.raises(BadInputError, match="edit it by hand"):
+        with_value(before, HIDDEN, ("a",))

@@ -48,7 +48,7 @@ _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more t
 _SILENCE = 20.0  # bits that go without saying: a question of a word or two is hardly one
 _CHANCE = 0.75  # of the weightiest word in common, what is taken off: one may be there by chance
 _ASKED, _RAMBLING = 30.0, 0.1  # bits of a question from which on more count a tenth
-_READ = (8_000, 0.5)  # places that are read at least, and for each document; the rarest first
+_READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
 create table if not exists ranked (

@@ -32,7 +32,8 @@ def main() -> int:
     print("|---|---|---|---|---|")
     for what, found in retrieval.routing(bench / "routing"):
         print(*retrieval.told(what, found), sep="\n", flush=True)
-    print(*retrieval.told(*retrieval.facts(bench / "facts")), sep="\n", flush=True)
+    for what, found in retrieval.facts(bench / "facts"):
+        print(*retrieval.told(what, found), sep="\n", flush=True)
     for line in serving.told(bench):
         print(line, flush=True)
     print(*usage.told(usage.usage(bench)), sep="\n", flush=True)

@@ -125,7 +125,7 @@ def _routing_told(folder: Path) -> Iterator[str]:
     """How many of the right skills are shown, and nDCG@10 as they are."""
     gains: retrieval.Gains = defaultdict(dict)
     for row in retrieval.lines(folder / "qrels.jsonl"):
-        gains[row["qid"]][row["did"]] = 1.0
+        gains[row["qid"]][row["did"].replace("_", "-")] = 1.0  # as a skill is named
     with TemporaryDirectory() as place:
         _learn(Path(place), ())
         for skill in retrieval.lines(folder / "corpus.jsonl"):

@@ -28,7 +28,7 @@ WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0}
 # Words at which a field is of middling length: those of a shorter one count more.
 PIVOTS = {"description": 30, "body": 300, "task": 60}
 
-_NAME = WEIGHTS["name"]
+_PLACES = {field: place for place, field in enumerate(FIELDS)}
 _SATURATION = 1.2  # BM25's k1: how soon a term that is said again adds nothing
 _REPEATS = 8.0  # the same for a term that the query repeats
 _LENGTH = 0.75  # BM25's b: how much of a field's length is taken off
@@ -48,7 +48,7 @@ _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more t
 _SILENCE = 20.0  # bits that go without saying: a question of a word or two is hardly one
 _CHANCE = 0.75  # of the weightiest word in common, what is taken off: one may be there by chance
 _ASKED, _RAMBLING = 30.0, 0.1  # bits of a question from which on more count a tenth
-_READ = (12_000, 0.5)  # places that are read at least, and for each document; the rarest first
+_READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
 
 SCHEMA = f"""
 create table if not exists ranked (
@@ -282,10 +282,6 @@ def _worth(field: str, text: str) -> float:
     return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
 
 
-def _saturated(count: float) -> float:
-    return count * (_SATURATION + 1) / (count + _SATURATION)
-
-
 # ── terms ────────────────────────────────────────────────────────────────────────────
 
 
@@ -334,18 +330,12 @@ def _meant(index: "_Index", stems: Stems, query: str) -> Terms:
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
-class _Row(NamedTuple):
-    """What a word of each field of a document counts, and its id."""
-
-    worth: Mapping[str, float]
-    id: str
-
-
 class _Kept(NamedTuple):
     """What searches with the same filters share until the index changes."""
 
     total: int
-    rows: dict[int, _Row]  # by number, of the documents that may be found
+    ids: dict[int, str]  # by number, of the documents that may be found
+    worths: dict[int, tuple[float, ...]]  # what a word of each of their fields counts
     counted: dict[str, tuple[int, int]]
     scored: dict[str, dict[int, float]]  # term -> number -> what a document says of it
 
@@ -366,12 +356,13 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
             values += chosen
     sql = "select number, id, description, body, task from ranked where "
     documents = database.execute(sql + " and ".join(conditions), values)
-    rows = {
-        number: _Row(dict(zip(FIELDS, (_NAME, *worth), strict=True)), name)
-        for number, name, *worth in documents
-    }
+    ids: dict[int, str] = {}
+    worths: dict[int, tuple[float, ...]] = {}
+    for number, name, *worth in documents:
+        ids[number] = name
+        worths[number] = (WEIGHTS["name"], *worth)
     (total,) = database.execute("select count(*) from ranked").fetchone()
-    return _Kept(total, rows, {}, {})
+    return _Kept(total, ids, worths, {}, {})
 
 
 class _Index:
@@ -382,7 +373,7 @@ class _Index:
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
         kept = _kept(database, stamp, filters)
         kept.bounded()
-        self._total, self._rows, self._counted, self._scored = kept
+        self._total, self._ids, self._worths, self._counted, self._scored = kept
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
 
@@ -445,7 +436,7 @@ class _Index:
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """The highest scores, ties by id."""
         least = min(nlargest(limit, scores.values()), default=math.inf)
-        hits = [(n, self._rows[n].id, score) for n, score in scores.items() if score >= least]
+        hits = [(n, self._ids[n], score) for n, score in scores.items() if score >= least]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
@@ -474,11 +465,11 @@ class _Index:
 
     def _places_of(self, term: str) -> dict[int, float]:
         """Number -> how much a document says of a term, saturated."""
-        counts: defaultdict[int, float] = defaultdict(float)
+        counts: dict[int, float] = {}
+        worths = self._worths
         sql = "select doc, col from ranked_places where term = ?"
-        places = Counter(self._database.execute(sql, (term,)))
-        for (number, field), count in places.items():
-            row = self._rows.get(number)
-            if row is not None:
-                counts[number] += count * row.worth[field]
-        return {number: _saturated(count) for number, count in counts.items()}
+        for (number, field), count in Counter(self._database.execute(sql, (term,))).items():
+            if number in worths:
+                counts[number] = counts.get(number, 0.0) + count * worths[number][_PLACES[field]]
+        most = _SATURATION + 1
+        return {n: count * most / (count + _SATURATION) for n, count in counts.items()}

@@ -7,6 +7,7 @@ index, which can be deleted at any time.
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
+from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.elsewhere import capped, expected_lift
 from skillvault.learning.effect.verdict import Evidence
@@ -27,7 +29,10 @@ from skillvault.records import (
     Elsewhere,
     Evaluation,
     Fact,
+    Outcome,
     Problem,
+    Recommendation,
+    Record,
     Ref,
     Shelved,
     Skill,
@@ -41,6 +46,7 @@ from skillvault.vault.index.layers import LayerRow
 from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
+from skillvault.vault.index.uses import Used
 from skillvault.vault.search.ranking import Near
 
 if TYPE_CHECKING:
@@ -300,6 +306,7 @@ class Shelf:
                     one.status,
                     merged.get(one.name, ()),
                     one.elsewhere,
+                    _qualified_at(head, one) if one.status == "proven" else None,
                 ),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,
@@ -335,6 +342,17 @@ class Shelf:
         known, read = self.uses.names(head), self.uses.read(head)
         uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
         return detect.decision_stats(decision, shown, outcomes, uses)
+
+    def uses_recorded(self, records: Iterable[Record]) -> list[Used]:
+        """The uses of skills by the decisions whose ends, or receipts, are among these."""
+        head = self.ready()
+        outcomes: set[str] = set()
+        for record in records:
+            if isinstance(record, Outcome):
+                outcomes.add(record.id)
+            elif isinstance(record, Recommendation):
+                outcomes.update(end.id for end in head.outcomes.by_decision(record.decision))
+        return head.uses.by_outcome(outcomes)
 
     def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
@@ -421,6 +439,13 @@ def _layer_rows(
         whom = (_listed(roles), _listed(stages))
         seed = layer == "seed" and not seeds
         yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+
+
+def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
+    """When a proven skill became so; None where no commit of the program says it."""
+    commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first
+    dates = (commit.date for commit in commits if commit.step == ASSESS)
+    return next(map(datetime.fromisoformat, dates), None)
 
 
 def _elsewhere(head: Topics) -> dict[str, Elsewhere]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,8 +175,9 @@ class Shelf:
         scores = _scores(head, task, None, _near()) if asked else None
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
         places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
+        unpinned = [name for name in _labelled_names(head, labels) if name not in places]
         chosen = shelf.shortlist(
-            _labelled_names(head, labels) - places,
+            unpinned,
             k=k,
             strategy=strategy,
             usage=usage,
@@ -394,17 +396,21 @@ def _unasked(head: Topics, domain: str | None) -> set[str]:
     return {f"skill:{name}" for name in head.layers.serving("seed")}
 
 
-def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> set[str]:
-    """The names in force with any of these (role, stage or tag; value); all if none is asked."""
+def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
+    """The names in force with any of these (role, stage or tag; value), sorted.
+
+    All if none is asked.
+    """
     asked = [(column, value) for column, value in labels if value is not None]
     if not asked:
-        return {*head.skills.names("skills"), *head.layers.serving()}
-    return {
-        name
+        both = (head.skills.names("skills"), head.layers.serving())
+        return sorted(chain(*both))  # of two sorted lists
+    by_label = (
+        source.labelled(column, value)
         for column, value in asked
         for source in (head.skills, head.layers)
-        for name in source.labelled(column, value)
-    }
+    )
+    return sorted({name for names in by_label for name in names})
 
 
 def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:

@@ -39,6 +39,17 @@ class Ground:
         """A vault of skills alone."""
         return self._once(f"shelf-{skills}", lambda at: made(at, shelved(skills)))
 
+    def folder(self, skills: int) -> Path:
+        """An empty vault beside a folder with the skills of `shelf`."""
+        return self._once(f"folder-{skills}", lambda at: self._beside(at, skills))
+
+    def _beside(self, root: Path, skills: int) -> Path:
+        shutil.copytree(self.shelf(skills) / "skills", self._folder / f"beside-{skills}")
+        policy = empty(root).root / "vault.yaml"
+        policy.write_text(f"{policy.read_text()}shelf: {{dirs: [../beside-{skills}]}}\n")
+        subprocess.run(["git", "commit", "-qam", "Serve a folder"], cwd=root, check=True)
+        return root
+
     def new(self, name: str) -> Path:
         """An empty vault."""
         return empty(self._folder / name).root

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import yaml
 from ground import Ground
-from row import Figure, Row, at_most, faster, quantile, spent
+from row import Figure, Row, at_most, faster, quantile, spent, within
 
 from skillvault import Vault
 
@@ -18,6 +19,7 @@ EUREKACLAW = (1.6, 0.04)  # seconds to load as many and to choose, as given
 DOMAIN = "coding"
 TASK = "migrate the ledger schema of the webhook pipeline without outages"
 REPEATS = 50
+SETTLED = 2.5  # seconds until a file counts as one that nobody is writing
 
 
 def rows(ground: Ground) -> Iterator[Row]:
@@ -27,6 +29,10 @@ def rows(ground: Ground) -> Iterator[Row]:
     theirs = Figure("load all + top_k, in Python", naive, "ms")
     yield from _in_process(root, theirs)
     yield from _command(root)
+    beside = ground.folder(SKILLS)
+    yield from _shelf(root, "in skills/")
+    yield from _shelf(beside, "in a folder")
+    yield from _folders(root, beside)
 
 
 def _in_process(root: Path, theirs: Figure) -> Iterator[Row]:
@@ -51,6 +57,37 @@ def _command(root: Path) -> Iterator[Row]:
     theirs = Figure("python -c pass", quantile(empty, 0.5), "ms")
     note = f"python -c pass {theirs.value:.0f} ms"
     yield at_most(work, Figure("whole process", quantile(ours, 0.5), "ms"), 200, note)
+
+
+def _shelf(root: Path, place: str) -> Iterator[Row]:
+    """A skill by its name, and the first few, from Python."""
+    shelf = Vault.open(root).shelf
+    name = shelf.top_k()[-1].name
+    for what, ask, limit in (
+        ("get", partial(shelf.get, name), 5),
+        ("top_k", shelf.top_k, 15),
+        ("top_k, hybrid", partial(shelf.top_k, TASK, strategy="hybrid"), 15),
+    ):
+        ask()
+        middle = quantile([spent(ask).wall for _ in range(REPEATS)], 0.5)
+        work = f"{what}, {SKILLS:,} skills {place}"
+        yield at_most(work, Figure("median", middle, "ms"), limit)
+
+
+def _folders(root: Path, beside: Path) -> Iterator[Row]:
+    """`recommend` as a command, of a folder's skills beside the vault's own."""
+    asked = ("-m", "skillvault", "recommend", "--domain", DOMAIN, "--task", TASK)
+    times: dict[Path, list[float]] = {root: [], beside: []}
+    time.sleep(SETTLED)
+    for place in times:
+        _run(place, *asked)  # what is read once is not the question's
+    for _ in range(10):
+        for place, found in times.items():
+            found.append(spent(partial(_run, place, *asked)).wall)
+    own, other = (quantile(found, 0.5) for found in times.values())
+    work = f"recommend as a command, {SKILLS:,} skills in a folder"
+    theirs = Figure("the same in skills/", own, "ms")
+    yield within(work, Figure("of shelf.dirs", other, "ms"), theirs, 1.3)
 
 
 def _run(root: Path, *args: str) -> None:

@@ -239,7 +239,11 @@ class Vault:
             for reason, names in intake.left.items():
                 state.leave(names, reason)
             with judges.batching(state, unasked):
-                return _done(state, wanted)
+                report = _done(state, wanted)
+        if not dry:
+            records = [record for done in report.done for record in done.change.writes]
+            report.uses = partial(self.shelf.uses_recorded, records)
+        return report
 
     def record(
         self,

@@ -7,7 +7,7 @@ path, lays each change on the snapshot, and publishes nothing.
 from collections.abc import Sequence
 
 from skillvault.errors import PausedError, UsageError
-from skillvault.records import Link
+from skillvault.records import Link, Recommendation
 from skillvault.steps.registry import STEPS
 from skillvault.steps.run import Report, Run
 
@@ -32,11 +32,22 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
 
 
 def counts(report: Report) -> dict[str, int]:
-    """How many insights became memory, how many patterns skills, how many links were made."""
-    links = [w for done in report.done for w in done.change.writes if isinstance(w, Link)]
+    """How much a run did.
+
+    How many insights became memory, how many patterns skills, how many links were made; how many
+    receipts were taken in; of the decisions that it saw end how many uses of skills they show,
+    how many of the skills that they were shown know it now, and of how many the numbers are new.
+    """
+    writes = [record for done in report.done for record in done.change.writes]
+    links = [record for record in writes if isinstance(record, Link)]
+    uses = report.uses()
     types = [link.type for link in links]
     return {
         "insights_to_memory": types.count("promoted"),
         "patterns_to_skills": len({link.target for link in links if link.type == "derived"}),
         "links_created": len(links),
+        "recommendations_created": sum(isinstance(record, Recommendation) for record in writes),
+        "detections": sum(use.match != "none" for use in uses),
+        "skills_updated": sum(bool(use.offer) for use in uses),
+        "effectiveness_recalculated": len({use.skill for use in uses}),
     }

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from skillvault.steps.accounts import Accounts
     from skillvault.steps.shelf import Shelf
     from skillvault.vault.commit.publish import StagedChange
+    from skillvault.vault.index.uses import Used
 
 
 _GROUP = 100  # so many changes are published at once at most
@@ -74,7 +75,10 @@ class Done(Struct, frozen=True):
 
 
 class Report(Struct):
-    """What a run did; `reasons()` says for `skill` and `fact` why it made none."""
+    """What a run did; `reasons()` says for `skill` and `fact` why it made none.
+
+    `uses()` are those of skills by the decisions whose ends, or receipts, it recorded.
+    """
 
     done: list[Done] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
@@ -83,6 +87,7 @@ class Report(Struct):
     known: list[str] = field(default_factory=list)
     unavailable: str | None = None  # why the judge could not be asked
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
+    uses: Callable[[], Sequence["Used"]] = tuple
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):

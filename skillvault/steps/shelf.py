@@ -7,7 +7,9 @@ index, which can be deleted at any time.
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from msgspec import Struct
 
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
+from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.elsewhere import capped, expected_lift
 from skillvault.learning.effect.verdict import Evidence
@@ -28,7 +31,10 @@ from skillvault.records import (
     Elsewhere,
     Evaluation,
     Fact,
+    Outcome,
     Problem,
+    Recommendation,
+    Record,
     Ref,
     Shelved,
     Skill,
@@ -46,6 +52,7 @@ from skillvault.vault.index.layers import LayerRow
 from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
+from skillvault.vault.index.uses import Used
 from skillvault.vault.search.ranking import Near
 
 if TYPE_CHECKING:
@@ -174,8 +181,9 @@ class Shelf:
         scores = {name: match.score for name, match in matches.items()} if asked else None
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
         places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
+        unpinned = [name for name in _labelled_names(head, labels) if name not in places]
         chosen = shelf.shortlist(
-            _labelled_names(head, labels) - places,
+            unpinned,
             k=k,
             strategy=strategy,
             usage=usage,
@@ -322,6 +330,7 @@ class Shelf:
                     one.status,
                     merged.get(one.name, ()),
                     one.elsewhere,
+                    _qualified_at(head, one) if one.status == "proven" else None,
                 ),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,
@@ -357,6 +366,17 @@ class Shelf:
         known, read = self.uses.names(head), self.uses.read(head)
         uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
         return detect.decision_stats(decision, shown, outcomes, uses)
+
+    def uses_recorded(self, records: Iterable[Record]) -> list[Used]:
+        """The uses of skills by the decisions whose ends, or receipts, are among these."""
+        head = self.ready()
+        outcomes: set[str] = set()
+        for record in records:
+            if isinstance(record, Outcome):
+                outcomes.add(record.id)
+            elif isinstance(record, Recommendation):
+                outcomes.update(end.id for end in head.outcomes.by_decision(record.decision))
+        return head.uses.by_outcome(outcomes)
 
     def ready(self) -> Snapshot:
         """The committed vault, its uses computed and the other layers' texts to be found."""
@@ -399,17 +419,21 @@ def _unasked(head: Topics, domain: str | None) -> set[str]:
     return {f"skill:{name}" for name in head.layers.serving("seed")}
 
 
-def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> set[str]:
-    """The names in force with any of these (role, stage or tag; value); all if none is asked."""
+def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
+    """The names in force with any of these (role, stage or tag; value), sorted.
+
+    All if none is asked.
+    """
     asked = [(column, value) for column, value in labels if value is not None]
     if not asked:
-        return {*head.skills.names("skills"), *head.layers.serving()}
-    return {
-        name
+        both = (head.skills.names("skills"), head.layers.serving())
+        return sorted(chain(*both))  # of two sorted lists
+    by_label = (
+        source.labelled(column, value)
         for column, value in asked
         for source in (head.skills, head.layers)
-        for name in source.labelled(column, value)
-    }
+    )
+    return sorted({name for names in by_label for name in names})
 
 
 def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
@@ -444,6 +468,13 @@ def _layer_rows(
         whom = (_listed(roles), _listed(stages))
         seed = layer == "seed" and not seeds
         yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+
+
+def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
+    """When a proven skill became so; None where no commit of the program says it."""
+    commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first
+    dates = (commit.date for commit in commits if commit.step == ASSESS)
+    return next(map(datetime.fromisoformat, dates), None)
 
 
 def _elsewhere(head: Topics) -> dict[str, Elsewhere]:

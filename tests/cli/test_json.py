@@ -153,6 +153,10 @@ def test_run(vault: Vault) -> None:
         "insights_to_memory": 0,
         "patterns_to_skills": 0,
         "links_created": 1,
+        "recommendations_created": 0,
+        "detections": 0,
+        "skills_updated": 0,
+        "effectiveness_recalculated": 0,
     }
 
 

@@ -12,6 +12,7 @@ from skillvault.errors import EditedError, UsageError
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Answer, Query
 from skillvault.records import Elsewhere, Skill, Trust
+from skillvault.steps import loop
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -604,3 +605,39 @@ def test_another_tools_counters_are_prior_evidence_and_no_more(
     assert shown(vault.recommend("coding", k=3)) == ["good", "plain", "bad"]
     assert [one.name for one in vault.shelf.top_k(k=3)][:2] == ["bad", "good"]
     assert badge(vault, "good") == "🆕 New"
+
+
+# ── what a run counts ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("first", ["recommendation", "outcome", "both"])
+def test_a_run_counts_what_the_decisions_that_ended_say_of_skills(vault: Vault, first: str) -> None:
+    result = outcome(decision__id=DECISION, applied=[SEED], result={"status": "success"})
+    pins = [SEED, "writing-a-good-outcome"]
+    if first == "outcome":
+        dropped(vault, result)
+    answer = vault.recommend("coding", pins=pins, k=2, decision=DECISION, now=NOW)
+    if first == "recommendation":
+        counted_by_run = loop.counts(vault.run(now=NOW))
+        assert counted_by_run["recommendations_created"] == 1
+        assert counted_by_run["skills_updated"] == counted_by_run["detections"] == 0
+    if first != "outcome":
+        (vault.root / "inbox" / result[0]).write_bytes(result[1])
+    counted_by_run = loop.counts(vault.run(now=NOW))
+    assert counted_by_run["recommendations_created"] == int(first != "recommendation")
+    assert counted_by_run["detections"] == 1
+    offered = [one for one in answer.withheld if one.reason == "held-out"]
+    assert counted_by_run["skills_updated"] == len(answer.recommended) + len(offered) == 2
+    assert counted_by_run["effectiveness_recalculated"] == 2
+    assert vault.stats(DECISION)["detections"] == 1
+
+
+def test_when_a_skill_was_proven_is_told(vault: Vault, commit: Commit) -> None:
+    by_the_seed_rule(vault, commit)
+    commit("skills/mine/SKILL.md", text("mine"))
+    assert vault.effects("mine")[0].qualified_at is None
+    dropped(
+        vault, *(outcome(day, applied=["mine"], result={"status": "success"}) for day in range(3))
+    )
+    (proven,) = [one for one in vault.effects() if one.skill == "mine"]
+    assert (proven.status, proven.qualified_at) == ("proven", NOW)

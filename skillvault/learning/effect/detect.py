@@ -282,8 +282,9 @@ def decision_stats(
 ) -> dict[str, Any]:
     """What `stats --decision` answers: the decision, its end, and each skill's part in it.
 
-    `{decision, domain, outcome, score, outcomes, skills: [{skill, blob, shown, held_out,
-    relevance, badge, applied, match, confidence, quote, contributed_to_success}]}`; the outcome
+    `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
+    held_out, relevance, badge, applied, match, confidence, quote, contributed_to_success}]}`;
+    `detections` counts the applied ones; the outcome
     is that of the last one, `pending` before there is any.
     """
     last = max(outcomes, key=lambda outcome: outcome.order, default=None)
@@ -306,6 +307,7 @@ def decision_stats(
         "outcome": status,
         "score": last.result.score if last else None,
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
+        "detections": len(applied),
         "skills": [{**row, **_part(applied.get(skill), status)} for skill, row in rows.items()],
     }
 

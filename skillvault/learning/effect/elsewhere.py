@@ -4,11 +4,11 @@ from skillvault.records import Elsewhere
 
 MOST = 5  # applications that it counts as, however many it tells
 _VARIANCE = 0.25  # of one result, at most: that of a fair coin
-_USUAL = 0.5  # the rate of success where nothing is weight
+_USUAL = 0.5  # the rate of success where nothing is known
 
 
 def capped(counters: Elsewhere) -> Elsewhere:
-    """The applications that count, at the rate that is counters."""
+    """The applications that count, at the rate that is told."""
     return Elsewhere(min(MOST, counters.times_applied), counters.success_rate)
 
 

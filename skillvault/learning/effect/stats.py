@@ -58,6 +58,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     earlier: list[VersionStats]
     merged: list[str]
     elsewhere: Elsewhere | None = None  # of another tool's counters what counts
+    qualified_at: datetime | None = None  # when it became proven, as it is now
 
 
 class StatsSubject(Struct, frozen=True):
@@ -69,6 +70,7 @@ class StatsSubject(Struct, frozen=True):
     status: str
     merged: Sequence[str] = ()
     elsewhere: Elsewhere | None = None
+    qualified_at: datetime | None = None
 
 
 def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> SkillStats:
@@ -84,6 +86,7 @@ def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> Skil
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
         elsewhere=capped(skill.elsewhere) if skill.elsewhere else None,
+        qualified_at=skill.qualified_at,
     )
 
 

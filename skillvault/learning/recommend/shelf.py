@@ -4,7 +4,7 @@ Later layers override earlier ones by name. What of these earned a place is `rec
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import nsmallest
+from itertools import islice
 from typing import Literal, get_args
 
 from skillvault.records import Shelved, Skill
@@ -75,21 +75,21 @@ def pinned(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], l
 
 
 def shortlist(
-    names: Iterable[str],
+    names: Sequence[str],
     *,
     k: int,
     strategy: Strategy,
     usage: Mapping[str, int],
     scores: Mapping[str, float] | None,
 ) -> list[str]:
-    """Of all these names those that `top_k` can choose, so that no others need to be read."""
+    """Of all these names, by name, those that `top_k` can choose: no others need to be read."""
     first = scores if strategy == "semantic" and scores is not None else {}
-    count = 3 * k if strategy == "hybrid" else k
-
-    def by_use(name: str) -> tuple[float, int, str]:
-        return -first.get(name, 0.0), -usage.get(name, 0), name
-
-    return nsmallest(max(0, count), names, key=by_use)
+    count = max(0, 3 * k if strategy == "hybrid" else k)
+    counted = (name for numbers in (first, usage) for name, number in numbers.items() if number)
+    ahead = set(counted).intersection(names)
+    others = (name for name in names if name not in ahead)
+    ordered = sorted(ahead, key=lambda name: (-first.get(name, 0.0), -usage.get(name, 0), name))
+    return [*ordered, *islice(others, count)][:count]
 
 
 def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)

@@ -5,17 +5,25 @@ The vault's own layer is its committed `skills/`. Folders are read, never writte
 
 import stat
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from skillvault.errors import BadInputError
+from skillvault.lazy import LazyModule
 from skillvault.records import Problem, Ref, Shelved, Skill
 from skillvault.text import is_slug
 from skillvault.vault.files import layout, listing
 from skillvault.vault.files.work_tree import blob_id
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from skillvault.vault.files import codec
+else:  # only who parses pays for yaml
+    codec = LazyModule("vault.files.codec")
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 SEEDS = "seed_skills"
@@ -27,6 +35,13 @@ _MAX_SKILL = 1024 * 1024
 def seeds() -> Path:
     """The folder of the skills of the package itself."""
     return layout.resource(SEEDS)
+
+
+def entry_points(group: str) -> Iterable["EntryPoint"]:
+    """The entry points of a group; the modules that find them load when they are asked."""
+    from importlib import metadata  # noqa: PLC0415 (18 ms, of a question that takes 200)
+
+    return metadata.entry_points(group=group)
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
@@ -102,8 +117,6 @@ def read(path: str, layer: str, known: str | None = None) -> Shelved | Problem |
 
 
 def _decoded(path: Path, name: str, content: bytes) -> Skill:
-    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays for yaml)
-
     skill = codec.decode(Ref("skill", name), content)
     if not isinstance(skill, Skill):
         raise TypeError(f"{path} holds no skill")

@@ -8,7 +8,6 @@ may have the same time is looked at again.
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -55,22 +54,21 @@ def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
     files: dict[str, Stamp] = {}
     inside = any((parent / FILE).is_file() for parent in root.parents)
     pending = [(str(root), inside)]
-    while pending:
+    while pending:  # of tens of thousands, so little is done for each
         place, is_material = pending.pop()
         names = _names_in(place, before.folders.get(place), settled)
         if names is None:  # gone meanwhile, or not ours to read
             continue
         folders[place] = names
         is_material = is_material or FILE in names.files
-        pending += [(f"{place}/{name}", is_material) for name in names.folders]
-        for path in _paths(place, names, is_material=is_material):
-            files[path] = _stamp(path, settled)
+        if names.folders:
+            pending.extend((f"{place}/{name}", is_material) for name in names.folders)
+        for name in names.files:
+            # A file beside a SKILL.md or below one is a skill's material, not a skill.
+            if name == FILE or not is_material:
+                path = f"{place}/{name}"
+                files[path] = _stamp(path, settled)
     return FolderListing(folders, files)
-
-
-def _paths(place: str, names: Names, *, is_material: bool) -> Iterator[str]:
-    """A file beside a SKILL.md or below one is a skill's material, not a skill."""
-    return (f"{place}/{name}" for name in names.files if name == FILE or not is_material)
 
 
 def _names_in(place: str, before: Names | None, settled: int) -> Names | None:

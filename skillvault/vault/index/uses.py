@@ -101,6 +101,14 @@ class Uses:
         )
         return map(UseRow._make, self._reader.rows_in(query, skills))
 
+    def by_outcome(self, outcomes: Iterable[str]) -> list[Used]:
+        """What these outcomes used or were offered, as it was computed last."""
+        query = (
+            "select outcome, skill, made, match, confidence, quote, offer from used "
+            "where outcome in {} order by outcome, skill"
+        )
+        return list(map(Used._make, self._reader.rows_in(query, outcomes)))
+
     # ── versions ─────────────────────────────────────────────────────────────────────
 
     def version_starts(self) -> dict[str, list[int]]:

@@ -1,5 +1,6 @@
 """shelf: which skills there are for an agent, and which of two of one name wins."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from skillvault.learning.recommend import shelf
 from skillvault.learning.recommend.render import skills_xml
+from skillvault.learning.recommend.shelf import Strategy
 from skillvault.records import Shelved, Skill
 from tests.vectors import skill_of, vectors
 
@@ -174,3 +176,26 @@ def test_no_body_changes_how_many_skills_there_are(bodies: list[str]) -> None:
 def test_the_block_of_plain_texts_is_xml() -> None:
     found = fromstring(skills_xml([Skill("a", body="x"), Skill("b", body="y")]))
     assert [one.get("name") for one in found] == ["a", "b"]
+
+
+@given(
+    names=st.sets(st.sampled_from("abcdefghij"), max_size=10),
+    usage=st.dictionaries(st.sampled_from("abcdefghijk"), st.integers(0, 3)),
+    scores=st.dictionaries(st.sampled_from("abcdefghijk"), st.sampled_from([0.0, 0.5, 1.0])),
+    k=st.integers(0, 4),
+    strategy=st.sampled_from(shelf.STRATEGIES),
+)
+def test_of_the_shortlist_the_same_are_chosen_as_of_all(
+    names: set[str], usage: dict[str, int], scores: dict[str, float], k: int, strategy: Strategy
+) -> None:
+    ordered = sorted(names)
+    few = shelf.shortlist(ordered, k=k, strategy=strategy, usage=usage, scores=scores)
+
+    def chosen(among: Iterable[str]) -> list[str]:
+        skills = [Skill(name, description="a task" if name < "e" else "b") for name in among]
+        found = shelf.top_k(
+            skills, task="a task", k=k, strategy=strategy, usage=usage, scores=scores
+        )
+        return [one.name for one in found]
+
+    assert chosen(few) == chosen(ordered)

@@ -174,7 +174,9 @@ class Shelf:
         if strategy not in STRATEGIES:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
         head = self.ready()
-        usage = Counter({n: capped(told).times_applied for n, told in _elsewhere(head).items()})
+        usage = Counter(
+            {n: capped(counts).times_applied for n, counts in _counts_elsewhere(head).items()}
+        )
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}
@@ -247,8 +249,8 @@ class Shelf:
                     head.layers.layer_candidates(query.domain), known, head.policy, query.domain
                 ),
             ]
-            told, scale = _elsewhere(head), head.policy.effect.scale
-            expected = {name: expected_lift(one, scale) for name, one in told.items()}
+            counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+            expected = {name: expected_lift(one, scale) for name, one in counts.items()}
             by_domain[query.domain] = [
                 msgspec.structs.replace(one, elsewhere=expected[one.name])
                 if one.name in expected
@@ -477,7 +479,7 @@ def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
     return next(map(datetime.fromisoformat, dates), None)
 
 
-def _elsewhere(head: Topics) -> dict[str, Elsewhere]:
+def _counts_elsewhere(head: Topics) -> dict[str, Elsewhere]:
     """What other tools counted of the skills in force."""
     return head.layers.counted_elsewhere() | head.skills.counted_elsewhere()
 

@@ -10,6 +10,7 @@ from skillvault.policy import RecommendPolicy
 from skillvault.text import flat, shorten, tokens
 
 SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
+_ALONE = 1.25  # one that no skill stands beside needs so many times the share
 _LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
 _SHORT = (160, 110)  # of a line that stands alone
 _ADVICE = 0.45  # of these for what to do
@@ -56,7 +57,8 @@ def chosen_facts(
     """
     fitting: list[FactHit] = []
     for hit in sorted(hits, key=lambda hit: (-hit.share, hit.id)):
-        needed = rules.answers * (SUBJECT if hit.actions.intersection(actions) else 1)
+        about = SUBJECT if hit.actions.intersection(actions) else 1.0
+        needed = rules.answers * (about if actions else _ALONE)
         answers = hit.share >= needed and hit.share > 0
         if answers and not any(_repeats(hit, other) for other in fitting):
             fitting.append(hit)

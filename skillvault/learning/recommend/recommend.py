@@ -7,7 +7,7 @@ the decision's id alone.
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
@@ -35,7 +35,7 @@ from skillvault.learning.recommend.facts import (
 )
 from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
-from skillvault.policy import Policy
+from skillvault.policy import Policy, RecommendPolicy
 from skillvault.records import Scalar
 from skillvault.text import tokens
 
@@ -155,6 +155,7 @@ class Background(Struct, frozen=True):
     facts: Sequence[FactHit] = ()
 
 
+_NEARLY = 0.8  # of the share at which a text answers, where another one answers
 LEADS = 2  # places before those of the others
 
 
@@ -207,8 +208,8 @@ def recommend(
     among = _candidates(candidates, query, pinned)
     doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
     doubted_names = {c.name for c in doubted}
-    eligible = _eligible(asking, pinned)
     unasked = {c.name for c in among if c.seed and not _is_asked(c, query, pinned)}
+    eligible = _eligible(asking, pinned, unasked)
     of = (query.domain, None)
     low: list[_Weighed] = []
     high: list[_Weighed] = []
@@ -289,13 +290,15 @@ def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bo
     return candidate.name in pins or (of_someone and _is_for(candidate, query))
 
 
-def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], bool]:
+def _eligible(
+    asking: _Asking, pins: Mapping[str, int], unasked: Collection[str]
+) -> Callable[[_Weighed], bool]:
     """Whether a skill may be shown: pinned, asked for, or it says enough of the task.
 
     Without a task its relevance decides.
     """
     query, rules = asking.query, asking.policy.recommend
-    asked = {*_answering(asking)}
+    asked = {*_answering(asking, unasked)}
     asked.update(asking.background.leads if query.action else ())
     has_task, least = asking.weighing.has_task, rules.min_relevance
 
@@ -303,19 +306,21 @@ def _eligible(asking: _Asking, pins: Mapping[str, int]) -> Callable[[_Weighed], 
         name, candidate = weighed[2], weighed[-1]
         if _is_asked(candidate, query, pins):
             return True
-        return not candidate.seed and (name in asked if has_task else weighed[3] >= least)
+        return name not in unasked and (name in asked if has_task else weighed[3] >= least)
 
     return eligible
 
 
-def _answering(asking: _Asking) -> list[str]:
-    """The skills that say enough of the task.
+def _answering(asking: _Asking, unasked: Collection[str]) -> list[str]:
+    """The skills that say enough of the task; beside one that does, nearly enough suffices.
 
     One learned about other actions than the best of those that were learned says nearly as much
     as that: else it only shares a few words with the task.
     """
     weighing, rules, actions = asking.weighing, asking.policy.recommend, asking.background.actions
-    saying = weighing.saying(rules.answers)
+    if all(name in unasked for name in weighing.saying(rules.answers)):
+        return []
+    saying = [n for n in weighing.saying(_NEARLY * rules.answers) if n not in unasked]
     learned = [name for name in saying if actions.get(name)]
     best = min(learned, key=lambda name: (-weighing.share(name), name), default=None)
     if best is None:
@@ -597,11 +602,17 @@ def _irrelevant(low: list[_Weighed], asking: _Asking) -> Iterator[Withheld]:
         if candidate.seed:
             detail = _UNASKED
         elif weighing.has_task:
-            share = weighing.share(name)
-            detail = f"says {share:.2f} of what is asked, less than {rules.answers:.2f}"
+            detail = _too_little(weighing.share(name), rules)
         else:
             detail = f"relevance {value:.2f} is below {rules.min_relevance:.2f}"
         yield Withheld(name, "low-relevance", detail, candidate.blob)
+
+
+def _too_little(share: float, rules: RecommendPolicy) -> str:
+    said = f"says {share:.2f} of what is asked"
+    if share < rules.answers:
+        return f"{said}, less than {rules.answers:.2f}"
+    return f"{said}, less than {rules.beside:.2f} times what the best says, of another action"
 
 
 def _ineffective(candidate: Candidate) -> Withheld:

@@ -118,7 +118,7 @@ class Layers:
         query = "select name from layer_skill where serves and ? in (layer, '') order by name"
         return [name for (name,) in self._reader.rows(query, [layer or ""])]
 
-    def domains(self) -> list[str]:
+    def served_domains(self) -> list[str]:
         """The domains of those that serve, by name."""
         query = "select distinct domain from layer_skill where serves and domain != '' order by 1"
         return [domain for (domain,) in self._reader.rows(query)]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from skillvault.learning.effect.detect import (
     Detection,
-    by_first_word,
     decision_stats,
     detect,
     detect_all,
@@ -21,6 +20,7 @@ from skillvault.learning.effect.detect import (
     key_phrases,
 )
 from skillvault.learning.effect.estimate import UNSEEN
+from skillvault.learning.effect.mentions import by_first_word
 from skillvault.records import Outcome, Recommendation, Trust
 from tests.given import outcome, recommendation, trade
 from tests.vectors import vectors
@@ -66,18 +66,15 @@ def test_a_mention_is_a_use(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"ignoring '{NAME}' here",
         f"I did not apply {NAME}",
         f"I didn't apply the '{NAME}' lesson",
         f"not using {NAME}",
         f"without applying {NAME}",
         f"I considered '{NAME}'",
         f"considering the skill {NAME}",
-        f"rather than follow {NAME} I wait",
         f"skipping {NAME}",
         f"'{NAME}' does not apply",
         f"{NAME} doesn't apply",
-        f"{NAME} was ignored",
         f"{NAME}-2 is another skill",
         f"my-{NAME} is another skill",
     ],
@@ -152,8 +149,9 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
 # ── many at once ─────────────────────────────────────────────────────────────────────
 
 
-def test_the_tool_log_beats_the_words() -> None:
+def test_the_list_of_an_outcome_is_final_also_an_empty_one() -> None:
     found = detect_all(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
+    assert detect_all(f"applying {NAME}", [], by_first_word([NAME]), {NAME: BODY}) == {}
     assert found == {NAME: Detection(applied=True, match="tool", confidence=1.0)}
 
 
@@ -187,8 +185,10 @@ def test_only_what_was_shown_is_used_implicitly() -> None:
 def test_the_order_of_the_names_changes_nothing(text: str, names: list[str]) -> None:
     known = by_first_word(names)
     assert known == by_first_word(sorted(names))
-    found = detect_all(text, None, known, {})
-    assert found == {name: one for name, one in found.items() if detect(name, "", text).applied}
+    in_order = dict.fromkeys(sorted(names), "")
+    assert detect_all(text, None, known, dict.fromkeys(names, ""), handles={}) == detect_all(
+        text, None, known, in_order, handles={}
+    )
 
 
 # ── real runs ────────────────────────────────────────────────────────────────────────
@@ -231,8 +231,15 @@ def uses(one: Outcome, *shown: Recommendation) -> list[tuple[str, str]]:
 
 
 def test_an_outcome_alone_shows_what_it_names() -> None:
-    one = ended(decision__reasoning="Applying 'guide-b', I wait.", applied=["guide-c", "ghost"])
-    assert uses(one) == [("guide-b", "explicit"), ("guide-c", "tool")]
+    one = ended(decision__reasoning="Applying 'guide-b', I wait.")
+    assert uses(one) == [("guide-b", "explicit")]
+
+
+def test_an_outcome_with_a_list_shows_that_and_no_more() -> None:
+    reasoning = "Applying 'guide-b', I wait."
+    listed = ended(applied=["guide-c", "ghost"], decision__reasoning=reasoning)
+    assert uses(listed) == [("guide-c", "tool")]
+    assert uses(ended(applied=[], decision__reasoning=reasoning), recommendation()) == []
 
 
 def test_with_what_was_shown_an_unnamed_use_is_seen_by_the_text_of_that_version() -> None:
@@ -283,6 +290,8 @@ def test_a_decision_without_an_outcome_is_pending() -> None:
         "blob": "0" * 40,
         "shown": True,
         "held_out": False,
+        "read": False,
+        "overruled": False,
         "relevance": 0.6,
         "badge": "🆕 New",
         "applied": False,

@@ -33,6 +33,7 @@ def main() -> int:
         print(*retrieval.told(what, found), sep="\n", flush=True)
     print(*retrieval.told(*retrieval.facts(bench / "facts")), sep="\n", flush=True)
     print(*usage.told(usage.usage(bench)), sep="\n", flush=True)
+    print(*usage.told(usage.sentences(bench), "sentences"), sep="\n", flush=True)
     for line in sameness.told(bench):
         print(line, flush=True)
     for line in effects.told(bench):

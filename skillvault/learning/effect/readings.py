@@ -110,7 +110,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \beven (after|with|though i|though we)( (having|had|i|we))*( <any>| seen| seeing)?
            X(?! in mind)""",
     ),
-    ("open", r"\b(despite|after|even after|in spite of) (<gap>){1,4}X, "),
+    ("open", r"\b(despite|in spite of) (<gap>){1,4}X, "),
     (
         "overruled",
         r"""
@@ -131,6 +131,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(wav|brush|push|cast|put|set)\w* aside X
         \b(even though|although|though|while|whereas|knowing|i know|we know|i knew|we knew|aware)(
            (that|of|full well|well|was|had|has|were))* X (<say>)
+        \b(even though|although|though) (i|we) (<gap>){0,2}(know|knew|read|seen|saw|aware of) X
         \b(know|knew|aware of|saw|read|seen|remembered|noticed|had) X,? (and|but|yet)( still|
            (<gap>){0,4}(<anyway>))
         X( <say>)? .*\b(but|yet|however|still),? (i|we)\b.*\b(<anyway>)
@@ -190,6 +191,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "declined",
         r"""
         X (failed|crashed|errored|did not (load|work|exist|open)|would not load)
+        \b(start\w*|began|tried) to <do> X,? (but|then|and) .*\b(gave up|stopped|abandoned|aborted
+          |ran out)
         \b(tried|trying|attempted|attempting|try)( to <do>)? X(?!.*\bworked\b).*\b(but|error
           |fail\w*|fell back|gave up|no luck)\b""",
     ),
@@ -198,12 +201,12 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "declined",
         r"""
         \b(not|never|nor|hardly|without|unable to|no longer|did nothing with|no one|nobody
-          |rather than|instead of|fail(ed|ing)? to|forg[eo]t\w* to|refus\w+ to|declin\w+ to
-          |omit\w* to|neglect\w* to|avoid\w*|stopped|skip\w*|too \w+ to|no (need|reason|point|use
-          |time|cause|occasion)( to| for| in| of)?|little (need|use|reason)( to| for| of)?)( (to|be
-          |been|going|have|having|want\w*|wish\w*|any|even|much|ever|for|by|i|we|bother\w*|<any>
-          |think|believe|feel|deem|consider|opening|loading|looking at|calling))*( (that|to|for|on
-          |with|at|it|of|in))*:? X
+          |rather than|instead of|fail(ed|ing|ure)? to|inability to|forg[eo]t\w* to|refus\w+ to
+          |declin\w+ to|omit\w* to|neglect\w* to|avoid\w*|stopped|skip\w*|too \w+ to|no (need
+          |reason|point|use|time|cause|occasion)( to| for| in| of)?|little (need|use|reason)( to
+          | for| of)?)( (to|be|been|going|have|having|want\w*|wish\w*|any|even|much|ever|for|by|i
+          |we|bother\w*|<any>|think|believe|feel|deem|consider|opening|loading|looking at
+          |calling))*( (that|to|for|on|with|at|it|of|in))*:? X
         (?<!and )(?<!say )\b(neither|none|nothing|no|not|nor|unlike|instead of|rather than
           |other than|except|except for|in place of|in lieu of|as opposed to|over|minus)( (of|in
           |from|that|like|about|for))*( the)?( (skills?|lessons?|warnings?)( \w+)?)?:? ?\(?X
@@ -248,6 +251,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "open",
         r"""
         \b(if|unless|whether|in case|were (i|we|it|this)) [^,]{0,60}X
+        \b(if|when|once|unless|should)\b[^,]*, (<do>) X
+        \b(will|shall|going to)\b.*X.*\b((in|on|with|during) the next \w+|later|afterwards)\b
         \b(if|unless|once|as soon as|when)\b.*\b(will|would|can|could|may|might)\b.*X
         X.*\b(will|would|may|might)\b.*\b(if|unless|later|next time)\b
         \b(next|coming|upcoming|future|subsequent) (time|run|release|attempt|week|month|session
@@ -264,6 +269,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(plan|plans|planning|plan is|intend|intends|going|hope|hoping|about|need|ought|likely
           |tempted|ready) to (<gap>){0,3}X(?=.*\b(but|no time|ran out|then the|tomorrow|later|next
           |did not|however)\b| ?[.!]?$)
+        \b(future|recommendation:|recommendation is|advice:|advice is|suggestion:
+          |proposal:)(?!.*\b(applied|followed|used) X).*X
         \b(remaining|pending|next|outstanding|open|missing|e\.g\.?)( \w+)?: .*X
         \b(was|were|plan was|planned|supposed|expected) (going |about |supposed )?to
            (<gap>){0,3}X""",
@@ -339,11 +346,11 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         X( (<be>))? (\w+ly |the )?(why|reason|decisive|key|useful|helpful|lesson that|basis
           |relevant|right|spot on|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
           |enough)
-        X\)? (<be>) (now )?(\w+ly )?(applied|used|followed|heeded|respected|obeyed|loaded|invoked
-          |consulted|decisive)
+        X\)? (<be>) (now |both |all |each )*(\w+ly )?(applied|used|followed|heeded|respected|obeyed
+          |loaded|invoked|consulted|decisive)
         X (<say>)\b.*\b(so|hence|therefore|thus|and (so )?(i|we)) ?(i|we|no|it)?\b
-        \b(factor|reason|basis|lesson|rule|source|motive|argument|ground|cause|credit)s?
-           ((for|behind) \w+ |here )?(was|is|goes to|belongs to) X
+        \b(factor|reason|basis|lesson|rule|source|motive|argument|ground|cause|credit)s? ((for
+          |behind) \w+ |here )?(was|is|goes to|belongs to) X
         \b(took|taking|put|putting) X (into account|seriously|to heart|on board|to use
           |into practice)
         \b(driven|guided|informed|prompted|inspired|motivated|capped|limited|set|demanded|required
@@ -363,7 +370,16 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |following)\s?[:=] ?X
         \b(<do>|applies|uses|follows) (to |the |both )?X
         \b(with|see|from|because|as in|as|like|which is|not only .{1,40}but) X
-        X is what (i|we) did
+        \b(help|aid|support|all|most|much|(made|making) use) of X
+        \b(i|we) did X
+        X is what (i|we) (did|used|applied|followed|needed|went (with|by))
+        \b(after|upon|on|having|by) (reading|consulting|checking|seeing|loading|opening|read) X,?
+           (i|we)\b
+        \b(preferred|prefer|started (with|from)|began with) X
+        X (is|was) (clear|explicit|adamant|unambiguous|unequivocal)\b
+        X (?!miss|fail|concern|address|cover|assum|target|predat|lack|mention|list|refer|return
+          |expir|contain|describ|arriv|recommend|suggest)(\w+ed|kept|made|gave|took|led|cut|caught)
+           (an?|the|this|that|it|our|my|us|me)\b
         \b(match(es|ed)?|falls? under|covered by|comes? (straight )?from|described (in|by)) X
         \b(situation|case|thing|mistake|trap|problem|setup|kind of \w+) X (describes|warns|is about)
         X (<say>|shows?|teaches|taught|describes|covers)\b
@@ -459,7 +475,10 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
         groups = joined(text, mentions[first:place])
         for number, behind in enumerate(groups):
             above = heading if _BULLET.match(text, start) else ""
-            reading = _read_plain(in_plain(text, (start, end), groups, number), above)
+            words = in_plain(text, (start, end), groups, number)
+            # In `shown: x; y` the second is one more of the first.
+            if not (words.strip(" .") == X and text[:start].rstrip().endswith(";")):
+                reading = _read_plain(words, above)
             yield from ((mention, reading) for mention in behind)
 
 

@@ -67,7 +67,7 @@ _REWRITES = tuple(
         ),
         (rf"\bboth (?:the )?[\w./-]+ and (?={_EITHER})", ""),
         # the skill 'x', the advice of x, what x says: x
-        (rf"({_EITHER}) \(?{_NOUN}\)?(?!\w)", r"\1"),
+        (rf"({_EITHER}) (?:\({_NOUN}\)|{_NOUN}(?!\w))", r"\1"),
         (
             (
                 rf"\b(?:(?:the|this|that|these|those|an?|our|my|any|its|both|all|each|either|so-called"
@@ -96,6 +96,8 @@ _JOINED = re.compile(
     r"^[\s\"'`*“”‘’«»)\]]*(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor))\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
     re.IGNORECASE,
 )
+_AND = re.compile(r"[^\W\d_]|[&+/]")
+_SINGULAR = re.compile(r"\W?\s+(?:was|is|did|does|has|had)\b", re.IGNORECASE)
 _ANSWER = r"(?i:yes|no|nope|not|sure|indeed|it (?:does|is)|absolutely|hardly)\b"
 _END = re.compile(
     r"(?<!\bcf)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!]+[\"'”’)\]]*(?=\s|$)"
@@ -116,7 +118,9 @@ def joined(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     """The mentions of a sentence of this text; those that are listed as one stand together."""
     groups = [[mentions[0]]]
     for before, after in pairwise(mentions):
-        if _JOINED.match(text[before.end : after.start]):
+        between = text[before.end : after.start]
+        alone = "," in between and _SINGULAR.match(text, after.end) and len(groups[-1]) == 1
+        if _JOINED.match(between) and not (alone and not _AND.search(between)):
             groups[-1].append(after)
         else:
             groups.append([after])

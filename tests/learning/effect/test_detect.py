@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.effect.detect import (
+    OVERRULED,
     Detection,
     decision_stats,
     detect,
     detect_all,
     detected_uses,
     key_phrases,
+    weight,
 )
 from skillvault.learning.effect.estimate import UNSEEN
 from skillvault.learning.effect.mentions import by_first_word
@@ -323,3 +325,38 @@ def test_the_last_outcome_of_a_decision_is_its_end() -> None:
     found = decision_stats("d-2211", [], [ended(2, 0.1), ended(1, -0.1)], [])
     assert found["outcome"] == "success"
     assert len(found["outcomes"]) == 2
+
+
+def test_what_was_overruled_is_no_application_and_weighs_against_its_end() -> None:
+    one = ended(decision__reasoning="Despite warning-perps-a I open.")
+    (use,) = detected_uses(one, [recommendation(held_out=[])], KNOWN, lambda *_: "")
+    assert (use.match, use.applied, use.overruled, use.offer) == (
+        "overruled",
+        False,
+        True,
+        "shown",
+    )
+    assert weight(use.match, use.confidence) == OVERRULED < 0
+    found = decision_stats("d-2211", [recommendation()], [one], [use])
+    part = row(found, "warning-perps-a")
+    assert (part["applied"], part["overruled"]) == (False, True)
+    assert part["contributed_to_success"] is False
+
+
+def test_what_is_said_not_to_be_applied_is_not_supposed_to_be() -> None:
+    one = ended(decision__reasoning="I did not use warning-perps-a.")
+    assert ("warning-perps-a", "shown", 0.0) in offers(one, recommendation())
+
+
+def test_what_was_held_out_and_is_spoken_of_counts_as_shown() -> None:
+    shown = recommendation(held_out=[{"skill": "guide-b"}])
+    one = ended(decision__reasoning="applying guide-b")
+    found = detected_uses(one, [shown], KNOWN, lambda *_: "")
+    assert {use.skill: use.offer for use in found}["guide-b"] == "shown"
+    assert row(decision_stats("d-2211", [shown], [one], found), "guide-b")["read"] is True
+
+
+def test_a_handle_means_what_the_receipt_showed_under_it() -> None:
+    one = ended(decision__reasoning="Applying [S1], I wait.")
+    assert uses(one, recommendation()) == [("warning-perps-a", "explicit")]
+    assert uses(one) == []

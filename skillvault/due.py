@@ -89,7 +89,8 @@ class Queue(Struct, frozen=True, kw_only=True):
     A key is made of these fields of the record that is due, a space between them; an evaluation
     goes by its outcome's id. `every`: the kind of record of which all are due when nothing is
     known; None for none, `use` for every skill that an outcome used. `without`: what has a
-    record of this kind under the same id is never due.
+    record of this kind under the same id is never due. `rules`: raised when the same record comes
+    to something else than before, so that all are looked at again.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Queue(Struct, frozen=True, kw_only=True):
     every: Literal["outcome", "fact", "skill", "use"] | None
     key: tuple[Literal["id", "domain", "trust"], ...] = ("id",)
     without: Kind | None = None
+    rules: int = 1
 
 
 class Agenda(Struct, frozen=True):

@@ -37,6 +37,7 @@ def main() -> int:
     for line in serving.told(bench):
         print(line, flush=True)
     print(*usage.told(usage.usage(bench)), sep="\n", flush=True)
+    print(*usage.told(usage.sentences(bench), "sentences"), sep="\n", flush=True)
     for line in sameness.told(bench):
         print(line, flush=True)
     for line in effects.told(bench):

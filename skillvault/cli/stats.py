@@ -109,13 +109,15 @@ def _print_skill(skill: "SkillStats") -> None:
 
 
 def _lines(version: "VersionStats") -> list[str]:
-    if not version.times_applied and not version.shown and not version.held_out:
+    if not (version.times_applied or version.overruled or version.shown or version.held_out):
         return ["not used yet"]
     rate = "" if version.success_rate is None else f" ({version.success_rate:.0%})"
     used = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
     used += f", {version.failure_count} failed"
     if version.consecutive_failures:
         used += f", the last {version.consecutive_failures} in a row"
+    if version.overruled:
+        used += f"; overruled {version.overruled} times"
     average = "" if version.ema is None else f", EMA {version.ema:.2f}"
     lines = [used, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
@@ -152,7 +154,11 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
 def _part(row: dict[str, Any]) -> str:
     """What a skill had to do with a decision."""
     offered = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
-    if not row["applied"]:
+    if row["read"]:
+        offered += ", read all the same"
+    if not (row["applied"] or row["overruled"]):
         return f"{offered}, not applied"
     quote = f": {' '.join(row['quote'].split())}" if row["quote"] else ""
+    if row["overruled"]:
+        return f"{offered}, overruled ({row['confidence']:.2f}){quote}"
     return f"{offered}, applied ({row['match']}, {row['confidence']:.2f}){quote}"

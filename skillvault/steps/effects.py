@@ -24,9 +24,10 @@ from skillvault.vault.index.snapshot import Staged, Topics
 from skillvault.vault.index.uses import ExposureRow, Used, UseRow
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect import detect, estimate
+    from skillvault.learning.effect import detect, estimate, mentions
 else:  # only who computes something pays for them
     detect, estimate = LazyModule("learning.effect.detect"), LazyModule("learning.effect.estimate")
+    mentions = LazyModule("learning.effect.mentions")
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -64,7 +65,7 @@ class Uses:
         names = [*stored, *head.layers.names()]
         by_first_word = self._names
         if names != by_first_word[0]:
-            by_first_word = self._names = names, detect.by_first_word(names)
+            by_first_word = self._names = names, mentions.by_first_word(names)
         return by_first_word[1]
 
     def read(self, head: Topics) -> "detect.ReadText":
@@ -80,7 +81,8 @@ class Uses:
 
     def _follow_uses(self, head: Staged) -> None:
         renamed = head.due.keys(NAME)
-        due = sorted({*head.due.keys(USE), *(head.outcomes.mentioning(renamed) if renamed else ())})
+        forms = map(mentions.shortest_form, renamed)
+        due = sorted({*head.due.keys(USE), *(head.outcomes.mentioning(forms) if renamed else ())})
         head.due.mark_done(NAME, renamed)
         known = self.names(head) if due else {}
         read = self.read(head)
@@ -196,7 +198,7 @@ def _sums(
             success=status == "success",
             made=made,
             applied=match in _APPLIED,
-            weight=1.0 if match in _APPLIED else confidence,
+            weight=detect.weight(match, confidence),
             offer=cast("estimate.Offer", offer),
         )
         for outcome, skill, group, status, made, match, confidence, offer in rows
@@ -231,7 +233,15 @@ def _counted(
     return {
         name: effect.evidence_by_version(
             [
-                effect.ClosedDecision(outcome, moment(at), status, made, match in _APPLIED, offer)
+                effect.ClosedDecision(
+                    outcome=outcome,
+                    at=moment(at),
+                    status=status,
+                    made=made,
+                    applied=match in _APPLIED,
+                    offer=offer,
+                    overruled=match == "overruled",
+                )
                 for _, outcome, at, status, made, match, offer in some
             ],
             begun.get(name, ()),

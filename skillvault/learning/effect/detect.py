@@ -1,10 +1,10 @@
-"""Detect which skills a decision applied: from its tool log, its words, or what it repeats.
+"""Detect which skills a decision applied: from its own list, its words, or what it repeats.
 
-A mention counts if the name stands as a whole word, is used and is not turned down. Outcomes
-are joined with what was shown for their decisions, whichever arrived first; nothing is stored.
+The list of an outcome is final, an empty one too. Its text counts only where there is none:
+`mentions` says who is mentioned, `readings` how. Outcomes are joined with what was shown for
+their decisions, whichever arrived first; nothing is stored.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -14,49 +14,24 @@ from msgspec import Struct
 
 from skillvault import aliases, markdown
 from skillvault.learning.effect.estimate import UNSEEN, Offer
+from skillvault.learning.effect.mentions import by_first_word, find_mentions
+from skillvault.learning.effect.readings import Reading, read_mentions
 from skillvault.records import Outcome, Recommendation
 
-Match = Literal["tool", "explicit", "implicit", "none"]
-CONFIDENCE: Mapping[Match, float] = {"tool": 1.0, "explicit": 0.95, "implicit": 0.6, "none": 0.0}
+Match = Literal["tool", "explicit", "implicit", "overruled", "none"]
+APPLIED: frozenset[Match] = frozenset({"tool", "explicit", "implicit"})
+CONFIDENCE: Mapping[Match, float] = {
+    "tool": 1.0,
+    "explicit": 0.95,
+    "implicit": 0.6,
+    "overruled": 0.95,
+    "none": 0.0,
+}
 PHRASES = 3  # distinct key phrases of a skill that make an implicit use
+OVERRULED = -0.25  # the weight of a decision that acted against a skill; an application's is 1
 AROUND = 50  # characters of the text on each side of a quote
 
 _QUOTES = "\"'`*“”‘’«»"
-_FILLER = (
-    r"(?:the|this|that|these|those|a|an|our|my|any|its|both|all|lessons?|rules?|skills?|named)"
-)
-_USE = (
-    r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*)"
-)
-_LEAD = rf"(?:\s+{_FILLER})*[\s:(\[{_QUOTES}]*$"
-# What stands before a name that is turned down, or only looked at.
-_REFUSED = re.compile(
-    rf"(?:\b(?:ignor|skip|reject|disregard|dismiss|overrid|overrul|declin|discard|refus|consider)\w*"
-    rf"|\b(?:not|never|without|cannot|instead\s+of|rather\s+than|no\s+need\s+(?:for|to))"
-    rf"(?:\s+(?:\w+ly|to|be|been|have|going))*(?:\s+{_USE})?(?:\s+on)?"
-    rf"|n[’']t(?:\s+(?:\w+ly|to|be|been|have))*(?:\s+{_USE})?(?:\s+on)?){_LEAD}",
-    re.IGNORECASE,
-)
-# What stands behind one: `'x' does not apply`, `x was ignored`.
-_UNUSED = re.compile(
-    rf"^[{_QUOTES}]*(?:\s+(?:skill|lesson|rule))?\s+"
-    r"(?:(?:is|was|were|are|does|do|did|has|have|had|can|could|would|will|should)\s*(?:not\b|n[’']t)"
-    r"|(?:isn|wasn|doesn|didn|hasn|couldn|wouldn|won|can)[’']t\b|cannot\b|never\b"
-    r"|(?:is|was|were)\s+(?:ignored|rejected|skipped|disregarded|dismissed|considered)\b)",
-    re.IGNORECASE,
-)
-# A name of one word is a word like others but beside one of these.
-_CUE = re.compile(rf"\b(?:{_USE}|based\s+on|per|skill)(?:\s+{_FILLER})*[\s:(\[]*$", re.IGNORECASE)
-_LISTED = r"(?:[\w./-]+(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+))"
-_SKILLS = re.compile(rf"\bskills?\s*[:(]\s*{_LISTED}{{0,8}}$", re.IGNORECASE)
-_SKILL = re.compile(
-    r"^(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+)[\w./-]+){0,8}\s+skills?\b", re.IGNORECASE
-)
-_FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
-
-_WORD = re.compile(r"[^\W_]+")
-
-_PART = re.compile(r"[^-_\s]+")
 # The headings of the texts that the program itself writes.
 TEMPLATE = frozenset(
     """
@@ -71,7 +46,10 @@ TEMPLATE = frozenset(
 
 
 class Detection(Struct, frozen=True):
-    """Whether a decision applied a skill, how that is known, and the words that say so."""
+    """Whether a decision applied a skill, how that is known, and the words that say so.
+
+    One that was overruled, acted against knowingly, was not applied.
+    """
 
     applied: bool
     match: Match = "none"
@@ -82,37 +60,34 @@ class Detection(Struct, frozen=True):
 NONE = Detection(applied=False)
 
 
-def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Skills' names by their first word, so that a text is asked only for what it may name."""
-    by_word: dict[str, list[str]] = {}
-    for name in sorted(set(names)):
-        by_word.setdefault(_first(name), []).append(name)
-    return {first: tuple(group) for first, group in by_word.items()}
-
-
 def detect_all(
     reasoning: str,
     applied: Iterable[str] | None,
     names: Mapping[str, Iterable[str]],
     shown: Mapping[str, str],
+    *,
+    handles: Mapping[str, str] | None = None,
 ) -> dict[str, Detection]:
-    """Name -> detection of each skill that was applied, by name.
+    """Name -> detection of each skill that was applied or overruled, or is said not to be.
 
     `applied` is the outcome's own list, `names` are those of all skills `by_first_word`;
-    `shown` maps a skill that was shown to its text, at the version shown. A name within a
-    longer one that stands there is no mention of its own.
+    `shown` maps a skill that was shown to its text, at the version shown, in the order shown;
+    `handles` is what they were called there, S1, S2, … if nothing else is known.
     """
-    detections = {name: _detection("tool") for name in _listed(applied or (), names, shown)}
-    words = {word.lower() for word in _WORD.findall(reasoning)}
-    named = {name for word in words for name in names.get(word, ())}
-    text = reasoning
-    for name in sorted({*named, *shown} - detections.keys(), key=lambda name: (-len(name), name)):
-        mention = explicit_use(name, text, reasoning)
-        detection = mention if mention.applied else implicit_use(shown.get(name, ""), reasoning)
-        if detection.applied:
-            detections[name] = detection
-        text = _name(name).sub(lambda match: " " * len(match[0]), text)
+    if applied is not None:
+        return {name: _detection("tool") for name in sorted(_listed(applied, names, shown))}
+    called = handles_of(shown) if handles is None else handles
+    detections = _explicit(reasoning, names, shown, called)
+    said = "\n".join(line for line in reasoning.split("\n") if not line.lstrip().startswith(">"))
+    for name in shown.keys() - detections.keys():
+        if (implicit := implicit_use(shown[name], said)).applied:
+            detections[name] = implicit
     return dict(sorted(detections.items()))
+
+
+def handles_of(shown: Iterable[str]) -> dict[str, str]:
+    """What the skills of one receipt are called in its text: S1, S2, … in the order shown."""
+    return {f"S{n}": name for n, name in enumerate(shown, 1)}
 
 
 def _listed(
@@ -120,28 +95,49 @@ def _listed(
 ) -> set[str]:
     """The skills of the outcome's own list; a foreign name's `_` stands for `-`."""
     logged = {name.replace("_", "-") for name in applied}
-    firsts = set(map(_first, logged))
-    return logged & {*shown, *(name for first in firsts for name in names.get(first, ()))}
+    known = (name for word in by_first_word(logged) for name in names.get(word, ()))
+    return logged & {*shown, *known}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
     """Whether the reasoning applies this one skill, which was shown with this body."""
-    mention = explicit_use(name, reasoning)
-    return mention if mention.applied else implicit_use(body, reasoning)
+    return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NONE)
 
 
-def explicit_use(name: str, text: str, quoted: str | None = None) -> Detection:
-    """A mention that is used; the quote is taken from the `whole` text."""
-    for match in _name(name).finditer(text):
-        before, after = (
-            text[max(0, match.start() - 160) : match.start()],
-            text[match.end() :][:160],
-        )
-        if _REFUSED.search(before) or _UNUSED.match(after):
-            continue
-        if _is_name(name, match[0]) or _is_cued(before, after):
-            return _detection("explicit", _around(quoted or text, match.start(), match.end()))
-    return NONE
+def _explicit(
+    text: str,
+    names: Mapping[str, Iterable[str]],
+    shown: Mapping[str, str],
+    handles: Mapping[str, str],
+) -> dict[str, Detection]:
+    """The skills of which the text says whether they were applied.
+
+    The last that says so counts; what is mentioned and no more was applied, if nothing else is
+    said. What was applied once is not undone by a place that did without it.
+    """
+    decided: dict[str, tuple[Reading, str]] = {}
+    for mention, reading in read_mentions(text, find_mentions(text, names, shown, handles)):
+        before = decided.get(mention.skill, ("open", ""))[0]
+        if _outweighs(reading, before):
+            decided[mention.skill] = reading, _around(text, mention.start, mention.end)
+    return {
+        name: NONE
+        if reading == "declined"
+        else _detection("overruled" if reading == "overruled" else "explicit", quote)
+        for name, (reading, quote) in decided.items()
+        if reading != "open"
+    }
+
+
+def _outweighs(reading: Reading, before: Reading) -> bool:
+    """Whether a later reading takes the place of an earlier one."""
+    return {
+        "applied": before != "applied",
+        "overruled": True,
+        "declined": before != "applied",
+        "named": before == "open",
+        "open": False,
+    }[reading]
 
 
 def implicit_use(body: str, reasoning: str) -> Detection:
@@ -171,40 +167,19 @@ def key_phrases(body: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrase for phrase in phrases if " " in phrase))
 
 
-@lru_cache(maxsize=1024)
-def _name(name: str) -> re.Pattern[str]:
-    """The name as a whole word, its hyphens also as underscores or spaces."""
-    parts = [re.escape(part) for part in _parts(name)]
-    return re.compile(rf"(?<![\w-])(?<!\w[.@]){'[-_ ]'.join(parts)}(?![\w-])", re.IGNORECASE)
+def weight(match: str, confidence: float) -> float:
+    """How much of an application a match is in the sums of the effect: OVERRULED..1.
 
-
-def _parts(name: str) -> list[str]:
-    return _PART.findall(name) or [name]
-
-
-def _first(name: str) -> str:
-    return _parts(name.lower())[0]
-
-
-def _is_name(name: str, mention: str) -> bool:
-    """A name of several words is one by itself; spelled with spaces, from three words on."""
-    words = len(_parts(name))
-    return words > 2 or (words == 2 and " " not in mention)
-
-
-def _is_cued(before: str, after: str) -> bool:
-    quoted = before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after
-    return bool(
-        quoted
-        or _CUE.search(before)
-        or _SKILLS.search(before)
-        or _FOLDER.search(before)
-        or _SKILL.match(after)
-    )
+    One that was overruled speaks for the skill if the decision failed, and against it otherwise:
+    a little of an application that ended the other way.
+    """
+    if match in APPLIED:
+        return 1.0
+    return OVERRULED if match == "overruled" else confidence
 
 
 def _detection(match: Match, quote: str | None = None) -> Detection:
-    return Detection(applied=True, match=match, confidence=CONFIDENCE[match], quote=quote)
+    return Detection(match in APPLIED, match, CONFIDENCE[match], quote)
 
 
 def _around(text: str, start: int, end: int) -> str:
@@ -219,8 +194,9 @@ ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at tha
 class DetectedUse(Struct, frozen=True, order=True):
     """The part of one skill in one outcome's decision, and how that is known.
 
-    `match` is none if it was offered and not applied; `confidence` is then how likely it was
-    applied all the same. `made` is when the decision was made.
+    `match` is `overruled` if the decision acted against it knowingly, `none` if it was offered and
+    not applied; `confidence` is then how likely it was applied all the same. `made` is when the
+    decision was made.
     """
 
     skill: str
@@ -234,7 +210,12 @@ class DetectedUse(Struct, frozen=True, order=True):
     @property
     def applied(self) -> bool:
         """Whether the decision applied it."""
-        return self.match != "none"
+        return self.match in APPLIED
+
+    @property
+    def overruled(self) -> bool:
+        """Whether the decision acted against it, knowing it."""
+        return self.match == "overruled"
 
 
 def detected_uses(
@@ -243,35 +224,35 @@ def detected_uses(
     names: Mapping[str, Iterable[str]],
     read: ReadText,
 ) -> list[DetectedUse]:
-    """What an outcome's decision applied, was shown and had held out, by skill.
+    """What an outcome's decision applied, overruled, was shown and had held out, by skill.
 
     `shown` are the recommendations of its decision; those less trusted than the outcome do not
-    count. `names` are those of all skills, by `by_first_word`.
+    count. `names` are those of all skills, by `by_first_word`. A skill that was held out counts as
+    shown if the decision says whether it applied it: the agent has read it all the same.
     """
     counted = [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
     called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
     applied = outcome.applied and aliases.resolved(outcome.applied, called)
-    detections = detect_all(outcome.decision.reasoning, applied, names, texts)
+    handles = {
+        handle: name for handle, name in aliases.aliases_of(counted).items() if name in texts
+    }
+    reasoning = outcome.decision.reasoning
+    detections = detect_all(reasoning, applied, names, texts, handles=handles)
     fallback = outcome.decision.made_at or outcome.occurred_at
     decided = min((r.at for r in counted), default=fallback)
-    # A tool log says all that was applied; reasoning may leave it out.
-    unnamed = 0.0 if outcome.applied is not None else UNSEEN
-    return [
-        DetectedUse(
-            skill=name,
-            outcome=outcome.id,
-            made=decided,
-            match=detections[name].match if name in detections else "none",
-            confidence=detections[name].confidence
-            if name in detections
-            else unnamed * (name in texts),
-            quote=detections[name].quote if name in detections else None,
-            offer="shown" if name in texts else "held" if name in held_out else "",
-        )
-        for name in sorted({*detections, *texts, *held_out})
-    ]
+    # A list says all that was applied; reasoning may leave it out.
+    unnamed = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
+    uses: list[DetectedUse] = []
+    for name in sorted({*detections, *texts, *held_out}):
+        detection = detections.get(name, unnamed if name in texts else NONE)
+        was_shown = name in texts or (name in held_out and name in detections)
+        offer: Offer = "shown" if was_shown else "held" if name in held_out else ""
+        if offer or detection != NONE:
+            known = (detection.match, detection.confidence, detection.quote, offer)
+            uses.append(DetectedUse(name, outcome.id, decided, *known))
+    return uses
 
 
 def decision_stats(
@@ -283,20 +264,22 @@ def decision_stats(
     """What `stats --decision` answers: the decision, its end, and each skill's part in it.
 
     `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
-    held_out, relevance, badge, applied, match, confidence, quote, contributed_to_success}]}`;
-    `detections` counts the applied ones; the outcome
-    is that of the last one, `pending` before there is any.
+    held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
+    contributed_to_success}]}`; `detections` counts the applied ones; the outcome is that of the
+    last one, `pending` before there is any. `read`: it was held out, and the decision speaks of it
+    all the same.
     """
     last = max(outcomes, key=lambda outcome: outcome.order, default=None)
     status = last.result.status if last else "pending"
-    applied = {o.skill: o for o in sorted(uses) if last and o.outcome == last.id and o.applied}
+    parts = {use.skill: use for use in sorted(uses) if last and use.outcome == last.id}
     rows = {
         row["skill"]: row
         for recommendation in sorted(shown, key=_order)
         for row in _offered(recommendation)
     }
-    for skill in applied:
-        rows.setdefault(skill, _row(skill))
+    for skill, use in parts.items():
+        if use.applied or use.overruled:
+            rows.setdefault(skill, _row(skill))
     domains = [
         *(recommendation.domain for recommendation in shown),
         *(outcome.domain for outcome in outcomes),
@@ -307,8 +290,8 @@ def decision_stats(
         "outcome": status,
         "score": last.result.score if last else None,
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
-        "detections": len(applied),
-        "skills": [{**row, **_part(applied.get(skill), status)} for skill, row in rows.items()],
+        "detections": sum(use.applied for use in parts.values()),
+        "skills": [{**row, **_part(row, parts.get(skill), status)} for skill, row in rows.items()],
     }
 
 
@@ -332,14 +315,16 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
     return {"skill": skill, **defaults, **values}
 
 
-def _part(use: DetectedUse | None, status: str) -> dict[str, Any]:
+def _part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
     """What a skill had to do with the outcome; whether it contributed is open while pending."""
+    applied = use is not None and use.applied
+    told = use if use and (use.applied or use.overruled) else None
     return {
-        "applied": use is not None,
-        "match": use.match if use else "none",
-        "confidence": use.confidence if use else 0.0,
-        "quote": use.quote if use else None,
-        "contributed_to_success": None
-        if status == "pending"
-        else use is not None and status == "success",
+        "read": bool(row["held_out"] and use and use.offer == "shown"),
+        "applied": applied,
+        "overruled": use is not None and use.overruled,
+        "match": told.match if told else "none",
+        "confidence": told.confidence if told else 0.0,
+        "quote": told.quote if told else None,
+        "contributed_to_success": None if status == "pending" else applied and status == "success",
     }

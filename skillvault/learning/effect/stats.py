@@ -34,6 +34,7 @@ class VersionStats(Struct, frozen=True, kw_only=True):
     ema: float | None
     wilson: float
     last_applied: datetime | None
+    overruled: int
     shown: int
     held_out: int
     lift: float | None = None

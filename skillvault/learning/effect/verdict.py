@@ -33,7 +33,7 @@ class Use(Struct, frozen=True, order=True):
 
 
 class ClosedDecision(Struct, frozen=True):
-    """One closed decision that had to do with a skill: it applied it, or it was offered it.
+    """One closed decision that had to do with a skill: applied, overruled or offered it.
 
     `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided, in
     microseconds since 1970.
@@ -45,6 +45,7 @@ class ClosedDecision(Struct, frozen=True):
     made: int
     applied: bool
     offer: str = ""
+    overruled: bool = False
 
 
 class Evidence(Struct, frozen=True):
@@ -61,6 +62,7 @@ class Evidence(Struct, frozen=True):
     consecutive_failures: int = 0
     ema: float | None = None
     last_applied: datetime | None = None
+    overruled: int = 0
     shown: int = 0
     held_out: int = 0
     lift: Lift | None = None
@@ -69,7 +71,9 @@ class Evidence(Struct, frozen=True):
     @property
     def of_any(self) -> bool:
         """Whether any decision had to do with it, whatever its text was then."""
-        return any(e.times_applied or e.shown or e.held_out for e in (self, *self.earlier))
+        return any(
+            e.times_applied or e.overruled or e.shown or e.held_out for e in (self, *self.earlier)
+        )
 
     @property
     def latest(self) -> datetime | None:
@@ -130,7 +134,8 @@ def _of_version(decisions: Sequence[ClosedDecision]) -> Evidence:
     shown, held_out = (
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
-    return replace(evidence, shown=shown, held_out=held_out)
+    overruled = len({decision.outcome for decision in decisions if decision.overruled})
+    return replace(evidence, overruled=overruled, shown=shown, held_out=held_out)
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:

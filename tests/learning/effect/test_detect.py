@@ -12,15 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.effect.detect import (
+    OVERRULED,
     Detection,
-    by_first_word,
     decision_stats,
     detect,
     detect_all,
     detected_uses,
     key_phrases,
+    weight,
 )
 from skillvault.learning.effect.estimate import UNSEEN
+from skillvault.learning.effect.mentions import by_first_word
 from skillvault.records import Outcome, Recommendation, Trust
 from tests.given import outcome, recommendation, trade
 from tests.vectors import vectors
@@ -66,18 +68,15 @@ def test_a_mention_is_a_use(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"ignoring '{NAME}' here",
         f"I did not apply {NAME}",
         f"I didn't apply the '{NAME}' lesson",
         f"not using {NAME}",
         f"without applying {NAME}",
         f"I considered '{NAME}'",
         f"considering the skill {NAME}",
-        f"rather than follow {NAME} I wait",
         f"skipping {NAME}",
         f"'{NAME}' does not apply",
         f"{NAME} doesn't apply",
-        f"{NAME} was ignored",
         f"{NAME}-2 is another skill",
         f"my-{NAME} is another skill",
     ],
@@ -152,8 +151,9 @@ def test_three_phrases_are_an_implicit_use_and_two_are_none() -> None:
 # ── many at once ─────────────────────────────────────────────────────────────────────
 
 
-def test_the_tool_log_beats_the_words() -> None:
+def test_the_list_of_an_outcome_is_final_also_an_empty_one() -> None:
     found = detect_all(f"ignoring '{NAME}'", [NAME], by_first_word([NAME]), {})
+    assert detect_all(f"applying {NAME}", [], by_first_word([NAME]), {NAME: BODY}) == {}
     assert found == {NAME: Detection(applied=True, match="tool", confidence=1.0)}
 
 
@@ -187,8 +187,10 @@ def test_only_what_was_shown_is_used_implicitly() -> None:
 def test_the_order_of_the_names_changes_nothing(text: str, names: list[str]) -> None:
     known = by_first_word(names)
     assert known == by_first_word(sorted(names))
-    found = detect_all(text, None, known, {})
-    assert found == {name: one for name, one in found.items() if detect(name, "", text).applied}
+    in_order = dict.fromkeys(sorted(names), "")
+    assert detect_all(text, None, known, dict.fromkeys(names, ""), handles={}) == detect_all(
+        text, None, known, in_order, handles={}
+    )
 
 
 # ── real runs ────────────────────────────────────────────────────────────────────────
@@ -231,8 +233,15 @@ def uses(one: Outcome, *shown: Recommendation) -> list[tuple[str, str]]:
 
 
 def test_an_outcome_alone_shows_what_it_names() -> None:
-    one = ended(decision__reasoning="Applying 'guide-b', I wait.", applied=["guide-c", "ghost"])
-    assert uses(one) == [("guide-b", "explicit"), ("guide-c", "tool")]
+    one = ended(decision__reasoning="Applying 'guide-b', I wait.")
+    assert uses(one) == [("guide-b", "explicit")]
+
+
+def test_an_outcome_with_a_list_shows_that_and_no_more() -> None:
+    reasoning = "Applying 'guide-b', I wait."
+    listed = ended(applied=["guide-c", "ghost"], decision__reasoning=reasoning)
+    assert uses(listed) == [("guide-c", "tool")]
+    assert uses(ended(applied=[], decision__reasoning=reasoning), recommendation()) == []
 
 
 def test_with_what_was_shown_an_unnamed_use_is_seen_by_the_text_of_that_version() -> None:
@@ -283,6 +292,8 @@ def test_a_decision_without_an_outcome_is_pending() -> None:
         "blob": "0" * 40,
         "shown": True,
         "held_out": False,
+        "read": False,
+        "overruled": False,
         "relevance": 0.6,
         "badge": "🆕 New",
         "applied": False,
@@ -314,3 +325,38 @@ def test_the_last_outcome_of_a_decision_is_its_end() -> None:
     found = decision_stats("d-2211", [], [ended(2, 0.1), ended(1, -0.1)], [])
     assert found["outcome"] == "success"
     assert len(found["outcomes"]) == 2
+
+
+def test_what_was_overruled_is_no_application_and_weighs_against_its_end() -> None:
+    one = ended(decision__reasoning="Despite warning-perps-a I open.")
+    (use,) = detected_uses(one, [recommendation(held_out=[])], KNOWN, lambda *_: "")
+    assert (use.match, use.applied, use.overruled, use.offer) == (
+        "overruled",
+        False,
+        True,
+        "shown",
+    )
+    assert weight(use.match, use.confidence) == OVERRULED < 0
+    found = decision_stats("d-2211", [recommendation()], [one], [use])
+    part = row(found, "warning-perps-a")
+    assert (part["applied"], part["overruled"]) == (False, True)
+    assert part["contributed_to_success"] is False
+
+
+def test_what_is_said_not_to_be_applied_is_not_supposed_to_be() -> None:
+    one = ended(decision__reasoning="I did not use warning-perps-a.")
+    assert ("warning-perps-a", "shown", 0.0) in offers(one, recommendation())
+
+
+def test_what_was_held_out_and_is_spoken_of_counts_as_shown() -> None:
+    shown = recommendation(held_out=[{"skill": "guide-b"}])
+    one = ended(decision__reasoning="applying guide-b")
+    found = detected_uses(one, [shown], KNOWN, lambda *_: "")
+    assert {use.skill: use.offer for use in found}["guide-b"] == "shown"
+    assert row(decision_stats("d-2211", [shown], [one], found), "guide-b")["read"] is True
+
+
+def test_a_handle_means_what_the_receipt_showed_under_it() -> None:
+    one = ended(decision__reasoning="Applying [S1], I wait.")
+    assert uses(one, recommendation()) == [("warning-perps-a", "explicit")]
+    assert uses(one) == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.learning import record
-from skillvault.learning.effect import detect
+from skillvault.learning.effect import detect, mentions
 from skillvault.learning.evaluate import evaluate
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.steps.run import Run
@@ -291,6 +291,7 @@ def test_what_names_a_skill_is_among_what_may_name_it(said: list[tuple[str, ...]
     one = outcome(raw(decision__reasoning=f"We follow {', '.join(words)}"))
     listed = outcome(raw(1, applied=["warning_late_exit"]))
     view = showing(one, listed)
-    found = detect.detect_all(one.decision.reasoning, None, detect.by_first_word(NAMES), {})
-    assert all(one.id in view.outcomes.mentioning([name]) for name in found)
+    found = detect.detect_all(one.decision.reasoning, None, mentions.by_first_word(NAMES), {})
+    forms = map(mentions.shortest_form, found)
+    assert all(one.id in view.outcomes.mentioning([form]) for form in forms)
     assert listed.id in view.outcomes.mentioning(["warning-late-exit"])

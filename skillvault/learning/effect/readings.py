@@ -1,0 +1,520 @@
+"""Read how a text mentions skills: applied, overruled, declined, or left open.
+
+How, not who: that is `mentions`. Tables of patterns read the plain form of each sentence; the
+first that is there decides. Their order is: what two negations come to, what was acted against,
+what was turned down, what never came to be, what is only listed, what speaks for use.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from skillvault.learning.effect.mentions import Mention
+from skillvault.learning.effect.sentences import X, Y, in_plain, joined, plain, sentences
+
+# `named` is a mention as of what is used, which a later sentence may still take back; `open` one
+# that says nothing of use.
+Reading = Literal["applied", "named", "overruled", "declined", "open"]
+
+
+def _alternatives(text: str) -> str:
+    return "(?:" + "|".join(line.strip() for line in text.strip().splitlines()) + ")"
+
+
+# In the tables <word> stands for one of these, X for the mention, Y for another one.
+_WORDS = {
+    "done": """
+        appl(ied|ying)|us(ed|ing)|follow(ed|ing)|re(lied|lying) (up)?on|load(ed|ing)
+        consult(ed|ing)|invok(ed|ing)|heed(ed|ing)|obey(ed|ing)|respect(ed|ing)|honou?r(ed|ing)
+        adopt(ed|ing)|employ(ed|ing)|leverag(ed|ing)|utili[sz](ed|ing)|implement(ed|ing)
+        r[au]n(ning)?( through)?|opened|pick(ed|ing)|chose|choosing|select(ed|ing)|took
+        trust(ed|ing)|compl(ied|ying) with|adher(ed|ing) to|st(uck|icking) (to|with|by)
+        abid(ed|ing) by|went (with|by)|going (with|by)|act(ed|ing) (up)?on|lean(ed|t|ing) on
+        listen(ed|ing) to|switch(ed|ing) to|combin(ed|ing)|cit(ed|ing)|drew on|drawing on
+        point(ed|ing) to""",
+    "do": """
+        apply|use|follow|rely (up)?on|load|consult|invoke|need|require|heed|obey|respect|honou?r
+        adopt|employ|leverage|utili[sz]e|implement|run|open|read|pick|choose|select|take|trust
+        comply with|adhere to|stick (to|with)|abide by|go (with|by)|act (up)?on|lean on
+        listen to|look at|switch to|try|check|bother with|fall back (to|on)|turn to|refer to
+        make use of|have|find|get|see|want|like|care about|think of|know( of)?|touch|recall""",
+    "any": "<done>|<do>|applies|uses|follows|opening|reading|trying|needing",
+    "obey": """
+        follow(ing|ed)?|heed(ing|ed)?|obey(ing|ed)?|listen(ing|ed)? to|respect(ing|ed)?
+        compl(y|ying|ied) with|adher(e|ing|ed) to|st(ick|uck|icking) (to|with)
+        abid(e|ing|ed) by|honou?r(ing|ed)?|do(ing)?|did""",
+    "defy": """
+        ignor(e|es|ed|ing)|overr(ide|ides|ode|idden|iding)|overrul(e|es|ed|ing)
+        disregard(s|ed|ing)?|violat(e|es|ed|ing)|def(y|ies|ied|ying)|disobey(s|ed|ing)?
+        bypass(es|ed|ing)?|flout(s|ed|ing)?|br(eak|eaks|oke|oken|eaking)|breach(ed|ing)?
+        contraven(e|es|ed|ing)|contradict(s|ed|ing)?|exceed(s|ed|ing)?|deviat(e|ed|ing) from
+        depart(ed|ing)? from|disagreed? with
+        (go|goes|going|went|gone|act|acts|acted|acting|trade|traded|trading|move|moved) against
+        r[au]n counter to""",
+    "decline": """
+        skip(s|ped|ping)?( reading)?|reject(s|ed|ing)?|declin(e|es|ed|ing)|refus(e|es|ed|ing)
+        dismiss(ed|ing)?|discard(s|ed|ing)?|dr(op|ops|opped|opping)|abandon(ed|ing)?
+        avoid(s|ed|ing)?|omit(s|ted|ting)?|neglect(ed|ing)?|forg[eo]t(ten|ting)?( about)?
+        pass(es|ed|ing)? on|left out|leaving out|ruled out|ruling out|gave up on|overlook(ed)?
+        stopped (using|following|applying)|replac(e|es|ed|ing)|consider(s|ed|ing)?
+        ditch(ed|ing)?|miss(ed)?|remov(ed|ing)|contemplat(ed|ing)|toyed with|debated|weighed
+        thought about|disabled?|excluded?|excluding|unused|not (used|applied|followed|needed)""",
+    "say": """
+        sa(ys?|id)|warn(s|ed)?( of| about| against)?|advis(es|ed)|suggest(s|ed)?
+        recommend(s|ed)?|tells?|told|asks?( for)?|asked( for)?|wants?|wanted|demand(s|ed)?
+        requires?|required|state(s|d)?|argue(s|d)?|urge(s|d)?|prescribe(s|d)?|mandate(s|d)?
+        counsel(s|led)?|flag(s|ged)?|forb(ids|ade)|prohibit(s|ed)?|call(s|ed)? for
+        point(s|ed) to|disagree(s|d)?
+        would have (had|made|kept|told|stopped|sent) (me|us)""",
+    "anyway": """
+        anyways?|nonetheless|nevertheless|regardless|all the same|just the same|instead|even so
+        (in spite of|despite|against) (it|that)|knowingly""",
+    "modal": "would|could|should|might|may|must|ought to|shall",
+    # What a pattern may pass over: no comma, and no word that begins a reason.
+    "gap": r"(?!(because|since|per|due|so|given|following|as|but|thanks)\b)[\w'-]+\s",
+    "be": "is|was|were|are|be|been|got|has been|had been|have been|will be",
+}
+
+_TABLES: tuple[tuple[Reading, str], ...] = (
+    # Two negations are none; so is what did not happen for the skill's sake.
+    (
+        "applied",
+        r"""
+        \bnot (only|just|merely|solely)( <any>)? X
+        \b(nothing (else )?but|no \w*( \w+)? ?(other )?than) X
+        \b(no|not|never|nor|without|refus\w+ to|rather than|instead of|avoid\w*|resist\w*|afraid to
+          |reluctant to|unwilling to|tempt\w+ to|urge to|no reason to|careful not to|nobody|no one
+          |(wrong|reckless|foolish|unwise|careless|stupid|risky|mistake) to)( (to|did|do|we|i|be
+          |been|going|want\w*|dare|wish\w*|mean\w*|try\w*|the|any|should|would|can|must))*( urge to
+          | temptation to)? (<defy>|skip\w*|forg[eo]t\w*|neglect\w*|dismiss\w*) X
+        \b(if|had) (i|we) (had )?not (<any>) X
+        \bwithout X,? .*\b(would|could|might)\b
+        \b(would|could|might) (not )?(have )?(<gap>){0,7}without X
+        \b(not been|were it not|was it not|were not|was not|if not|but) for X""",
+    ),
+    (
+        "applied",
+        r"\b(reckless|foolish|unwise|careless|stupid|risky|wrong) not to (<obey>|use|apply) X",
+    ),
+    ("overruled", r"\bshould (not|never) have (<defy>) X"),
+    ("overruled", r"\bwhich X (warn|advise[sd]? against|forb|prohibit)"),
+    ("overruled", r"\bwould (<defy>) X.*\b(but i|but we|anyway|nonetheless|regardless)\b"),
+    ("applied", r"\b(would|will|might) (be )?(a )?(<defy>|violation of|breach of) X"),
+    # Acted against, knowingly.
+    (
+        "overruled",
+        r"""
+        \b(despite|in spite of|in defiance of|in violation of|in breach of|contrary to
+          |(the )?opposite of|in contradiction (to|of|with)|in conflict with|at odds with)(
+           (having )?(read|reading|seen|seeing|knowing|<done>))? X
+        \beven (after|with|though i|though we)( (having|had|i|we))*( <any>| seen| seeing)?
+           X(?! in mind)""",
+    ),
+    ("open", r"\b(despite|in spite of) (<gap>){1,4}X, "),
+    (
+        "overruled",
+        r"""
+        X,? (notwithstanding|be damned|or not)\b
+        \b(regardless|in disregard) of X""",
+    ),
+    (
+        "declined",
+        r"""
+        \b(decided|chose|opted|choosing|deciding|opting|argued|voted) against( using| applying
+          | following| loading)? X""",
+    ),
+    (
+        "overruled",
+        r"""
+        (?<!advise )(?<!advised )(?<!advises )\bagainst X
+        \b(wav|brush|push|cast|put|set|la)\w* X aside\b
+        \b(wav|brush|push|cast|put|set)\w* aside X
+        \b(even though|although|though|while|whereas|knowing|i know|we know|i knew|we knew|aware)(
+           (that|of|full well|well|was|had|has|were))* X (<say>)
+        \b(even though|although|though) (i|we) (<gap>){0,2}(know|knew|read|seen|saw|aware of) X
+        \b(know|knew|aware of|saw|read|seen|remembered|noticed|had) X,? (and|but|yet)( still|
+           (<gap>){0,4}(<anyway>))
+        X( <say>)? .*\b(but|yet|however|still),? (i|we)\b.*\b(<anyway>)
+        \b(saw|read|knew|noticed|seen|acknowledged?|admit|heard) X,? .*\b(<anyway>|(however|but),?
+           (i|we) (proceeded|went|still|did it))
+        \b(know|knew|aware of|knowing)( of)? X.*\b(but|yet|and still|still)\b
+        X (has |had |have )?(<say>)\b.*\b(but|yet|however|whereas|still)\b,? ?(i|we|my|our|the|it
+          |this|fees|in this)\b(?!.*\b(followed|complied|obeyed|agreed|listened|stayed out
+          |waited for it)\b)
+        X (has |had |have )?(<say>)\b.*\b(<anyway>)\s*\.?$
+        X (has |had |have )?(<say>)\b.*\b(i|we) (did|do|have|would) not\s*\.?$
+        X (has |had |have )?(<say>)?.*\b(i|we) (did|do|would) not (listen|heed|comply|obey|care)\b
+        X (<be>) (\w+ly )?(ignored|overr\w+|disregarded|violated|bypassed|defied|broken|flouted
+          |breached|disobeyed)
+        X (ignored|overruled|overridden|disregarded|violated|bypassed|defied|flouted)\b
+        X ?[:(–—-]+ ?(overrul|overrid|violated|disregarded|bypassed|acted against)
+        \b(not|never|without|rather than|instead of|refus\w+ to|chose not to|decided not to
+          |opted not to|nor)( (to|be|been|going|have|having|did|i|we))* (<obey>) X
+        \b(?<!was )(?<!were )(?<!been )(<defy>):? X""",
+    ),
+    # Asked, and answered at once.
+    ("applied", r"^[^?]*X[^?]*\?\s*(yes|sure|indeed|it (does|is)|absolutely)\b"),
+    ("declined", r"^[^?]*X[^?]*\?\s*(no|nope|not|hardly)\b"),
+    # Its mark, as in a list.
+    (
+        "declined",
+        r"""
+        \b(neither|none|nothing) .{0,60}X(?! did\b)
+        (\[ \]|~~|✗|✘|❌|\bnot|\bno|\bn/a):? X
+        X( \([^)]*\))? ?([:=(|\[,–—→-]|->|=>)* ?(~~|✗|✘|❌|n\.?/?a\b|none\b|ignored\b|irrelevant
+          |inapplicable|unused|off-topic|rejected|dismissed|declined|moot|considered\b|false\b
+          |does not|did not|unnecessary|not (?!only|just|to |fully|entirely|all\b|completely
+          |without )\w+|skip(ped)? ?($|[,.;()]|since|because|as\b|for\b))
+        X( \([^)]*\))? ?([:=(|\[,–—→-]|->|=>)* ?no\b(?= ?($|[,.;()|]|relevan|match|effect|bearing
+          |impact|use\b|need|hit|fit|longer|conn|since|because|as\b|this|it\b))""",
+    ),
+    (
+        "applied",
+        r"""
+        (\[x\]|✓|✔|✅|☑) X
+        X ?([:=(|–—→-]|->|=>)* ?(✓|✔|✅|☑)
+        X yes ?($|[,.;])
+        X ?([:=(|–—→-]|->|=>)+ ?(yes\b|used\b|applied\b|followed\b|true\b|done\b|heeded\b
+          |respected\b|obeyed\b)""",
+    ),
+    # Not there, or it did not work.
+    (
+        "open",
+        r"""
+        X (<be>)( not| no longer)? (unavailable|missing|available|installed|found|there|loaded yet
+          |retired|archived|gone|deleted|shown|given|offered|listed|recommended|suggested|retrieved
+          |provided|served|handed|in the (list|prompt|pack|context)|among|on the list|on offer)\b
+        X (by mistake|accidentally|by accident)\b
+        X (could|can) not be (found|loaded|opened|read)""",
+    ),
+    (
+        "declined",
+        r"""
+        X (failed|crashed|errored|did not (load|work|exist|open)|would not load)
+        \b(start\w*|began|tried) to <do> X,? (but|then|and) .*\b(gave up|stopped|abandoned|aborted
+          |ran out)
+        \b(tried|trying|attempted|attempting|try)( to <do>)? X(?!.*\bworked\b).*\b(but|error
+          |fail\w*|fell back|gave up|no luck)\b""",
+    ),
+    # Turned down.
+    (
+        "declined",
+        r"""
+        \b(not|never|nor|hardly|without|unable to|no longer|did nothing with|no one|nobody
+          |rather than|instead of|fail(ed|ing|ure)? to|inability to|forg[eo]t\w* to|refus\w+ to
+          |declin\w+ to|omit\w* to|neglect\w* to|avoid\w*|stopped|skip\w*|too \w+ to|no (need
+          |reason|point|use|time|cause|occasion)( to| for| in| of)?|little (need|use|reason)( to
+          | for| of)?)( (to|be|been|going|have|having|want\w*|wish\w*|any|even|much|ever|for|by|i
+          |we|bother\w*|<any>|think|believe|feel|deem|consider|opening|loading|looking at
+          |calling))*( (that|to|for|on|with|at|it|of|in))*:? X
+        (?<!and )(?<!say )\b(neither|none|nothing|no|not|nor|unlike|instead of|rather than
+          |other than|except|except for|in place of|in lieu of|as opposed to|over|minus)( (of|in
+          |from|that|like|about|for))*( the)?( (skills?|lessons?|warnings?)( \w+)?)?:? ?\(?X
+        \bnot (<gap>){0,3}(any|either) of .{0,40}X
+        \b(<decline>)( <any>)?:? X
+        \b(left|ruled|leaving) X (out|aside|alone|unused|unread)
+        X,? (which |that |it )?((<be>|has|have|had|did|does|do|can|could|will|would|seem\w*|look\w*
+          |feels?|felt|turned out( to be)?|appear\w*|proved|remain\w*|went|became
+          |to be) )+(\w+ly )?(too |so |a bit |of |a )?(not\b(?! (allow|permit|let\b|like|want
+          |recommend|advise|support|optional|negotiable|to be (ignored|missed|taken)|lie|disappoint
+          |only|violated|ignored|overr|broken|wrong))|never|no\b|irrelevant|inapplicable|unrelated
+          |outdated|stale|unused|unnecessary|needless|superfluous|redundant|overkill|moot|off-topic
+          |off topic|out of (scope|place|date)|left|rejected|skipped|dismissed|declined|dropped
+          |discarded|considered|set aside|put aside|abandoned|omitted|replaced|refused|generic
+          |neither|useless|pointless|unhelpful|silent|wrong|(about|for) (an? |the )?(different
+          |another|other|something))
+        X (is|was|are|were) (only )?(meant |intended |made |written )?for (?!this|exactly|such
+          |precisely)
+        X (never|no longer|hardly|barely|only (applies|covers|matters|concerns|holds|works)|(has
+          |had|have|plays|played|made|makes|bears) (no|nothing)\b|(says|said|gives|gave) nothing
+          |covers (an? )?(other|another|different)|concerns?|refers? to|(is|was) about|addresses
+          |deals with|applies (only|to other|to a different|to another|elsewhere)|lacks|remained)\b
+        X .*\b(nothing to do with|none (fit|appl|was|were|of (them|which))\w*|neither (was|were|of
+          |fit|appl)\w*|needed neither|used none|used neither|(all|both|which (is|are)) (off-topic
+          |irrelevant|not relevant))
+        \b(nothing|little) .{0,40}\b(triggers?|relates? to|calls? for|matche[sd]|touches|concerns?)
+           X
+        \b(none|nothing|neither|no skills?)\b[^.]{0,30}[:;(] ?X""",
+    ),
+    # Would have been.
+    (
+        "declined",
+        r"""
+        \b(had|have) (i|we) (<gap>){0,3}X
+        \bhad X been\b
+        \b(would|could|should|might) have (<gap>){0,6}X
+        X (would|could|should|might|may)( \w+)? (have|be|help|apply|fit|matter)
+        \b(wish|if only)\b.*X""",
+    ),
+    # Perhaps, or another time.
+    (
+        "open",
+        r"""
+        \b(if|unless|whether|in case|were (i|we|it|this)) [^,]{0,60}X
+        \b(if|when|once|unless|should)\b[^,]*, (<do>) X
+        \b(will|shall|going to)\b.*X.*\b((in|on|with|during) the next \w+|later|afterwards)\b
+        \b(if|unless|once|as soon as|when)\b.*\b(will|would|can|could|may|might)\b.*X
+        X.*\b(will|would|may|might)\b.*\b(if|unless|later|next time)\b
+        \b(next|coming|upcoming|future|subsequent) (time|run|release|attempt|week|month|session
+          |iteration|round|day|job|task|quarter|trade|entry|ticket)s?\b.*X
+        X.*\b(next time|in (the )?future|tomorrow|going forward|from now on|next week|later on
+          |on the next (run|attempt|try|job|release)|(for|before) the next (run|job|release|time
+          |attempt|trade|entry|session|round|one|batch|iteration|migration|deploy\w*)|last (week
+          |month|time|year|run|session)|yesterday|(should|must) be (extended|updated|revised
+          |applied|used|followed))
+        \b(in (the )?future|tomorrow|going forward|from now on|later|to ?do|to-do|action( items?)?
+          |follow-?ups?|lessons? learned|takeaways?|remember|(in|with) (hindsight|retrospect)
+          |not yet|reminder|note to self|planned|someday|eventually|improvement
+          |recommendation for)\b(?!.*\bdone: X).*X
+        \b(plan|plans|planning|plan is|intend|intends|going|hope|hoping|about|need|ought|likely
+          |tempted|ready) to (<gap>){0,3}X(?=.*\b(but|no time|ran out|then the|tomorrow|later|next
+          |did not|however)\b| ?[.!]?$)
+        \b(future|recommendation:|recommendation is|advice:|advice is|suggestion:
+          |proposal:)(?!.*\b(applied|followed|used) X).*X
+        \b(remaining|pending|next|outstanding|open|missing|e\.g\.?)( \w+)?: .*X
+        \b(was|were|plan was|planned|supposed|expected) (going |about |supposed )?to
+           (<gap>){0,3}X""",
+    ),
+    ("declined", r"\b(almost|nearly|intended to|meant to|wanted to|hoped to) (<gap>){0,3}X"),
+    (
+        "open",
+        r"""
+        \b(<modal>) (not )?(<gap>){0,5}X
+        X (could|should|might|may|must|can|ought)\b(?! (not )?be ignored)
+        X needs? (to be|an? (update|revision|edit)|updating|work)
+        \b(maybe|perhaps|possibly|not sure|unsure|unclear|wonder\w*|doubt\w*|questionable)\b.*X
+        X.*\b(is|was|remains) (unclear|unknown|open|doubtful|uncertain|questionable)
+        X[^?.!]*\? ?$""",
+    ),
+    # Somebody else, another day.
+    (
+        "open",
+        r"""
+        \b((another|other|previous|prior|earlier|last|past|yesterday) (<gap>){1,3}|(colleagues?
+          |someone|somebody|baseline|they|he|she|who|predecessor|friend|user|customer|reviewer
+          |operator|ops|admin|manager|team|developers?|engineers?|authors?|people|others|anyone
+          |everyone) )(?!.*\b(so|and|but) (i|we)\b)(has |had |have |\w+ly )?(<any>|suggested
+          |mentioned|proposed|asked)(?<!ing) (<gap>){0,2}X
+        \bexample\b.*X
+        \b(yesterday|last (week|month|time|year|session|run)|previously|in the past
+          |back then)\b[^.]*X""",
+    ),
+    # Listed, or a quote of the prompt.
+    (
+        "open",
+        r"""
+        ^>
+        \b(prompt|context|instruction|list|task|receipt|pack|response|readme|fixture|message|index
+          |catalog\w*|header|tool( output)?)s? (\w+ ){0,3}(list\w*|contain\w*|mention\w*|includ\w*
+          |show\w*|nam\w*|sa(id|ys?)|offer\w*|had|has|gave|give|suggest\w*|recommend\w*|told|tells
+          |present(s|ed)|proposed?)\b.*X
+        \b(was|were|got|been|am|are) (shown|given|offered|served|recommended|handed|told|presented
+          |provided)( (with|about|to|of|the))* .{0,30}X
+        \b(available|shown|offered|recommended|suggested|retrieved|listed|candidates?|served
+          |provided|given|relevant|possible|received)( (\w+ ){0,2}(were|was|are|is)
+          |( \w+){0,3}:) ?\(?X
+        \b(retrieved|received|was handed) X
+        \b(have|has|had|having|with) access to .{0,30}X
+        \b(according to the (system )?prompt|you (may|must|should|can|have)|please)\b.*X
+        \b(of|among|from|between|out of|besides|beside|apart from|aside from)( \w+){0,2} X(?=.*Y)
+        \b(there is|there are|exists?|existence of|contains?|containing|mentions|next to|write
+          |wrote|update|updat\w+|edit\w*|rename\w*|extend\w*|add|adding|string|search\w*( for)?
+          |look\w* for|find|called|asked whether|heard of|text) (<gap>){0,4}X
+        X (exists?|is a (skill|lesson)|came up|appears|showed up)
+        X ?[(:–—-]? ?(relevance|\d+ ?%|🆕|📊|proven \(|testing \(|new\b)
+        \b(skills?|lessons?|suggestions?|candidates?|recommendations?|shown|recommended|listed
+          |retrieved|suggested|options?|warnings?) \(X""",
+    ),
+    # Plainly in its favour.
+    (
+        "applied",
+        r"""
+        \b(<done>)( (to|the|both|only|all|two|three|some|as|with|in)){0,3} X
+        \b(<done>): X
+        \b(<done>) (<gap>){0,4}(skills?|lessons?|rules?):? ?\(?X
+        \b(per|via|by|thanks to|because of|due to|owing to|given|according to|in line with
+          |in accordance with|in keeping with|on account of|consistent with|in compliance with
+          |based on|courtesy of|kudos to|cf\.?|citing|on the basis of|on the strength of|as) X
+        \bwith X in mind
+        X (has |have |had )?(kicked in|helped|made me|led me|led to|saved|triggered|guided
+          |decide[sd]|paid off|worked|fits|fit|applies|applied|did apply|used\b|followed\b|heeded
+          |respected|obeyed|did\b|settled|tipped|matche[sd]|holds|came (in handy|into play
+          |to the rescue|through)|to the rescue|ftw\b|did the job|(\w+ed|gave|kept|caught|took|sent
+          |got|brought|drew|drove|had|set) (?<!warned )(?<!advised )(?<!asked )(me|us|my|our)\b
+          |(gave|provided|had|delivered|supplied|contained) (the|a|me) (plan|recipe|answer|idea
+          |steps))
+        X( (<be>))? (\w+ly |the )?(why|reason|decisive|key|useful|helpful|lesson that|basis
+          |relevant|right|spot on|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
+          |enough)
+        X\)? (<be>) (now |both |all |each )*(\w+ly )?(applied|used|followed|heeded|respected|obeyed
+          |loaded|invoked|consulted|decisive)
+        X (<say>)\b.*\b(so|hence|therefore|thus|and (so )?(i|we)) ?(i|we|no|it)?\b
+        \b(factor|reason|basis|lesson|rule|source|motive|argument|ground|cause|credit)s? ((for
+          |behind) \w+ |here )?(was|is|goes to|belongs to) X
+        \b(took|taking|put|putting) X (into account|seriously|to heart|on board|to use
+          |into practice)
+        \b(driven|guided|informed|prompted|inspired|motivated|capped|limited|set|demanded|required
+          |suggested|advised|prescribed|recommended) by X""",
+    ),
+    # A mention as of what is used.
+    (
+        "named",
+        r"""
+        ^\W*X\W*$
+        ^[^\w(]*X ?(\([^)]*\) ?)?([:,;=–—→]|->|=>|-\s)
+        ([:=→–—]|->|=>) ?X\W*$
+        \(([\w.]+:? ){0,3}X[^)]*\)
+        ([=→]|->|=>) ?X
+        \b(reason|rationale|why|sources?|basis|because|see|refs?|references?|skills?|applied
+          |appliedskills|rules?|lessons?|warnings?|patterns?|guides?|used|by|via
+          |following)\s?[:=] ?X
+        \b(<do>|applies|uses|follows) (to |the |both )?X
+        \b(with|see|from|because|as in|as|like|which is|not only .{1,40}but) X
+        \b(help|aid|support|all|most|much|(made|making) use) of X
+        \b(i|we) did X
+        X is what (i|we) (did|used|applied|followed|needed|went (with|by))
+        \b(after|upon|on|having|by) (reading|consulting|checking|seeing|loading|opening|read) X,?
+           (i|we)\b
+        \b(preferred|prefer|started (with|from)|began with) X
+        X (is|was) (clear|explicit|adamant|unambiguous|unequivocal)\b
+        X (?!miss|fail|concern|address|cover|assum|target|predat|lack|mention|list|refer|return
+          |expir|contain|describ|arriv|recommend|suggest)(\w+ed|kept|made|gave|took|led|cut|caught)
+           (an?|the|this|that|it|our|my|us|me)\b
+        \b(match(es|ed)?|falls? under|covered by|comes? (straight )?from|described (in|by)) X
+        \b(situation|case|thing|mistake|trap|problem|setup|kind of \w+) X (describes|warns|is about)
+        X (<say>|shows?|teaches|taught|describes|covers)\b
+        , X ?[.!]?$
+        skills?/([\w.-]+/)*X
+        X ?/
+        X (it is|first|here|again)\b""",
+    ),
+)
+
+
+# What is escaped, a set of characters, or a group that opens.
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\((?!\?)")
+
+
+def _expanded(pattern: str) -> str:
+    """A pattern of a table as a regular expression; no group of it is kept."""
+    while re.search(r"<\w+>", pattern):
+        pattern = re.sub(r"<(\w+)>", lambda match: _alternatives(_WORDS[match[1]]), pattern)
+    pattern = _TOKEN.sub(lambda match: "(?:" if match[0] == "(" else match[0], pattern)
+    return re.sub(r"\bX\b", X, re.sub(r"\bY\b", Y, pattern))
+
+
+def _patterns(table: str) -> Iterator[str]:
+    """The patterns of a table, one a line; a line that stands further in goes on."""
+    lines: list[str] = []
+    for line in table.strip("\n").splitlines():
+        if lines and line.startswith(" " * 10):
+            lines[-1] += line.removeprefix(" " * 10)
+        else:
+            lines.append(line.strip())
+    return filter(None, lines)
+
+
+_READ = tuple(
+    (reading, re.compile(_expanded(pattern)))
+    for reading, table in _TABLES
+    for pattern in _patterns(table)
+)
+
+# A mention taken up again: `I read x and ignored it`, `X says wait. I shipped anyway.`
+_IT = re.compile(
+    r"\b(?:it|them|this|that|those|(?:the|this|that|its|their) (?:warnings?|advice|lessons?|rules?"
+    r"|guidance|recommendations?|suggestions?|skills?|pattern|instructions?))"
+    r"(?= ?(?:[,.;!)]|$)| (?:and|but|anyway|because|since|as|to|for|on purpose|instead|step"
+    r"|knowingly|regardless|all the same|too|in the end|after all)\b)"
+)
+_TURNED = re.compile(_expanded(r"\b(<defy>|<decline>|not (<gap>){0,2}<any>|never <any>|<done>) X"))
+_IT_IS = re.compile(
+    _expanded(
+        r"^(but |and |so |yet |however,? )*(it|this|that|they|both|this one|that one)"
+        r"(?= (\w+ ){0,3}(not|never|irrelevant|inapplicable|unnecessary|outdated|stale|overkill"
+        r"|only|unrelated|about)\b( \w+)? ?(appl|relevant|fit|cover|match|help|us|need|concern"
+        r"|$|[.,]))"
+    )
+)
+_ACTED_AGAINST = re.compile(
+    _expanded(
+        r"^((but|yet|still|and|however|even so),? )*((<anyway>),? (i|we)\b|(i|we)\b.*\b(<anyway>))"
+        r"(?!.*\b<obey> X)|^(but |yet |and )?(i|we) (did|have|do) not ?[.!]?$"
+        r"|\b(i|we) (did|do) not (listen|heed|comply|obey|care)\b"
+    )
+)
+_NONE = re.compile(
+    _expanded(
+        r"\b(<done>|needed|applies|applied|fit|fits|was|were|is) (neither|none)\b"
+        r"|^(but |and )?(neither|none) \w+|^(but |and )?not (used|applied|needed|relevant|followed)"
+        r"|^(unused|irrelevant|skipped)"
+    )
+)
+_BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:)[*_]*)\s*$")
+
+
+def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Mention, Reading]]:
+    """How each mention of a text reads, in order; one that is taken up again reads twice."""
+    if not mentions:
+        return
+    place, heading = 0, ""
+    behind: Sequence[Mention] = ()
+    reading: Reading = "open"
+    for start, end in sentences(text):
+        first = place
+        while place < len(mentions) and mentions[place].start < end:
+            place += 1
+        if first == place:
+            if text[start:end].strip():
+                heading = _heading(text[start:end], heading)
+                again = None if heading or not behind else _read_again(text[start:end], reading)
+                yield from ((mention, again) for mention in behind if again)
+                behind = ()
+            continue
+        groups = joined(text, mentions[first:place])
+        for number, behind in enumerate(groups):
+            above = heading if _BULLET.match(text, start) else ""
+            words = in_plain(text, (start, end), groups, number)
+            # In `shown: x; y` the second is one more of the first.
+            if not (words.strip(" .") == X and text[:start].rstrip().endswith(";")):
+                reading = _read_plain(words, above)
+            yield from ((mention, reading) for mention in behind)
+
+
+def _heading(sentence: str, before: str) -> str:
+    """What stands over the items of a list, as long as that goes on."""
+    if _BULLET.match(sentence):
+        return before
+    match = _HEADING.match(sentence)
+    return plain(match[1] or match[2]).rstrip(":") if match else ""
+
+
+def _read_plain(sentence: str, heading: str) -> Reading:
+    """How the mention of a plain sentence reads, by what stands over it if by nothing else."""
+    reading = _look_up(sentence)
+    taken_up = _IT.sub(X, sentence.split(X, 1)[1])
+    turned = _TURNED.search(taken_up)
+    if turned and Y not in taken_up[: turned.start()]:
+        reading = _look_up(turned[0])
+    if heading and reading in ("named", "open"):
+        return _look_up(f"{heading}: {sentence.lstrip('-+ ')}")
+    return reading
+
+
+def _read_again(sentence: str, before: Reading) -> Reading | None:
+    """What a sentence that names no skill says of the last one; None for nothing."""
+    words = plain(sentence)
+    if _IT_IS.search(words):
+        reading = _look_up(_IT_IS.sub(X, words))
+        return reading if reading in ("declined", "overruled") else None
+    if _NONE.search(words):
+        return "declined"
+    words = _IT.sub(X, words)
+    if turned := _TURNED.search(words):
+        return _look_up(turned[0])
+    return "overruled" if before in ("named", "open") and _ACTED_AGAINST.search(words) else None
+
+
+def _look_up(sentence: str) -> Reading:
+    return next((reading for reading, pattern in _READ if pattern.search(sentence)), "open")

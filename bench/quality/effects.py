@@ -94,7 +94,7 @@ def _sums(x: Array, y: Array) -> Sums:
         for i in range(len(y))
         for skill in np.flatnonzero(x[i])
     ]
-    return add_up(rows, {"": (len(y), int(y.sum()))}, {}, POLICY.effect.min_held_out)
+    return add_up(rows, {"": (len(y), int(y.sum()))}, {}, PRIOR)
 
 
 def _evidence(lift: Lift | None, times: int, successes: int = 0) -> Evidence:
@@ -150,10 +150,8 @@ class _Ours:
         ]
         count, hits = self._totals[domain]
         self._totals[domain] = count + 1, hits + hit
-        least = self.rules.effect.min_held_out
-        self._sums[domain] = add_up(
-            self._observations[domain], {"": self._totals[domain]}, {}, least
-        )
+        totals = {"": self._totals[domain]}
+        self._sums[domain] = add_up(self._observations[domain], totals, {}, PRIOR)
         self._lifts = estimate_lifts(self._sums.values(), PRIOR)
 
     def est(self) -> Array:
@@ -245,7 +243,7 @@ def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
             Observation(f"{cell} {i}", cell.task, cell.task, i < cell.having, 0, True, 1.0)
             for i in range(cell.trials)
         ]
-    known = estimate_lifts([add_up(rows, totals, {}, POLICY.effect.min_held_out)], PRIOR)
+    known = estimate_lifts([add_up(rows, totals, {}, PRIOR)], PRIOR)
     times = {task: sum(c.trials for c in cells if c.task == task) for task in totals}
     return {
         task: (lift.lift, effect.verdict_on(_evidence(lift, times[task]), POLICY) == "helps")

@@ -4,13 +4,14 @@ Floor 3, beside `serving`. Computed from HEAD and kept in the index, which can b
 any time; only what changed is looked at again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from skillvault.lazy import LazyModule
+from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
@@ -21,7 +22,7 @@ from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import ExposureRow, Used, UseRow
+from skillvault.vault.index.uses import DecidedRow, Used, UseRow
 
 if TYPE_CHECKING:
     from skillvault.learning.effect import detect, estimate
@@ -131,10 +132,7 @@ class Uses:
             return
         uses, begun, merged = head.uses, head.uses.version_starts(), head.uses.merged()
         for domain in domains:
-            rows = uses.exposures(domain)
-            totals = uses.totals(domain)
-            found = _sums(rows, totals, begun, merged, head.policy) if totals else None
-            uses.keep_sums(domain, found)
+            uses.keep_sums(domain, _sums(head, domain, begun, merged))
         head.due.mark_done(LIFT, domains)
         self._keep_evidence(head, set(touched), begun, merged)
         head.due.mark_done(COUNT, touched)
@@ -147,9 +145,8 @@ class Uses:
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
-        rules = head.policy.effect
-        prior = estimate.Prior(scale=rules.scale, carry=rules.carry)
-        lifted = estimate.estimate_lifts(head.uses.sums(estimate.Sums).values(), prior)
+        sums = head.uses.sums(estimate.Sums).values()
+        lifted = estimate.estimate_lifts(sums, _prior(head.policy))
         known = self.evidence(head) | _counted(head, touched, begun, merged)
         kept = {
             skill: effect.with_lifts(
@@ -183,12 +180,13 @@ def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
 
 
 def _sums(
-    rows: Iterable[ExposureRow],
-    totals: Mapping[str, tuple[int, int]],
-    begun: Mapping[str, list[int]],
-    merged: Mapping[str, str],
-    policy: Policy,
-) -> object:
+    head: Topics, domain: str, begun: Mapping[str, list[int]], merged: Mapping[str, str]
+) -> object | None:
+    """What a domain's closed decisions come to; None if there are none."""
+    totals = head.uses.totals(domain)
+    if not totals:
+        return None
+    episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
     found = (
         estimate.Observation(
             decision=outcome,
@@ -199,10 +197,35 @@ def _sums(
             applied=match in _APPLIED,
             weight=1.0 if match in _APPLIED else confidence,
             offer=cast("estimate.Offer", offer),
+            episode=episode_of.get(outcome, ""),
         )
-        for outcome, skill, group, status, made, match, confidence, offer in rows
+        for outcome, skill, group, status, made, match, confidence, offer in head.uses.exposures(
+            domain
+        )
     )
-    return estimate.add_up(found, totals, begun, policy.effect.min_held_out)
+    return estimate.add_up(found, totals, begun, _prior(head.policy))
+
+
+def _prior(policy: Policy) -> "estimate.Prior":
+    rules = policy.effect
+    return estimate.Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+
+
+def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:
+    """Decision -> the episode that it is of."""
+    occasions = [
+        episodes.Occasion(
+            id=row.outcome,
+            at=row.at if row.made is None else row.made,
+            about=row.action,
+            is_timed=row.made is not None and not (row.batch and row.task),
+            session=(row.agent, row.session) if row.session else None,
+            task=row.task or (row.target,),
+        )
+        for row in rows
+    ]
+    numbers = episodes.episodes_among(occasions, minutes)
+    return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 
 def _whole(skill: str, merged: Mapping[str, str]) -> str:

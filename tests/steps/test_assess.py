@@ -6,7 +6,7 @@ import pytest
 
 from skillvault.api import Vault
 from tests.conftest import NOW, Person
-from tests.given import START, as_file, raw
+from tests.given import START, as_file, raw, shown
 
 GUIDE = "skills/guide/SKILL.md"
 TEXT = "---\nname: guide\ndescription: What to do.\n---\n\nDo it.\n"
@@ -33,7 +33,11 @@ def at(number: int) -> datetime:
 def ended(number: int, success: bool, *applied: str) -> tuple[str, bytes]:
     """One outcome; each has a target of its own, so that none is a skill's lesson."""
     status = "success" if success else "failure"
-    given = raw(occurred_at=at(number).isoformat(), decision__target=f"t{number}")
+    given = raw(
+        occurred_at=at(number).isoformat(),
+        decision__target=f"t{number}",
+        decision__id=f"d-{number}",
+    )
     del given["decision"]["made_at"]
     given |= {"result": {"status": status}, "applied": list(applied)}
     return f"o{number}.json", as_file(given)
@@ -44,6 +48,19 @@ def tried(first: int, count: int, every: int, *applied: str) -> list[tuple[str, 
     return [ended(n, n % every != 0, *applied) for n in range(first, first + count)]
 
 
+def receipts(first: int, count: int, *, held_out: bool = False) -> list[tuple[str, bytes]]:
+    """For so many decisions, that the guide was shown to them, or held out."""
+    guide = [{"skill": "guide", "blob": "0" * 40}]
+    offer = {"shown": [] if held_out else guide, "held_out": guide if held_out else []}
+    return [
+        (
+            f"r{n}.json",
+            as_file(shown(decision=f"d-{n}", domain="coding", at=at(n).isoformat(), **offer)),
+        )
+        for n in range(first, first + count)
+    ]
+
+
 def learned(vault: Vault, *outcomes: tuple[str, bytes]) -> list[str]:
     """What `assess` commits once these are recorded."""
     vault.record(outcomes, now=NOW)
@@ -51,7 +68,8 @@ def learned(vault: Vault, *outcomes: tuple[str, bytes]) -> list[str]:
     return [done.change.headline for done in report.done]
 
 
-HELPS = [*tried(0, 40, 2), *tried(40, 40, 20, "guide")]
+UNASKED = [*tried(0, 40, 2), *tried(40, 40, 20, "guide")]
+HELPS = [*UNASKED, *receipts(0, 40, held_out=True), *receipts(40, 40)]
 HURTS = [*tried(0, 40, 20), *tried(40, 40, 2, "guide")]
 
 
@@ -65,6 +83,14 @@ def test_a_skill_that_helps_is_proven_in_a_commit_with_its_numbers(
     message = person.git("log", "-1", "--format=%b")
     assert "38 of 40 uses succeeded" in message
     assert "P(lift > 0) = 1.000" in message
+
+
+def test_without_receipts_nothing_is_proven_for_how_it_was_selected_is_unknown(
+    vault: Vault,
+) -> None:
+    assert learned(vault, *UNASKED) == []
+    (found,) = vault.effects("guide")
+    assert (found.selection, found.p_helps and found.p_helps > 0.99) == ("unknown", True)
 
 
 def test_a_skill_that_hurts_is_retired(vault: Vault) -> None:
@@ -101,7 +127,7 @@ def test_an_outcome_whose_file_a_person_copied_counts_once(vault: Vault, person:
 def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
     """The same decision from two exporters: the last one counts."""
     twice = [ended(n, True, "guide") for n in range(2)]
-    given = [data.replace(b'"action"', b'"id": "d-1", "action"') for _, data in twice]
+    given = [data.replace(b"d-0", b"d-1") for _, data in twice]
     learned(vault, *((f"{i}.json", data) for i, data in enumerate(given)))
     assert vault.shelf.uses.evidence(vault.shelf.ready())["guide"].times_applied == 1
 

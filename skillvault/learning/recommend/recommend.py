@@ -274,9 +274,11 @@ def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, floa
         gains["proven"] = policy.recommend.proven
     lift = candidate.evidence.lift
     if policy.choices.proof == "lift" and lift is not None:
-        gains["lift"] = policy.effect.bonus * lift.lift
+        gains["lift"] = policy.effect.bonus * lift.recent.lift
         if query.decision is not None and policy.effect.sampling:
-            drawn = policy.effect.sampling * lift.error * _normal(query.decision, candidate.name)
+            drawn = (
+                policy.effect.sampling * lift.recent.error * _normal(query.decision, candidate.name)
+            )
             gains["sampling"] = policy.effect.bonus * drawn
     return gains
 
@@ -361,7 +363,8 @@ def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
 
     def key(weighed: _Weighed) -> tuple[float, str]:
         evidence = weighed[-1].evidence
-        promise = weighed[3] + (rules.bonus * evidence.lift.lift if evidence.lift else 0.0)
+        lift = evidence.lift.recent.lift if evidence.lift else 0.0
+        promise = weighed[3] + rules.bonus * lift
         return rules.explore_cost * evidence.times_applied - promise, weighed[2]
 
     return key
@@ -384,7 +387,12 @@ def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
     if query.decision is None or candidate.status == "pinned":
         return False
-    return _drawn(query.decision, candidate.name) < policy.effect.holdout
+    rules = policy.effect
+    # What is left to learn of a proven skill is worth less than it is.
+    share = (
+        min(rules.holdout, rules.holdout_proven) if _is_proven(candidate, policy) else rules.holdout
+    )
+    return _drawn(query.decision, candidate.name) < share
 
 
 def _drawn(*words: str) -> float:

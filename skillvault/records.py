@@ -331,6 +331,8 @@ class Skill(Struct, frozen=True):
     subject: str | None = None  # what a skill is about; it stays when the skill is renamed
     account: str | None = None  # which statements of its subject's account it was written from
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
+    retired: str | None = None  # by its domain's time, when its use retired it
+    trial: str | None = None  # and since when it is tried again, or was last
 
 
 class Shelved(Struct, frozen=True):

@@ -96,8 +96,12 @@ def _print_skill(skill: "SkillStats") -> None:
         click.echo(f"  {line}")
     if skill.merged:
         click.echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+    if skill.trial:
+        click.echo(f"  tried again since its domain's {skill.trial[:10]}")
     for n, old in enumerate(skill.earlier, 1):
-        click.echo(f"  text {n}, before a person rewrote it:")
+        is_trial = skill.is_trial and n == len(skill.earlier)
+        before = "it was tried again" if is_trial else "a person rewrote it"
+        click.echo(f"  text {n}, before {before}:")
         for line in _lines(old):
             click.echo(f"    {line}")
 

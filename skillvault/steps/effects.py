@@ -15,6 +15,7 @@ from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.expire import time_of
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref, Shelved
 from skillvault.steps.registry import STEPS
@@ -111,10 +112,11 @@ class Uses:
         ]
         texts = skill_texts(self._store.git, places)
         begun = {
-            name: [at for sha, at in found if _begins(texts, name, sha)]
-            for name, found in commits.items()
+            name: {at for sha, at in commits.get(name, ()) if _begins(texts, name, sha)}
+            | _trial_start(head, name)
+            for name in due
         }
-        head.uses.keep_version_starts({name: begun.get(name, []) for name in due})
+        head.uses.keep_version_starts({name: sorted(starts) for name, starts in begun.items()})
         head.due.mark_done(VERSION, due)
 
     @staticmethod
@@ -177,6 +179,13 @@ def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
         return False
     back = old.shelf == "archive" and new.shelf != "archive"
     return bool(back or old.body.strip() != new.body.strip())
+
+
+def _trial_start(head: Topics, name: str) -> set[int]:
+    """From when on a skill is tried again: after all that was known when it was decided."""
+    skill = head.skills.find(name)
+    at = time_of(skill.trial) if skill else None
+    return set() if at is None else {micros(at) + 1}
 
 
 def _sums(
@@ -252,13 +261,13 @@ def _counted(
         uses = list(some)
         for name in {skill, _whole(skill, merged)} & wanted:
             rows[name] += uses
-    return {
-        name: effect.evidence_by_version(
-            [
-                effect.ClosedDecision(outcome, moment(at), status, made, match in _APPLIED, offer)
-                for _, outcome, at, status, made, match, offer in some
-            ],
-            begun.get(name, ()),
-        )
-        for name, some in rows.items()
-    }
+    return {name: _evidence(head, name, some, begun.get(name, ())) for name, some in rows.items()}
+
+
+def _evidence(head: Topics, name: str, rows: Iterable[UseRow], starts: Sequence[int]) -> Evidence:
+    decisions = [
+        effect.ClosedDecision(outcome, moment(at), status, made, match in _APPLIED, offer)
+        for _, outcome, at, status, made, match, offer in rows
+    ]
+    trial = bool(starts) and starts[-1] in _trial_start(head, name)
+    return effect.evidence_by_version(decisions, starts, trial=trial)

@@ -258,7 +258,12 @@ class Shelf:
         found = [
             stats.skill_stats(
                 stats.StatsSubject(
-                    one.name, one.kind, one.domain, one.status, merged.get(one.name, ())
+                    one.name,
+                    one.kind,
+                    one.domain,
+                    one.status,
+                    merged.get(one.name, ()),
+                    one.trial,
                 ),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,

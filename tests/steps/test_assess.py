@@ -5,10 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from skillvault.api import Vault
+from skillvault.records import stamp
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw, shown
 
 GUIDE = "skills/guide/SKILL.md"
+LATER = NOW + timedelta(days=500)
 TEXT = "---\nname: guide\ndescription: What to do.\n---\n\nDo it.\n"
 
 
@@ -61,10 +63,10 @@ def receipts(first: int, count: int, *, held_out: bool = False) -> list[tuple[st
     ]
 
 
-def learned(vault: Vault, *outcomes: tuple[str, bytes]) -> list[str]:
+def learned(vault: Vault, *outcomes: tuple[str, bytes], now: datetime = NOW) -> list[str]:
     """What `assess` commits once these are recorded."""
-    vault.record(outcomes, now=NOW)
-    report = vault.run(["assess"], now=NOW)
+    vault.record(outcomes, now=now)
+    report = vault.run(["assess"], now=now)
     return [done.change.headline for done in report.done]
 
 
@@ -137,6 +139,65 @@ def test_it_comes_back_when_the_evidence_turns(vault: Vault) -> None:
     turned = [*tried(100, 60, 100, "guide"), *tried(200, 80, 2)]
     assert learned(vault, *turned) == ["assess: testing guide"]
     assert vault.skill("guide")[1] == GUIDE
+
+
+def on_trial(vault: Vault) -> list[str]:
+    """A vault whose guide was retired, and is tried again after 200 decisions of its domain."""
+    learned(vault, *HURTS)
+    assert learned(vault, *tried(100, 199, 20)) == []
+    return learned(vault, *tried(299, 1, 20))
+
+
+def test_what_its_use_retired_is_tried_again_after_200_decisions(vault: Vault) -> None:
+    assert on_trial(vault) == ["assess: try guide again"]
+    skill, path = vault.skill("guide")
+    assert (skill.status, path, skill.trial) == ("testing", GUIDE, stamp(at(299)))
+    assert learned(vault) == []
+    (found,) = vault.effects("guide")
+    assert (found.times_applied, [one.times_applied for one in found.earlier]) == (0, [40])
+    assert found.decision == "testing: tried again, 0 of 10 decisions that a trial asks for"
+    assert vault.check().problems == []
+
+
+def test_it_is_tried_again_after_90_days_of_its_domain(vault: Vault) -> None:
+    learned(vault, *HURTS)
+    assert learned(vault, ended(79 + 90 * 24 - 1, True), now=LATER) == []
+    assert learned(vault, ended(79 + 90 * 24, True), now=LATER) == ["assess: try guide again"]
+
+
+@pytest.mark.parametrize(
+    ("every", "verdict", "shelf"), [(1, "retired", "archive"), (100, "testing", "skills")]
+)
+def test_after_ten_shown_decisions_it_stays_or_goes_back(
+    vault: Vault, every: int, verdict: str, shelf: str
+) -> None:
+    on_trial(vault)
+    nine = [*tried(301, 9, every, "guide"), *receipts(301, 9)]
+    assert learned(vault, *nine) == []
+    last = [*tried(310, 1, every, "guide"), *receipts(310, 1)]
+    assert learned(vault, *last) == [f"assess: {verdict} guide"]
+    assert vault.skill("guide")[1] == f"{shelf}/guide/SKILL.md"
+    assert learned(vault, *tried(401, 210, 20)) == []
+
+
+def test_it_is_tried_again_once_a_year(vault: Vault) -> None:
+    on_trial(vault)
+    learned(vault, *tried(301, 10, 1, "guide"), *receipts(301, 10))
+    assert learned(vault, ended(299 + 365 * 24 - 1, True), now=LATER) == []
+    assert learned(vault, ended(299 + 365 * 24, True), now=LATER) == ["assess: try guide again"]
+
+
+def test_what_a_person_retired_is_never_tried_again(vault: Vault, person: Person) -> None:
+    learned(vault, *HURTS)
+    vault.curate.restore("guide", now=NOW)
+    vault.curate.retire("guide", now=NOW)
+    assert learned(vault, *tried(101, 210, 20)) == []
+
+
+def test_a_trial_that_a_person_took_back_is_not_repeated(vault: Vault, person: Person) -> None:
+    on_trial(vault)
+    person.git("revert", "--no-edit", "HEAD")
+    assert learned(vault, *tried(401, 210, 20)) == []
 
 
 def test_a_skill_that_a_person_brought_back_gets_another_chance(

@@ -49,7 +49,8 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
 
     `merged` are the skills that it stands for: their decisions are counted among its own.
     `selection`: whether any receipt says to which decisions it was offered. `trial` is since when
-    it is tried again, or was last, after its use had retired it.
+    it is tried again, or was last, after its use had retired it; `is_trial`: the numbers are
+    those since.
     """
 
     skill: str
@@ -60,6 +61,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     decision: str
     selection: Literal["known", "unknown"]
     trial: str | None
+    is_trial: bool
     earlier: list[VersionStats]
     merged: list[str]
 
@@ -87,6 +89,7 @@ def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> Skil
         decision=decision(skill.status, evidence, policy),
         selection="known" if evidence.is_selection_known else "unknown",
         trial=skill.trial,
+        is_trial=evidence.trial,
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
     )

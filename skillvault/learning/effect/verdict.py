@@ -119,13 +119,18 @@ def count_uses(uses: Iterable[Use]) -> Evidence:
     )
 
 
-def evidence_by_version(decisions: Iterable[ClosedDecision], begun: Sequence[int]) -> Evidence:
-    """The evidence of a skill whose text is another from each of these times on."""
+def evidence_by_version(
+    decisions: Iterable[ClosedDecision], begun: Sequence[int], *, trial: bool = False
+) -> Evidence:
+    """The evidence of a skill whose text is another from each of these times on.
+
+    `trial`: from the last on it is the same text, tried again.
+    """
     versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
     for decision in decisions:
         versions[bisect_right(begun, decision.made)].append(decision)
     *earlier, last = (_of_version(version) for version in versions)
-    return replace(last, earlier=tuple(earlier))
+    return replace(last, earlier=tuple(earlier), trial=trial)
 
 
 def _of_version(decisions: Sequence[ClosedDecision]) -> Evidence:
@@ -208,6 +213,14 @@ def _stays_proven(lift: Lift, policy: Policy) -> bool:
 def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
     """Whether a skill that was retired is tried again and was not shown often enough yet."""
     return evidence.trial and evidence.shown < policy.effect.trial_shown
+
+
+def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
+    """Whether a skill stays that was tried again, by what is known since and what was before."""
+    numbers = evidence_line(evidence)
+    if evidence.lift is not None and evidence.lift.helps < policy.effect.restored_above:
+        return NextStatus("retired", f"It was tried again and still hurts: {numbers}.")
+    return NextStatus("testing", f"It was tried again and stays: {numbers}.")
 
 
 def verdict_on(evidence: Evidence, policy: Policy) -> Verdict:

@@ -107,6 +107,14 @@ class Uses:
         rows = self._reader.rows(query, [domain])
         return {group: (count, successes) for group, count, successes in rows}
 
+    def closed_since(self, domain: str | None, at: int) -> int:
+        """How many decisions of a domain, or of all, ended after a time."""
+        query = (
+            "select count(*) from outcome o where o.at > ? and (? is null or o.domain = ?) "
+            f"and o.status != 'neutral' and {_CLOSED}"
+        )
+        return int(self._reader.value(query, [at, domain, domain]))
+
     def decided(self, domain: str) -> list[DecidedRow]:
         """When and in which session a domain's closed decisions were made, as far as is known."""
         query = (

@@ -265,7 +265,11 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = 0.1
     holdout_proven: Annotated[
         float,
-        Meta(ge=0, le=0.5, description="That share of a proven skill, of which little is open."),
+        Meta(
+            ge=0,
+            le=0.5,
+            description="To what that share falls as P(lift > 0) of a skill grows until proven.",
+        ),
     ] = 0.02
     latest: Annotated[
         int,
@@ -323,7 +327,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             le=1,
             description="A bound on how likely a skill without effect ever looks as helpful.",
         ),
-    ] = 0.25
+    ] = 0.3
     proven_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8

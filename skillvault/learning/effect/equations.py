@@ -24,7 +24,7 @@ _CHOOSING_APART = 0.05  # and how far a skill's is from its domain's
 _CHOOSERS = 400  # skills up to which each has one of its own
 _WIDE = (0.5, 0.5**2)  # the middle and the variance of the base of an only domain
 _BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them is known
-_ROOM = 3  # how much wider than that: a high base leaves a skill less room, so it tells little
+_ROOM = 2  # how much wider than that: a high base leaves a skill less room, so it tells little
 _ROUNDS = 8  # until the spread of the bases is stable
 
 

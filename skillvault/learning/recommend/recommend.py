@@ -387,12 +387,19 @@ def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
     if query.decision is None or candidate.status == "pinned":
         return False
-    rules = policy.effect
-    # What is left to learn of a proven skill is worth less than it is.
-    share = (
-        min(rules.holdout, rules.holdout_proven) if _is_proven(candidate, policy) else rules.holdout
+    return _drawn(query.decision, candidate.name) < _share_held_out(candidate, policy)
+
+
+def _share_held_out(candidate: Candidate, policy: Policy) -> float:
+    """The less is open about a skill that helps, the less is learned by doing without it."""
+    rules, lift = policy.effect, candidate.evidence.lift
+    least = min(rules.holdout, rules.holdout_proven)
+    if _is_proven(candidate, policy):
+        return least
+    known = 0.0 if lift is None else max(0.0, 2 * lift.recent.helps - 1)
+    return max(
+        least, rules.holdout - known / (2 * rules.proven_above - 1) * (rules.holdout - least)
     )
-    return _drawn(query.decision, candidate.name) < share
 
 
 def _drawn(*words: str) -> float:

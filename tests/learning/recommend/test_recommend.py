@@ -381,3 +381,16 @@ def test_nothing_is_lost_and_limits_hold(limit: int, budget: int, sizes: list[in
     assert sum(served.tokens for served in answer.recommended) <= budget
     names = [*shown(answer), *(name for name, _ in withheld(answer))]
     assert sorted(names) == sorted(skill.name for skill in skills)
+
+
+@pytest.mark.parametrize(
+    ("known", "status", "low", "high"),
+    [(0.0, "testing", 0.07, 0.13), (0.1, "testing", 0.03, 0.07), (0.3, "proven", 0.005, 0.035)],
+)
+def test_the_less_is_open_about_a_skill_the_more_rarely_it_is_held_out(
+    known: float, status: str, low: float, high: float
+) -> None:
+    candidate = one("a", status=status, evidence=lifted(known, times=30))
+    answers = (ask(candidate, decision=str(n), policy=Policy()) for n in range(1000))
+    held_out = sum(answer.withheld != [] for answer in answers)
+    assert low < held_out / 1000 < high

@@ -45,7 +45,7 @@ def judged(world: tuple[Any, ...], root: Path, *, each: bool) -> Iterator[Judged
     for batch in batches:
         vault.record([file for n in batch for file in _files(n, decisions[n])], now=NOW)
         for done in vault.run(["assess"], now=NOW).done:
-            status, _, name = done.change.subject.partition(" ")
+            status, name = done.change.subject.split(" ")[:2]
             had[name].add(status)
     known = {one.skill: one for one in vault.effects()}
     for name in sorted(known):

@@ -396,10 +396,11 @@ def _share_held_out(candidate: Candidate, policy: Policy) -> float:
     least = min(rules.holdout, rules.holdout_proven)
     if _is_proven(candidate, policy):
         return least
-    known = 0.0 if lift is None else max(0.0, 2 * lift.recent.helps - 1)
-    return max(
-        least, rules.holdout - known / (2 * rules.proven_above - 1) * (rules.holdout - least)
-    )
+    helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
+    if helps >= rules.proven_above:
+        return least
+    is_open = (rules.proven_above - helps) / (rules.proven_above - 0.5)
+    return least + (rules.holdout - least) * is_open**2
 
 
 def _drawn(*words: str) -> float:

@@ -307,13 +307,21 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             description="The share of a decision's skills that is held out, to compare with.",
         ),
     ] = 0.1
-    min_held_out: Annotated[
+    holdout_proven: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.5,
+            description="To what that share falls as P(lift > 0) of a skill grows until proven.",
+        ),
+    ] = 0.02
+    latest: Annotated[
         int,
         Meta(
-            ge=1,
-            description="From so many holdouts on, a skill's lift compares shown with held out.",
+            ge=10,
+            description="Of so many applications is what a skill changes of late, which ranks it.",
         ),
-    ] = 5
+    ] = 60
     explore: Annotated[
         float,
         Meta(
@@ -356,6 +364,14 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     proven_above: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill becomes proven.")
     ] = 0.95
+    proven_chance: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="A bound on how likely a skill without effect ever looks as helpful.",
+        ),
+    ] = 0.3
     proven_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8
@@ -374,6 +390,12 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     retired_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
     ] = 0.05
+    retired_lately: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="Or P(lift > 0) of its latest applications below which it is."
+        ),
+    ] = 0.01
     retire_after: Annotated[
         int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
     ] = 10
@@ -385,14 +407,19 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             description="P(lift > 0) from which a hurtful or retired skill gets another chance.",
         ),
     ] = 0.2
-    streak_chance: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="Five or more failures in a row retire a skill if rarer than this.",
-        ),
-    ] = 0.01
+    trial_days: Annotated[
+        int,
+        Meta(ge=1, description="Days after which a skill that use retired is tried again."),
+    ] = 90
+    trial_decisions: Annotated[
+        int, Meta(ge=1, description="Or so many decisions of its domain after which it is.")
+    ] = 200
+    trial_pause: Annotated[
+        int, Meta(ge=1, description="Days between two trials of a skill, at the least.")
+    ] = 365
+    trial_shown: Annotated[
+        int, Meta(ge=1, description="Decisions that a skill is shown to before its trial ends.")
+    ] = 10
 
 
 class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -519,6 +546,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 # Settings of earlier versions that nothing asks for any more.
 _FORMER: Mapping[str, frozenset[str]] = {
+    "effect": frozenset({"min_held_out", "streak_chance"}),
     "generate": frozenset({"strategy_min"}),
     "merge": frozenset({"reread"}),
 }

@@ -345,6 +345,8 @@ class Skill(Struct, frozen=True):
     account: str | None = None  # which statements of its subject's account it was written from
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
     elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
+    retired: str | None = None  # by its domain's time, when its use retired it
+    trial: str | None = None  # and since when it is tried again, or was last
 
 
 class Shelved(Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from measures import interval, mean
+from msgspec.structs import replace
 
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.estimate import (
@@ -94,7 +95,7 @@ def _sums(x: Array, y: Array) -> Sums:
         for i in range(len(y))
         for skill in np.flatnonzero(x[i])
     ]
-    return add_up(rows, {"": (len(y), int(y.sum()))}, {}, POLICY.effect.min_held_out)
+    return add_up(rows, {"": (len(y), int(y.sum()))}, {}, PRIOR)
 
 
 def _evidence(lift: Lift | None, times: int, successes: int = 0) -> Evidence:
@@ -119,9 +120,11 @@ class _Ours:
         self._world, self._seed, self._asked = world, seed, 0
         self._observations: dict[int, list[Observation]] = {d: [] for d in range(world.nd)}
         self._totals = dict.fromkeys(range(world.nd), (0, 0))
+        self._held: list[int] = []
         self._sums: dict[int, Sums] = {}
         self._lifts: dict[tuple[str, int], Lift] = {}
-        self._counts = np.zeros((len(world.L), 2), int)  # applications, successes
+        self._counts = np.zeros((len(world.L), 3), int)  # applications, successes, shown
+        self._status = dict.fromkeys(range(len(world.L)), "testing")
 
     def pick(self, domain: int) -> list[int]:
         """At most three of a domain's lessons."""
@@ -129,32 +132,39 @@ class _Ours:
         candidates = [self._candidate(int(i)) for i in np.flatnonzero(self._world.dom == domain)]
         query = Query(domain="d", limit=3, decision=f"{self._seed}-{self._asked}")
         answer = recommend(candidates, query, self.rules, lambda _: "")
+        self._held = [int(one.name) for one in answer.withheld if one.reason == "held-out"]
         return [int(one.name) for one in answer.recommended]
 
     def update(self, domain: int, shown: Array, applied: Array, success: float) -> None:
         """Learn from one decision; `applied` is what was detected."""
         hit, name = bool(success), f"{domain} {self._asked}"
-        self._counts[list(applied)] += [1, int(hit)]
+        self._counts[list(applied)] += [1, int(hit), 0]
+        self._counts[list(shown)] += [0, 0, 1]
         self._observations[domain] += [
             Observation(
                 name,
                 str(one),
                 "",
                 hit,
-                0,
+                self._asked,
                 one in applied,
                 1.0 if one in applied else UNSEEN,
                 "shown",
             )
             for one in shown
         ]
+        self._observations[domain] += [
+            Observation(name, str(one), "", hit, self._asked, applied=False, weight=0, offer="held")
+            for one in self._held
+        ]
         count, hits = self._totals[domain]
         self._totals[domain] = count + 1, hits + hit
-        least = self.rules.effect.min_held_out
-        self._sums[domain] = add_up(
-            self._observations[domain], {"": self._totals[domain]}, {}, least
-        )
+        totals = {"": self._totals[domain]}
+        self._sums[domain] = add_up(self._observations[domain], totals, {}, PRIOR)
         self._lifts = estimate_lifts(self._sums.values(), PRIOR)
+        for one in map(int, shown):
+            known = self._candidate(one).evidence
+            self._status[one] = effect.next_status(self._status[one], known, self.rules).status
 
     def est(self) -> Array:
         """The lift of each lesson."""
@@ -167,9 +177,10 @@ class _Ours:
         return np.array([effect.verdict_on(one, self.rules) == "hurts" for one in known])
 
     def _candidate(self, i: int) -> Candidate:
-        times, hits = map(int, self._counts[i])
-        evidence = _evidence(self._lifts.get((str(i), 0)), times, hits)
-        return Candidate(str(i), "guide", 1, "d", evidence=evidence)
+        times, hits, shown = map(int, self._counts[i])
+        known = _evidence(self._lifts.get((str(i), 0)), times, hits)
+        status = self._status[i]
+        return Candidate(str(i), "guide", 1, "d", status, evidence=replace(known, shown=shown))
 
 
 class _WithHoldOuts(_Ours):
@@ -245,7 +256,7 @@ def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
             Observation(f"{cell} {i}", cell.task, cell.task, i < cell.having, 0, True, 1.0)
             for i in range(cell.trials)
         ]
-    known = estimate_lifts([add_up(rows, totals, {}, POLICY.effect.min_held_out)], PRIOR)
+    known = estimate_lifts([add_up(rows, totals, {}, PRIOR)], PRIOR)
     times = {task: sum(c.trials for c in cells if c.task == task) for task in totals}
     return {
         task: (lift.lift, effect.verdict_on(_evidence(lift, times[task]), POLICY) == "helps")

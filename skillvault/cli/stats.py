@@ -102,8 +102,12 @@ def _print_skill(skill: "SkillStats") -> None:
         )
     if skill.merged:
         click.echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+    if skill.trial:
+        click.echo(f"  tried again since its domain's {skill.trial[:10]}")
     for n, old in enumerate(skill.earlier, 1):
-        click.echo(f"  text {n}, before a person rewrote it:")
+        is_trial = skill.is_trial and n == len(skill.earlier)
+        before = "it was tried again" if is_trial else "a person rewrote it"
+        click.echo(f"  text {n}, before {before}:")
         for line in _lines(old):
             click.echo(f"    {line}")
 
@@ -123,7 +127,12 @@ def _lines(version: "VersionStats") -> list[str]:
     if version.lift is not None:
         errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
         lines.append(f"{_lift(version)}, {errors}")
-    lines.append(f"closed decisions: shown to {version.shown}, held out from {version.held_out}")
+        if version.recent_lift is not None and version.recent_lift != version.lift:
+            known = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
+            lines.append(f"its latest applications: {known}")
+    offers = f"closed decisions: shown to {version.shown}, held out from {version.held_out}"
+    unknown = "" if version.shown or version.held_out else ": selection unknown"
+    lines.append(f"{offers}{unknown}")
     return lines
 
 

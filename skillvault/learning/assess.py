@@ -1,29 +1,42 @@
 """assess: a skill's status follows from what its use showed, one commit each with the numbers.
 
 Pinned and proposed skills, and those that a person took out of service, are not its to judge.
+What its use retired is tried again later, so that a verdict can be wrong and be mended.
 """
+
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from skillvault.change import Change, Edit, Move
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.effect.verdict import Evidence, NextStatus
 from skillvault.policy import Policy
-from skillvault.records import Ref
+from skillvault.records import Ref, stamp
 
 STEP = "assess"
 _SERVED, _ARCHIVE = "skills", "archive"
 _JUDGED = ("testing", "proven", "retired")
 
 
-class Assessed(Struct, frozen=True):
-    """A skill as it stands: `shelf` is its folder, `ours` whether this step put it there."""
+class Assessed(Struct, frozen=True, kw_only=True):
+    """A skill as it stands: `shelf` is its folder, `ours` whether this step put it there.
+
+    `clock` is its domain's time. `retired` is when its use retired it, None if it is over that;
+    `since` counts the decisions of its domain since; `trial` is when it was tried again last.
+    `is_rejected`: a person touched it since, or its time to live is over, so it is not tried.
+    """
 
     name: str
     shelf: str
     status: str
     evidence: Evidence
+    clock: datetime
     ours: bool = False
+    retired: datetime | None = None
+    trial: datetime | None = None
+    since: int = 0
+    is_rejected: bool = False
 
 
 def status_change(skill: Assessed, policy: Policy) -> Change | None:
@@ -31,18 +44,68 @@ def status_change(skill: Assessed, policy: Policy) -> Change | None:
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None
-    # What stands in skills/ as retired was brought back by a person.
-    before = "retired" if archived else skill.status.replace("retired", "testing")
-    following = effect.next_status(before, skill.evidence, policy)
-    if following.status == skill.status and archived == (following.status == "retired"):
+    if not archived and effect.is_on_trial(skill.evidence, policy):
         return None
-    place = _ARCHIVE if following.status == "retired" else _SERVED
-    source, target = f"{skill.shelf}/{skill.name}", f"{place}/{skill.name}"
+    following = _following(skill, policy)
+    if following.status == "retired" and archived:
+        return _trial(skill, policy)
+    is_over = skill.retired is not None and skill.evidence.trial and not archived
+    if following.status == skill.status and not archived and not is_over:
+        return None
+    return _moved(skill, following)
+
+
+def _following(skill: Assessed, policy: Policy) -> NextStatus:
+    """What its evidence leads to; a trial is judged once, when it is over."""
+    if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
+        return effect.status_after_trial(skill.evidence, policy)
+    # What stands in skills/ as retired was brought back by a person.
+    archived = skill.shelf == _ARCHIVE
+    before = "retired" if archived else skill.status.replace("retired", "testing")
+    return effect.next_status(before, skill.evidence, policy)
+
+
+def _moved(skill: Assessed, following: NextStatus) -> Change:
+    """The commit of another status, the file where such a skill stands."""
+    retires = following.status == "retired"
+    source = f"{skill.shelf}/{skill.name}"
+    target = f"{_ARCHIVE if retires else _SERVED}/{skill.name}"
+    edits = [Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status)]
+    if retires or skill.retired is not None:
+        at = stamp(skill.clock) if retires else ""
+        edits.append(Edit(f"{source}/SKILL.md", ("metadata", "retired"), at))
     return Change(
         step=STEP,
         subject=f"{following.status} {skill.name}",
         reason=f"Was {skill.status}. {following.reason}",
-        edits=(Edit(f"{source}/SKILL.md", ("metadata", "status"), following.status),),
+        edits=tuple(edits),
         moves=(Move(source, target),) if source != target else (),
+        targets=(Ref("skill", skill.name),),
+    )
+
+
+def _trial(skill: Assessed, policy: Policy) -> Change | None:
+    """The commit that tries a retired skill again; None if it is not time."""
+    rules = policy.effect
+    if skill.retired is None or skill.is_rejected or policy.choices.retirement == "streak":
+        return None
+    days = skill.clock - skill.retired
+    if days < timedelta(days=rules.trial_days) and skill.since < rules.trial_decisions:
+        return None
+    if skill.trial and skill.clock - skill.trial < timedelta(days=rules.trial_pause):
+        return None
+    path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
+    return Change(
+        step=STEP,
+        subject=f"try {skill.name} again",
+        reason=(
+            f"Its use retired it {days.days} days and {skill.since} decisions of its domain ago. "
+            f"It is judged anew once it was shown to {rules.trial_shown} decisions."
+        ),
+        edits=(
+            Edit(path, ("metadata", "status"), "testing"),
+            Edit(path, ("metadata", "trial"), stamp(skill.clock)),
+        ),
+        moves=(Move(f"{_ARCHIVE}/{skill.name}", f"{_SERVED}/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
     )

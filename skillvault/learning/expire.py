@@ -45,8 +45,8 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     """
     if skill.status == "pinned":
         return None
-    created, days = _time(skill.created), policy.days(skill.kind)
-    if ends := _time(skill.expires):
+    created, days = time_of(skill.created), policy.days(skill.kind)
+    if ends := time_of(skill.expires):
         usual = timedelta(days=days) if days else None
         return Lifetime(ends, usual or (ends - created if created else timedelta()))
     if skill.origin == "generated" and created and days:
@@ -133,7 +133,7 @@ def _used(skill: Skill, life: Lifetime, last: datetime | None) -> str | None:
     return f"It is proven and was applied on {last:%Y-%m-%d}"
 
 
-def _time(text: str | None) -> datetime | None:
+def time_of(text: str | None) -> datetime | None:
     """A time as a skill states it; None for none and for what is no time."""
     try:
         at = datetime.fromisoformat(text) if text else None

@@ -4,16 +4,18 @@ Floor 3, beside `serving`. Computed from HEAD and kept in the index, which can b
 any time; only what changed is looked at again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from skillvault.lazy import LazyModule
+from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.expire import time_of
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Ref
 from skillvault.steps.registry import STEPS
@@ -21,7 +23,7 @@ from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import ExposureRow, Used, UseRow
+from skillvault.vault.index.uses import DecidedRow, Used, UseRow
 
 if TYPE_CHECKING:
     from skillvault.learning.effect import detect, estimate, mentions
@@ -111,10 +113,11 @@ class Uses:
         ]
         texts = skill_texts(self._store.git, places)
         begun = {
-            name: [at for sha, at in found if _begins(texts, name, sha)]
-            for name, found in commits.items()
+            name: {at for sha, at in commits.get(name, ()) if _begins(texts, name, sha)}
+            | _trial_start(head, name)
+            for name in due
         }
-        head.uses.keep_version_starts({name: begun.get(name, []) for name in due})
+        head.uses.keep_version_starts({name: sorted(starts) for name, starts in begun.items()})
         head.due.mark_done(VERSION, due)
 
     @staticmethod
@@ -132,10 +135,7 @@ class Uses:
             return
         uses, begun, merged = head.uses, head.uses.version_starts(), head.uses.merged()
         for domain in domains:
-            rows = uses.exposures(domain)
-            totals = uses.totals(domain)
-            found = _sums(rows, totals, begun, merged, head.policy) if totals else None
-            uses.keep_sums(domain, found)
+            uses.keep_sums(domain, _sums(head, domain, begun, merged))
         head.due.mark_done(LIFT, domains)
         self._keep_evidence(head, set(touched), begun, merged)
         head.due.mark_done(COUNT, touched)
@@ -148,9 +148,8 @@ class Uses:
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
-        rules = head.policy.effect
-        prior = estimate.Prior(scale=rules.scale, carry=rules.carry)
-        lifted = estimate.estimate_lifts(head.uses.sums(estimate.Sums).values(), prior)
+        sums = head.uses.sums(estimate.Sums).values()
+        lifted = estimate.estimate_lifts(sums, _prior(head.policy))
         known = self.evidence(head) | _counted(head, touched, begun, merged)
         kept = {
             skill: effect.with_lifts(
@@ -183,13 +182,21 @@ def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
     return bool(back or old.body.strip() != new.body.strip())
 
 
+def _trial_start(head: Topics, name: str) -> set[int]:
+    """From when on a skill is tried again: after all that was known when it was decided."""
+    skill = head.skills.find(name)
+    at = time_of(skill.trial) if skill else None
+    return set() if at is None else {micros(at) + 1}
+
+
 def _sums(
-    rows: Iterable[ExposureRow],
-    totals: Mapping[str, tuple[int, int]],
-    begun: Mapping[str, list[int]],
-    merged: Mapping[str, str],
-    policy: Policy,
-) -> object:
+    head: Topics, domain: str, begun: Mapping[str, list[int]], merged: Mapping[str, str]
+) -> object | None:
+    """What a domain's closed decisions come to; None if there are none."""
+    totals = head.uses.totals(domain)
+    if not totals:
+        return None
+    episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
     found = (
         estimate.Observation(
             decision=outcome,
@@ -200,10 +207,35 @@ def _sums(
             applied=match in _APPLIED,
             weight=detect.weight(match, confidence),
             offer=cast("estimate.Offer", offer),
+            episode=episode_of.get(outcome, ""),
         )
-        for outcome, skill, group, status, made, match, confidence, offer in rows
+        for outcome, skill, group, status, made, match, confidence, offer in head.uses.exposures(
+            domain
+        )
     )
-    return estimate.add_up(found, totals, begun, policy.effect.min_held_out)
+    return estimate.add_up(found, totals, begun, _prior(head.policy))
+
+
+def _prior(policy: Policy) -> "estimate.Prior":
+    rules = policy.effect
+    return estimate.Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+
+
+def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:
+    """Decision -> the episode that it is of."""
+    occasions = [
+        episodes.Occasion(
+            id=row.outcome,
+            at=row.at if row.made is None else row.made,
+            about=row.action,
+            is_timed=row.made is not None and not (row.batch and row.task),
+            session=(row.agent, row.session) if row.session else None,
+            task=row.task or (row.target,),
+        )
+        for row in rows
+    ]
+    numbers = episodes.episodes_among(occasions, minutes)
+    return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 
 def _whole(skill: str, merged: Mapping[str, str]) -> str:
@@ -230,21 +262,15 @@ def _counted(
         uses = list(some)
         for name in {skill, _whole(skill, merged)} & wanted:
             rows[name] += uses
-    return {
-        name: effect.evidence_by_version(
-            [
-                effect.ClosedDecision(
-                    outcome=outcome,
-                    at=moment(at),
-                    status=status,
-                    made=made,
-                    applied=match in _APPLIED,
-                    offer=offer,
-                    overruled=match == "overruled",
-                )
-                for _, outcome, at, status, made, match, offer in some
-            ],
-            begun.get(name, ()),
+    return {name: _evidence(head, name, some, begun.get(name, ())) for name, some in rows.items()}
+
+
+def _evidence(head: Topics, name: str, rows: Iterable[UseRow], starts: Sequence[int]) -> Evidence:
+    decisions = [
+        effect.ClosedDecision(
+            outcome, moment(at), status, made, match in _APPLIED, offer, match == "overruled"
         )
-        for name, some in rows.items()
-    }
+        for _, outcome, at, status, made, match, offer in rows
+    ]
+    trial = bool(starts) and starts[-1] in _trial_start(head, name)
+    return effect.evidence_by_version(decisions, starts, trial=trial)

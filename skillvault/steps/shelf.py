@@ -333,6 +333,7 @@ class Shelf:
                     merged.get(one.name, ()),
                     one.elsewhere,
                     _qualified_at(head, one) if one.status == "proven" else None,
+                    one.trial,
                 ),
                 known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,

@@ -11,7 +11,7 @@ from skillvault.api import Vault
 from skillvault.errors import UsageError
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
-from tests.given import START, as_file, raw
+from tests.given import START, as_file, raw, shown
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -23,18 +23,27 @@ def used(vault: Vault, person: Person) -> Vault:
         person.write(f"skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: d\n---\n\nx\n")
     person.git("add", "skills")
     person.git("commit", "-qm", "skills")
-    vault.record([ended(n) for n in range(90)], now=NOW)
+    vault.record([*map(ended, range(90)), *map(receipt, range(0, 90, 3))], now=NOW)
     return vault
 
 
 def ended(number: int) -> tuple[str, bytes]:
     skill = ("good", "bad", None)[number % 3]
     success = {"good": number % 20 != 0, "bad": number % 20 == 1, None: number % 2 == 0}[skill]
-    given = raw(occurred_at=(START + timedelta(hours=number)).isoformat())
+    at = (START + timedelta(hours=number)).isoformat()
+    given = raw(occurred_at=at, decision__id=f"d-{number}")
     del given["decision"]["made_at"]
     given |= {"result": {"status": "success" if success else "failure"}}
     given |= {"applied": [skill] if skill else []}
     return f"o{number}.json", as_file(given)
+
+
+def receipt(number: int) -> tuple[str, bytes]:
+    """That a decision was shown the skill that helps."""
+    at = (START + timedelta(hours=number)).isoformat()
+    skills = [{"skill": "good", "blob": "0" * 40}]
+    given = shown(decision=f"d-{number}", domain="coding", at=at, shown=skills, held_out=[])
+    return f"r{number}.json", as_file(given)
 
 
 def test_a_skill_is_told_with_its_numbers_and_the_decision_they_lead_to(used: Vault) -> None:
@@ -42,7 +51,12 @@ def test_a_skill_is_told_with_its_numbers_and_the_decision_they_lead_to(used: Va
     assert said.startswith("good (guide): proven at the next run\n")
     assert "applied 30 times: 28 succeeded (93%), 2 failed" in said
     assert "P(lift > 0) = 1.000, standard error 0." in said
-    assert "shown to 0, held out from 0" in said
+    assert "shown to 30, held out from 0" in said
+
+
+def test_of_a_skill_that_no_receipt_names_selection_is_unknown(used: Vault) -> None:
+    assert "shown to 0, held out from 0: selection unknown" in call(used, "stats", "bad")[0]
+    assert "selection" not in call(used, "stats", "good")[0]
 
 
 def test_a_skill_is_shown_with_what_its_use_showed(used: Vault) -> None:

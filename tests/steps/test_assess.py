@@ -5,10 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from skillvault.api import Vault
+from skillvault.records import stamp
 from tests.conftest import NOW, Person
-from tests.given import START, as_file, raw
+from tests.given import START, as_file, raw, shown
 
 GUIDE = "skills/guide/SKILL.md"
+LATER = NOW + timedelta(days=500)
 TEXT = "---\nname: guide\ndescription: What to do.\n---\n\nDo it.\n"
 
 
@@ -33,7 +35,11 @@ def at(number: int) -> datetime:
 def ended(number: int, success: bool, *applied: str) -> tuple[str, bytes]:
     """One outcome; each has a target of its own, so that none is a skill's lesson."""
     status = "success" if success else "failure"
-    given = raw(occurred_at=at(number).isoformat(), decision__target=f"t{number}")
+    given = raw(
+        occurred_at=at(number).isoformat(),
+        decision__target=f"t{number}",
+        decision__id=f"d-{number}",
+    )
     del given["decision"]["made_at"]
     given |= {"result": {"status": status}, "applied": list(applied)}
     return f"o{number}.json", as_file(given)
@@ -44,14 +50,28 @@ def tried(first: int, count: int, every: int, *applied: str) -> list[tuple[str, 
     return [ended(n, n % every != 0, *applied) for n in range(first, first + count)]
 
 
-def learned(vault: Vault, *outcomes: tuple[str, bytes]) -> list[str]:
+def receipts(first: int, count: int, *, held_out: bool = False) -> list[tuple[str, bytes]]:
+    """For so many decisions, that the guide was shown to them, or held out."""
+    guide = [{"skill": "guide", "blob": "0" * 40}]
+    offer = {"shown": [] if held_out else guide, "held_out": guide if held_out else []}
+    return [
+        (
+            f"r{n}.json",
+            as_file(shown(decision=f"d-{n}", domain="coding", at=at(n).isoformat(), **offer)),
+        )
+        for n in range(first, first + count)
+    ]
+
+
+def learned(vault: Vault, *outcomes: tuple[str, bytes], now: datetime = NOW) -> list[str]:
     """What `assess` commits once these are recorded."""
-    vault.record(outcomes, now=NOW)
-    report = vault.run(["assess"], now=NOW)
+    vault.record(outcomes, now=now)
+    report = vault.run(["assess"], now=now)
     return [done.change.headline for done in report.done]
 
 
-HELPS = [*tried(0, 40, 2), *tried(40, 40, 20, "guide")]
+UNASKED = [*tried(0, 40, 2), *tried(40, 40, 20, "guide")]
+HELPS = [*UNASKED, *receipts(0, 40, held_out=True), *receipts(40, 40)]
 HURTS = [*tried(0, 40, 20), *tried(40, 40, 2, "guide")]
 
 
@@ -65,6 +85,14 @@ def test_a_skill_that_helps_is_proven_in_a_commit_with_its_numbers(
     message = person.git("log", "-1", "--format=%b")
     assert "38 of 40 uses succeeded" in message
     assert "P(lift > 0) = 1.000" in message
+
+
+def test_without_receipts_nothing_is_proven_for_how_it_was_selected_is_unknown(
+    vault: Vault,
+) -> None:
+    assert learned(vault, *UNASKED) == []
+    (found,) = vault.effects("guide")
+    assert (found.selection, found.p_helps and found.p_helps > 0.99) == ("unknown", True)
 
 
 def test_a_skill_that_hurts_is_retired(vault: Vault) -> None:
@@ -101,7 +129,7 @@ def test_an_outcome_whose_file_a_person_copied_counts_once(vault: Vault, person:
 def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
     """The same decision from two exporters: the last one counts."""
     twice = [ended(n, True, "guide") for n in range(2)]
-    given = [data.replace(b'"action"', b'"id": "d-1", "action"') for _, data in twice]
+    given = [data.replace(b"d-0", b"d-1") for _, data in twice]
     learned(vault, *((f"{i}.json", data) for i, data in enumerate(given)))
     assert vault.shelf.uses.evidence(vault.shelf.ready())["guide"].times_applied == 1
 
@@ -111,6 +139,65 @@ def test_it_comes_back_when_the_evidence_turns(vault: Vault) -> None:
     turned = [*tried(100, 60, 100, "guide"), *tried(200, 80, 2)]
     assert learned(vault, *turned) == ["assess: testing guide"]
     assert vault.skill("guide")[1] == GUIDE
+
+
+def on_trial(vault: Vault) -> list[str]:
+    """A vault whose guide was retired, and is tried again after 200 decisions of its domain."""
+    learned(vault, *HURTS)
+    assert learned(vault, *tried(100, 199, 20)) == []
+    return learned(vault, *tried(299, 1, 20))
+
+
+def test_what_its_use_retired_is_tried_again_after_200_decisions(vault: Vault) -> None:
+    assert on_trial(vault) == ["assess: try guide again"]
+    skill, path = vault.skill("guide")
+    assert (skill.status, path, skill.trial) == ("testing", GUIDE, stamp(at(299)))
+    assert learned(vault) == []
+    (found,) = vault.effects("guide")
+    assert (found.times_applied, [one.times_applied for one in found.earlier]) == (0, [40])
+    assert found.decision == "testing: tried again, 0 of 10 decisions that a trial asks for"
+    assert vault.check().problems == []
+
+
+def test_it_is_tried_again_after_90_days_of_its_domain(vault: Vault) -> None:
+    learned(vault, *HURTS)
+    assert learned(vault, ended(79 + 90 * 24 - 1, True), now=LATER) == []
+    assert learned(vault, ended(79 + 90 * 24, True), now=LATER) == ["assess: try guide again"]
+
+
+@pytest.mark.parametrize(
+    ("every", "verdict", "shelf"), [(1, "retired", "archive"), (100, "testing", "skills")]
+)
+def test_after_ten_shown_decisions_it_stays_or_goes_back(
+    vault: Vault, every: int, verdict: str, shelf: str
+) -> None:
+    on_trial(vault)
+    nine = [*tried(301, 9, every, "guide"), *receipts(301, 9)]
+    assert learned(vault, *nine) == []
+    last = [*tried(310, 1, every, "guide"), *receipts(310, 1)]
+    assert learned(vault, *last) == [f"assess: {verdict} guide"]
+    assert vault.skill("guide")[1] == f"{shelf}/guide/SKILL.md"
+    assert learned(vault, *tried(401, 210, 20)) == []
+
+
+def test_it_is_tried_again_once_a_year(vault: Vault) -> None:
+    on_trial(vault)
+    learned(vault, *tried(301, 10, 1, "guide"), *receipts(301, 10))
+    assert learned(vault, ended(299 + 365 * 24 - 1, True), now=LATER) == []
+    assert learned(vault, ended(299 + 365 * 24, True), now=LATER) == ["assess: try guide again"]
+
+
+def test_what_a_person_retired_is_never_tried_again(vault: Vault, person: Person) -> None:
+    learned(vault, *HURTS)
+    vault.curate.restore("guide", now=NOW)
+    vault.curate.retire("guide", now=NOW)
+    assert learned(vault, *tried(101, 210, 20)) == []
+
+
+def test_a_trial_that_a_person_took_back_is_not_repeated(vault: Vault, person: Person) -> None:
+    on_trial(vault)
+    person.git("revert", "--no-edit", "HEAD")
+    assert learned(vault, *tried(401, 210, 20)) == []
 
 
 def test_a_skill_that_a_person_brought_back_gets_another_chance(

@@ -15,6 +15,7 @@ from skillvault.records import Elsewhere, Skill, Trust
 from skillvault.steps import loop
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.given import shown as recommended
 
 SEED = "reading-a-lift"
 SERVED = "shelf: {seeds: [coding]}"
@@ -357,10 +358,16 @@ def test_what_a_skill_of_another_layer_earned_is_computed(vault: Vault) -> None:
             result={"status": end},
             occurred_at=f"2026-10-{day % 28 + 1:02}T{day // 28 + 9:02}:00:00Z",
             decision__made_at=None,
+            decision__id=f"d-{day}",
         )
         for day, skills, end in ends
     ]
-    dropped(vault, *files)
+    offers = [[{"skill": seed, "blob": "0" * 40}] * (day % 2) for day in range(40)]
+    receipts = [
+        recommended(decision=f"d-{day}", domain="coding", shown=offer, held_out=offers[1 - day % 2])
+        for day, offer in enumerate(offers)
+    ]
+    dropped(vault, *files, *((f"r{n}.json", as_file(one)) for n, one in enumerate(receipts)))
     assert badge(vault, seed) == "✅ Proven (100% success, 20 uses)"
     assert vault.effects(seed)[0].decision == "proven: it helps as far as is known"
     assert [commit.step for commit in vault.log() if commit.step == "assess"] == []

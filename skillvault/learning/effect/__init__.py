@@ -19,7 +19,11 @@ DEPENDS_ON = (
         ),
     ),
     Queue(name=NAME, every=None, when=(When("skill", "moved"), When("skill", "beside"))),
-    Queue(name=VERSION, every=None, when=(When("skill", "committed"),)),
+    Queue(
+        name=VERSION,
+        every=None,
+        when=(When("skill", "committed"), When("skill", "moved")),  # a trial begins with a move
+    ),
     Queue(
         name=COUNT,
         every="use",

@@ -78,9 +78,11 @@ def detect_all(
         return {name: _detection("tool") for name in sorted(_listed(applied, names, shown))}
     called = handles_of(shown) if handles is None else handles
     detections = _explicit(reasoning, names, shown, called)
-    said = "\n".join(line for line in reasoning.split("\n") if not line.lstrip().startswith(">"))
+    unquoted = "\n".join(
+        line for line in reasoning.split("\n") if not line.lstrip().startswith(">")
+    )
     for name in shown.keys() - detections.keys():
-        if (implicit := implicit_use(shown[name], said)).applied:
+        if (implicit := implicit_use(shown[name], unquoted)).applied:
             detections[name] = implicit
     return dict(sorted(detections.items()))
 
@@ -250,8 +252,8 @@ def detected_uses(
         was_shown = name in texts or (name in held_out and name in detections)
         offer: Offer = "shown" if was_shown else "held" if name in held_out else ""
         if offer or detection != NONE:
-            known = (detection.match, detection.confidence, detection.quote, offer)
-            uses.append(DetectedUse(name, outcome.id, decided, *known))
+            reading = (detection.match, detection.confidence, detection.quote, offer)
+            uses.append(DetectedUse(name, outcome.id, decided, *reading))
     return uses
 
 
@@ -318,13 +320,13 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
 def _part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
     """What a skill had to do with the outcome; whether it contributed is open while pending."""
     applied = use is not None and use.applied
-    told = use if use and (use.applied or use.overruled) else None
+    named = use if use and (use.applied or use.overruled) else None
     return {
         "read": bool(row["held_out"] and use and use.offer == "shown"),
         "applied": applied,
         "overruled": use is not None and use.overruled,
-        "match": told.match if told else "none",
-        "confidence": told.confidence if told else 0.0,
-        "quote": told.quote if told else None,
+        "match": named.match if named else "none",
+        "confidence": named.confidence if named else 0.0,
+        "quote": named.quote if named else None,
         "contributed_to_success": None if status == "pending" else applied and status == "success",
     }

@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.lift import Lift
 from skillvault.policy import Policy
 from skillvault.records import Status
 from skillvault.text import count_of
@@ -21,6 +21,7 @@ from skillvault.text import count_of
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
 _STREAK = 5  # failures in a row that may retire a skill
+_EVEN = 0.5  # P(lift > 0) of what may as well help as hurt
 _MARGIN = 0.1  # what `wilson` loses before a proven skill is lost: no flapping
 
 
@@ -52,7 +53,8 @@ class Evidence(Struct, frozen=True):
     """What is known of a skill's use. Rates are fractions, None if nothing was applied.
 
     The counts are those of its text as it stands; `earlier` are those of the texts before a
-    person rewrote it, the oldest first. `shown` and `held_out` are closed decisions.
+    person rewrote it, the oldest first. `shown` and `held_out` are closed decisions. `trial`: it
+    was retired, and these are the decisions since it is tried again.
     """
 
     times_applied: int = 0
@@ -67,6 +69,12 @@ class Evidence(Struct, frozen=True):
     held_out: int = 0
     lift: Lift | None = None
     earlier: tuple["Evidence", ...] = ()
+    trial: bool = False
+
+    @property
+    def is_selection_known(self) -> bool:
+        """Whether any receipt says which decisions could have applied it, and did not."""
+        return any(version.shown or version.held_out for version in (self, *self.earlier))
 
     @property
     def of_any(self) -> bool:
@@ -115,13 +123,18 @@ def count_uses(uses: Iterable[Use]) -> Evidence:
     )
 
 
-def evidence_by_version(decisions: Iterable[ClosedDecision], begun: Sequence[int]) -> Evidence:
-    """The evidence of a skill whose text is another from each of these times on."""
+def evidence_by_version(
+    decisions: Iterable[ClosedDecision], begun: Sequence[int], *, trial: bool = False
+) -> Evidence:
+    """The evidence of a skill whose text is another from each of these times on.
+
+    `trial`: from the last on it is the same text, tried again.
+    """
     versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
     for decision in decisions:
         versions[bisect_right(begun, decision.made)].append(decision)
     *earlier, last = (_of_version(version) for version in versions)
-    return replace(last, earlier=tuple(earlier))
+    return replace(last, earlier=tuple(earlier), trial=trial)
 
 
 def _of_version(decisions: Sequence[ClosedDecision]) -> Evidence:
@@ -178,21 +191,52 @@ def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
         case "wilson":
             return times >= 5 and rate >= 0.55 - less and evidence.wilson >= 0.45 - less
         case "lift":
-            rules = policy.effect
-            if evidence.lift is None or times < rules.min_applied:
+            if evidence.lift is None or times < policy.effect.min_applied:
                 return False
-            helps = evidence.lift.helps
-            return helps >= rules.proven_below if already else helps > rules.proven_above
+            return (
+                _stays_proven(evidence.lift, policy) if already else _gets_proven(evidence, policy)
+            )
+
+
+def _gets_proven(evidence: Evidence, policy: Policy) -> bool:
+    """At each look, of which there is one after each use; without receipts nothing is proven."""
+    lift, rules = evidence.lift, policy.effect
+    if lift is None or not evidence.is_selection_known:
+        return False
+    return (
+        lift.helps > rules.proven_above
+        and lift.chance_of_none(rules.scale) < rules.proven_chance
+        and lift.recent.helps >= rules.hurts_below
+    )
+
+
+def _stays_proven(lift: Lift, policy: Policy) -> bool:
+    rules = policy.effect
+    return lift.helps >= rules.proven_below and lift.recent.helps >= rules.hurts_below
+
+
+def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
+    """Whether a skill that was retired is tried again and was not shown often enough yet."""
+    return evidence.trial and evidence.shown < policy.effect.trial_shown
+
+
+def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
+    """Whether a skill stays that was tried again, by what is known since and what was before."""
+    numbers = evidence_line(evidence)
+    if evidence.lift is not None and evidence.lift.helps < policy.effect.restored_above:
+        return NextStatus("retired", f"It was tried again and still hurts: {numbers}.")
+    return NextStatus("testing", f"It was tried again and stays: {numbers}.")
 
 
 def verdict_on(evidence: Evidence, policy: Policy) -> Verdict:
-    """Whether a skill helps or hurts as far as is known, on less than a change of status asks."""
+    """Whether a skill helps or hurts of late, on less than a change of status asks."""
     rules = policy.effect
     if evidence.lift is None or evidence.times_applied < rules.min_applied:
         return "open"
-    if evidence.lift.helps > rules.helps_above:
+    helps = evidence.lift.recent.helps
+    if helps > rules.helps_above:
         return "helps"
-    return "hurts" if evidence.lift.helps < rules.hurts_below else "open"
+    return "hurts" if helps < rules.hurts_below else "open"
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
@@ -201,9 +245,11 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
     False if even so little says clearly that it hurts.
     """
     times, lift, rules = evidence.times_applied, evidence.lift, policy.effect
+    if is_on_trial(evidence, policy):
+        return True
     if times >= rules.explore_until:
         return False
-    return lift is None or times < rules.min_applied or lift.helps >= rules.restored_above
+    return lift is None or times < rules.min_applied or lift.recent.helps >= rules.restored_above
 
 
 def next_status(status: str, evidence: Evidence, policy: Policy) -> NextStatus:
@@ -232,6 +278,8 @@ def evidence_line(evidence: Evidence) -> str:
         parts.append(f"base rate {lift.base:.2f}")
         parts.append(f"lift {lift.lift:+.3f} with a standard error of {lift.error:.3f}")
         parts.append(f"P(lift > 0) = {lift.helps:.3f}")
+        if lift.latest:
+            parts.append(f"P(lift > 0) = {lift.recent.helps:.3f} of late")
     return ", ".join(parts)
 
 
@@ -240,12 +288,12 @@ def _retirement_reason(evidence: Evidence, policy: Policy, *, already: bool) -> 
     if policy.choices.retirement == "streak":
         return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
     lift, rules = evidence.lift, policy.effect
-    if lift is None:
+    if lift is None or evidence.times_applied < rules.retire_after:
         return None
-    streak = evidence.consecutive_failures
-    if streak >= _STREAK and (1 - lift.base) ** streak < rules.streak_chance:
-        return f"{streak} failures in a row, which its base rate makes unlikely"
-    below = rules.restored_above if already else rules.retired_below
-    if lift.helps < below and evidence.times_applied >= rules.retire_after:
-        return "It hurts"
-    return None
+    below, lately = rules.retired_below, rules.retired_lately
+    if already:
+        below = lately = rules.restored_above
+    if lift.recent.helps < lately:
+        return "It hurts of late" if lift.latest else "It hurts"
+    # What it did long ago retires no skill that helps now.
+    return "It hurts" if lift.helps < below and lift.recent.helps <= _EVEN else None

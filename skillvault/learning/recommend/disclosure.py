@@ -53,7 +53,7 @@ def fitting_lines(slots: Sequence[Slot], budget: float) -> list[str]:
     """The descriptions in lines of the first so many as fit, the first and the pinned always."""
     room = SHARE * budget
     for size in _DESCRIPTIONS:
-        lines = [_described(slot.about.description, size) for slot in slots]
+        lines = [_shortened_description(slot.about.description, size) for slot in slots]
         costs = [_line_tokens(slot, line) for slot, line in zip(slots, lines, strict=True)]
         if sum(costs) <= room:
             return lines
@@ -134,7 +134,7 @@ def _while_fitting(parts: Sequence[str], room: float) -> str:
     return text
 
 
-def _described(description: str, size: int) -> str:
+def _shortened_description(description: str, size: int) -> str:
     """A description as a line has it, without its subject, which the name says."""
     subject, _, rest = flat(description).partition(". ")
     return shorten(rest if rest and subject.startswith(_WHEN) else flat(description), size)

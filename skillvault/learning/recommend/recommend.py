@@ -381,9 +381,11 @@ def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, floa
     if policy.choices.proof == "lift" and lift is None and candidate.elsewhere:
         gains["elsewhere"] = policy.effect.bonus * candidate.elsewhere
     if policy.choices.proof == "lift" and lift is not None:
-        gains["lift"] = policy.effect.bonus * lift.lift
+        gains["lift"] = policy.effect.bonus * lift.recent.lift
         if query.decision is not None and policy.effect.sampling:
-            drawn = policy.effect.sampling * lift.error * _normal(query.decision, candidate.name)
+            drawn = (
+                policy.effect.sampling * lift.recent.error * _normal(query.decision, candidate.name)
+            )
             gains["sampling"] = policy.effect.bonus * drawn
     return gains
 
@@ -527,7 +529,8 @@ def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
 
     def key(weighed: _Weighed) -> tuple[float, str]:
         evidence = weighed[-1].evidence
-        promise = weighed[3] + (rules.bonus * evidence.lift.lift if evidence.lift else 0.0)
+        lift = evidence.lift.recent.lift if evidence.lift else 0.0
+        promise = weighed[3] + rules.bonus * lift
         return rules.explore_cost * evidence.times_applied - promise, weighed[2]
 
     return key
@@ -555,7 +558,20 @@ def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
     if query.decision is None or candidate.status == "pinned":
         return False
-    return _drawn(query.decision, candidate.name) < policy.effect.holdout
+    return _drawn(query.decision, candidate.name) < _share_held_out(candidate, policy)
+
+
+def _share_held_out(candidate: Candidate, policy: Policy) -> float:
+    """The less is open about a skill that helps, the less is learned by doing without it."""
+    rules, lift = policy.effect, candidate.evidence.lift
+    least = min(rules.holdout, rules.holdout_proven)
+    if _is_proven(candidate, policy):
+        return least
+    helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
+    if helps >= rules.proven_above:
+        return least
+    is_open = (rules.proven_above - helps) / (rules.proven_above - 0.5)
+    return least + (rules.holdout - least) * is_open**2
 
 
 def _drawn(*words: str) -> float:

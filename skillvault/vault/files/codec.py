@@ -237,7 +237,7 @@ def _skill_text(skill: Skill) -> str:
         "kind": skill.kind, "domain": skill.domain, "subject": skill.subject,
         "account": skill.account, "status": skill.status, "origin": skill.origin,
         "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
-        "trust": skill.trust,
+        "trust": skill.trust, "retired": skill.retired, "trial": skill.trial,
     }  # fmt: skip
     front = {
         "name": skill.name,
@@ -347,7 +347,7 @@ def _number(value: Any) -> float | None:
 _WORD_KEYS = ("tags", "roles", "stages")
 _TEXT_KEYS = (
     "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust",
+    "trust", "retired", "trial",
 )  # fmt: skip
 
 

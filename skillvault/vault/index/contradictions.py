@@ -49,11 +49,10 @@ def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
 
 def _columns(pin: Pin) -> Iterator[str]:
     """Tables named after kinds that lack a record, or hold one that is not there."""
-    for table in TYPED:
+    for table, kind in TYPED.items():
         there = "select n from file where type = ? and ref_id is not null"
         missing = f"{there} except select n from {table}"
         extra = f"select n from {table} except {there}"
-        kind = table.capitalize()
         if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
             yield f"the table {table} does not hold what the files do"
 

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, get_args
 
@@ -29,8 +29,11 @@ _Value = TypeVar("_Value")
 File = tuple[str, Parsed | None]  # the blob that stands at a path, and the record in it
 
 KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
-# The tables named after kinds.
-TYPED = ("outcome", "evaluation", "recommendation", "fact", "skill", "link")
+# The tables of records, each with the type of what it holds; of an outcome there are two.
+TYPED: Mapping[str, str] = {
+    "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
+    "recommendation": "Recommendation", "fact": "Fact", "skill": "Skill", "link": "Link",
+}  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 SERVED = "skills"  # the shelf whose skills are found
@@ -105,6 +108,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 parsed.result.status,
                 parsed.decision.task,
             )
+            yield "decided", ref.id, *_decided(parsed)
         case Evaluation():
             judge, right = parsed.judge, parsed.judge_was_right
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
@@ -132,6 +136,12 @@ def counters(skill: Skill) -> tuple[int | None, float | None]:
 def joined(names: Iterable[str]) -> str:
     """Names as one column has them: a line each, so that one may have blanks; `LISTS` asks."""
     return "\n".join(names)
+
+
+def _decided(outcome: Outcome) -> tuple[Any, ...]:
+    """What may make one episode of several decisions: when, by whom, on what."""
+    made, source, task = outcome.decision.made_at, outcome.source, outcome.decision.task.strip()
+    return None if made is None else micros(made), source.batch, source.agent, task
 
 
 def micros(at: datetime) -> int:

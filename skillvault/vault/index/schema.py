@@ -47,6 +47,8 @@ create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text, task text);
+create table decided (
+    n integer primary key, id text, made integer, batch text, agent text, task text);
 create table evaluation (
     n integer primary key, id text, judge text, version text, model text,
     was_good integer, was_right integer);
@@ -73,6 +75,7 @@ create table ground (
     domain text, wording text, evaluation text,
     primary key (domain, wording, evaluation)) without rowid;
 create index outcome_id on outcome (id);
+create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
     (domain, action, target, trust, at, id, status, decision);

@@ -28,11 +28,12 @@ class SkillRow(NamedTuple):
 
 
 class SkillStatusRow(NamedTuple):
-    """On which shelf a skill is, and its status."""
+    """On which shelf a skill is, its status, and its domain."""
 
     name: str
     shelf: str
     status: str
+    domain: str | None
 
 
 class SkillPlace(NamedTuple):
@@ -95,8 +96,8 @@ class Skills(Folder[Skill]):
         return bool(self._reader.value(query, [name]))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
-        """The shelf and the status of those of these skills that are there, by name."""
-        query = "select id, shelf, status from skill where id in {} order by id, shelf"
+        """The shelf, the status and the domain of those of these skills that are there, by name."""
+        query = "select id, shelf, status, domain from skill where id in {} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
 
     def subjects_of(self, kind: str, domain: str) -> list[str]:

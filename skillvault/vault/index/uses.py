@@ -54,6 +54,20 @@ class ExposureRow(NamedTuple):
     offer: str
 
 
+class DecidedRow(NamedTuple):
+    """What may make one episode of a closed decision and others of its domain."""
+
+    outcome: str
+    action: str
+    target: str | None
+    at: int
+    session: str | None
+    made: int | None
+    batch: str | None
+    agent: str | None
+    task: str
+
+
 class UseRow(NamedTuple):
     """A closed decision's use of a skill, with its time and end."""
 
@@ -92,6 +106,23 @@ class Uses:
         )
         rows = self._reader.rows(query, [domain])
         return {group: (count, successes) for group, count, successes in rows}
+
+    def closed_since(self, domain: str | None, at: int) -> int:
+        """How many decisions of a domain, or of all, ended after a time."""
+        query = (
+            "select count(*) from outcome o where o.at > ? and (? is null or o.domain = ?) "
+            f"and o.status != 'neutral' and {_CLOSED}"
+        )
+        return int(self._reader.value(query, [at, domain, domain]))
+
+    def decided(self, domain: str) -> list[DecidedRow]:
+        """When and in which session a domain's closed decisions were made, as far as is known."""
+        query = (
+            "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, d.agent, d.task "
+            "from outcome o cross join decided d on d.id = o.id "
+            f"where o.domain = ? and o.status != 'neutral' and {_CLOSED}"
+        )
+        return list(map(DecidedRow._make, self._reader.rows(query, [domain])))
 
     def by_skill(self, skills: Iterable[str]) -> Iterator[UseRow]:
         """All closed uses of these skills."""

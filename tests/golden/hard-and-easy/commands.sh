@@ -8,9 +8,10 @@ printf -- '---\nname: %s\ndescription: What to do.\nmetadata:\n  domain: %s\n---
 done
 git add skills
 GIT_COMMITTER_DATE=2026-10-01T13:00:00Z git commit -qm "Four skills of ours"
-python "$GOLDEN/decisions.py" 2026-11-01T00:00:00Z hard :2:40 hard-helpful:12:40 > ../hard.jsonl
-python "$GOLDEN/decisions.py" 2026-11-01T00:00:00Z easy :38:40 easy-useless:38:40 > ../easy.jsonl
-python "$GOLDEN/decisions.py" 2026-11-01T00:00:00Z pairs :16:40 pairs-one+pairs-two:32:40 > ../pairs.jsonl
+python "$GOLDEN/decisions.py" 2026-11-01T00:00:00Z hard :2:40 hard-helpful:12:40 --receipts inbox > ../hard.jsonl
+python "$GOLDEN/decisions.py" 2026-11-01T00:00:00Z easy :38:40 easy-useless:38:40 --receipts inbox > ../easy.jsonl
+python "$GOLDEN/decisions.py" 2026-11-01T00:00:00Z pairs :16:40 pairs-one+pairs-two:32:40 --receipts inbox > ../pairs.jsonl
+skillvault run record --now 2026-11-20T12:00:00Z > /dev/null 2>&1
 skillvault import jsonl ../hard.jsonl ../easy.jsonl ../pairs.jsonl --now 2026-11-20T12:00:00Z
 say skillvault run assess --now 2026-11-20T12:00:00Z
 say skillvault stats

@@ -31,7 +31,7 @@ def added(decided: Sequence[Decided], begun: Mapping[str, Sequence[int]] | None 
             Observation(f"o{i}", skill, group, success, i, True, weight)
             for skill, weight in weights.items()
         ]
-    return add_up(observations, totals, begun or {}, 5)
+    return add_up(observations, totals, begun or {}, Prior())
 
 
 def of(decided: Sequence[Decided], skill: str = "a") -> Lift:
@@ -114,23 +114,119 @@ def offered(offer: Offer, rate: float, times: int, applies: float) -> list[Obser
     ]
 
 
-def test_with_hold_outs_counts_to_whom_it_was_offered_not_who_chose_to_apply_it() -> None:
-    """Agents apply it where they succeed anyway: the same rate when it is held out."""
+def test_who_chooses_to_apply_a_skill_where_it_succeeds_anyway_earns_it_nothing() -> None:
+    """Half of those who could apply it did, all that succeed; the same rate when it is held out."""
     chosen = [*offered("shown", 0.5, 200, 0.5), *offered("held", 0.5, 200, 0.0)]
+    unasked = [one._replace(offer="") for one in chosen]
     totals = {"g": (400, 200)}
-    naive = estimate_lifts([add_up(chosen, totals, {}, 1000)], Prior())["a", 0]
-    fair = estimate_lifts([add_up(chosen, totals, {}, 5)], Prior())["a", 0]
+    naive = estimate_lifts([add_up(unasked, totals, {}, Prior())], Prior())["a", 0]
+    fair = estimate_lifts([add_up(chosen, totals, {}, Prior())], Prior())["a", 0]
     assert naive.helps > 0.99
     assert abs(fair.lift) < 0.02
 
 
-@given(st.permutations(range(30)))
-def test_the_order_of_decisions_changes_nothing(order: list[int]) -> None:
-    random = Random(1)
-    decided = [("g", random.random() < 0.5, {"a": 1.0} if i % 3 else {}) for i in range(30)]
-    found, other = of(decided), of([decided[i] for i in order])
-    assert (found.lift, found.error) == pytest.approx((other.lift, other.error))
+PARTS: list[tuple[bool, float, Offer]] = [
+    (True, 1.0, "shown"), (False, 0.25, "shown"), (False, 0.0, "held"), (True, 1.0, ""),
+]  # fmt: skip
+
+
+def random_uses(count: int, seed: int = 1) -> list[Observation]:
+    """Uses of four skills, shown, held out or neither, in episodes of three decisions."""
+    chance = Random(seed)
+    return [
+        Observation(
+            f"o{i:03}",
+            skill,
+            f"g{i % 2}",
+            i * i % 7 < 4,
+            i,
+            applied,
+            weight,
+            offer,
+            f"e{i // 3}",
+        )
+        for i in range(count)
+        for skill in chance.sample("abcd", 2)
+        for applied, weight, offer in [chance.choice(PARTS)]
+    ]
+
+
+def totals_of(observations: Sequence[Observation]) -> dict[str, tuple[int, int]]:
+    """How many decisions each group has, how many succeeded."""
+    ends = {(one.group, one.decision): one.success for one in observations}
+    groups = sorted({group for group, _ in ends})
+    return {
+        name: (len(found), sum(found))
+        for name in groups
+        for found in [[success for (group, _), success in ends.items() if group == name]]
+    }
+
+
+@given(st.permutations(random_uses(60)))
+def test_sums_are_the_same_in_whatever_order_decisions_became_known(
+    order: list[Observation],
+) -> None:
+    first = random_uses(60)
+    prior = Prior(latest=10)
+    sums = add_up(first, totals_of(first), {"b": [20]}, prior)
+    assert add_up(order, totals_of(order), {"b": [20]}, prior) == sums
+
+
+@given(st.sets(st.integers(0, 59), max_size=20))
+def test_a_decision_that_is_taken_away_leaves_nothing_behind(gone: set[int]) -> None:
+    """The products of weights are whole sixteenths, so that sums are exact."""
+    observations = random_uses(60)
+    kept = [one for one in observations if int(one.decision[1:]) not in gone]
+    away = [one for one in observations if int(one.decision[1:]) in gone]
+    whole, rest, other = (
+        products(add_up(some, totals_of(some), {}, Prior())) for some in (observations, kept, away)
+    )
+    assert whole == {
+        pair: found for pair in whole if (found := rest.get(pair, 0.0) + other.get(pair, 0.0))
+    }
+
+
+def products(sums: Sums) -> dict[tuple[str, ...], float]:
+    """The sums by the names of what they are of."""
+    skills = [name for name, _ in sums.columns]
+    names = [*skills, *(f"offered {name}" for name in skills)]
+    pairs = zip(
+        memoryview(sums.firsts).cast("i"), memoryview(sums.seconds).cast("i"),
+        memoryview(sums.weights).cast("d"), strict=True,
+    )  # fmt: skip
+    found: dict[tuple[str, ...], float] = {
+        tuple(sorted((names[i], names[j]))): weight for i, j, weight in pairs
+    }
+    return found | {(name,): hits for name, hits in zip(names, sums.hits, strict=True) if hits}
+
+
+def test_the_luck_of_an_evening_is_not_counted_many_times() -> None:
+    """Ten decisions each of six episodes; in half of these all succeed, in half none."""
+    uses = [
+        Observation(f"o{i:02}", "a", "g", i // 10 % 2 == 0, i, i % 20 < 10, float(i % 20 < 10))
+        for i in range(60)
+    ]
+    alone = estimate_lifts([add_up(uses, {"g": (60, 30)}, {}, Prior())], Prior())["a", 0]
+    together = [one._replace(episode=f"e{i // 10}") for i, one in enumerate(uses)]
+    found = estimate_lifts([add_up(together, {"g": (60, 30)}, {}, Prior())], Prior())["a", 0]
+    assert found.error > alone.error
+    assert found.helps < alone.helps
+
+
+def test_the_latest_applications_say_what_a_skill_does_now() -> None:
+    """Every other decision applies it, 150 times with success and 50 times without."""
+    uses = [
+        Observation(
+            f"o{i:03}", "a", "g", i < 300 if i % 2 else i % 4 == 0, i, i % 2 == 1, float(i % 2)
+        )
+        for i in range(400)
+    ]
+    found = estimate_lifts([add_up(uses, totals_of(uses), {}, Prior())], Prior())["a", 0]
+    assert found.recent.lift < 0 < found.lift
+    few = uses[:100]
+    fresh = estimate_lifts([add_up(few, totals_of(few), {}, Prior())], Prior())["a", 0]
+    assert fresh.recent == fresh.all_time
 
 
 def test_nothing_decided_is_no_lift() -> None:
-    assert estimate_lifts([add_up([], {}, {}, 5)], Prior()) == {}
+    assert estimate_lifts([add_up([], {}, {}, Prior())], Prior()) == {}

@@ -9,7 +9,7 @@ from skillvault.policy import EffectPolicy, Policy
 
 
 def known(lift: float, times: int) -> Evidence:
-    return Evidence(times, times, 0, 1.0, lift=Lift(lift, 0.1, 0.5))
+    return Evidence(times, times, 0, 1.0, shown=times, lift=Lift(lift, 0.1, 0.5))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.lift import Effect, Lift
 from skillvault.learning.effect.verdict import (
     ClosedDecision,
     Evidence,
@@ -101,10 +101,17 @@ def test_proven_is_what_the_profile_says(statuses: str, seed: bool, wilson: bool
 POLICY = Policy()
 
 
-def likely(helps: float, times: int = 10, **counts: Any) -> Evidence:
-    """Evidence of which P(lift > 0) is this."""
-    lift = Lift(NormalDist().inv_cdf(helps) * 0.1, 0.1, counts.pop("base", 0.5))
-    return Evidence(times, times, 0, 1.0, lift=lift, **counts)
+def effect(helps: float, error: float) -> Effect:
+    """An effect of which P(lift > 0) is this."""
+    return Effect(NormalDist().inv_cdf(helps) * error, error)
+
+
+def likely(helps: float, times: int = 10, lately: float | None = None, **counts: Any) -> Evidence:
+    """Evidence of which P(lift > 0) is this, and that of the latest applications."""
+    error = counts.pop("error", 0.1)
+    latest = None if lately is None else effect(lately, error)
+    lift = Lift(*effect(helps, error), 0.5, latest)
+    return Evidence(times, times, 0, 1.0, lift=lift, **{"shown": times, **counts})
 
 
 @pytest.mark.parametrize(
@@ -129,15 +136,56 @@ def test_a_status_is_gained_and_lost_at_different_bounds(
     assert next_status(status, likely(helps, times), POLICY).status == expected
 
 
-@pytest.mark.parametrize(
-    ("base", "streak", "expected"),
-    [(0.5, 5, "testing"), (0.5, 7, "retired"), (0.7, 5, "retired"), (0.9, 4, "testing")],
-)
-def test_a_streak_retires_where_the_base_rate_makes_it_unlikely(
-    base: float, streak: int, expected: str
+def test_without_a_receipt_selection_is_unknown_and_nothing_is_proven() -> None:
+    unknown = likely(0.9999, 100, shown=0)
+    assert not unknown.is_selection_known
+    assert next_status("testing", unknown, POLICY).status == "testing"
+    assert (
+        next_status("testing", likely(0.9999, 100, shown=0, held_out=1), POLICY).status == "proven"
+    )
+    assert next_status("testing", likely(0.0001, 100, shown=0), POLICY).status == "retired"
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0.1, "proven"), (0.02, "testing")])
+def test_the_longer_one_looks_the_more_is_asked_of_what_is_proven(
+    error: float, expected: str
 ) -> None:
-    evidence = likely(0.5, base=base, consecutive_failures=streak)
-    assert next_status("testing", evidence, POLICY).status == expected
+    """The same P(lift > 0) is more likely chance once it was looked at many times."""
+    assert next_status("testing", likely(0.96, 100, error=error), POLICY).status == expected
+
+
+@given(st.floats(-0.5, 0.5), st.floats(0.01, 0.14))
+def test_the_bound_on_chance_is_a_chance_and_falls_as_the_lift_grows(
+    lift: float, error: float
+) -> None:
+    found = Lift(lift, error, 0.5).chance_of_none(0.15)
+    assert 0 <= found <= 1
+    assert Lift(lift + 0.1, error, 0.5).chance_of_none(0.15) <= found
+
+
+@pytest.mark.parametrize(
+    ("helps", "lately", "status", "expected"),
+    [
+        (0.04, 0.51, "testing", "testing"),
+        (0.04, 0.49, "testing", "retired"),
+        (0.99, 0.011, "testing", "testing"),
+        (0.99, 0.009, "proven", "retired"),
+        (0.99, 0.26, "proven", "testing"),
+        (0.99, 0.19, "retired", "retired"),
+        (0.99, 0.21, "retired", "testing"),
+        (0.04, 0.6, "retired", "testing"),
+    ],
+)
+def test_what_a_skill_does_of_late_retires_it_and_keeps_it(
+    helps: float, lately: float, status: str, expected: str
+) -> None:
+    assert next_status(status, likely(helps, 100, lately), POLICY).status == expected
+
+
+@pytest.mark.parametrize("streak", [5, 50])
+def test_no_streak_retires_what_helped_on_the_whole(streak: int) -> None:
+    evidence = likely(0.9999996, 128, consecutive_failures=streak)
+    assert next_status("proven", evidence, POLICY).status == "proven"
 
 
 def test_by_the_seed_rule_five_failures_in_a_row_retire() -> None:

@@ -476,13 +476,12 @@ def test_else_what_seems_to_hurt_is_not_shown(skill: Candidate, decision: str | 
     assert withheld(answer) == [("doubted", "low-effectiveness")]
 
 
-def test_what_failed_too_often_in_a_row_is_not_tried() -> None:
+def test_a_streak_alone_keeps_no_new_skill_from_being_tried() -> None:
     failed = msgspec.structs.replace(
         lifted(-0.05, times=5), consecutive_failures=5, lift=Lift(-0.05, 0.1, 0.7)
     )
-    assert shown(ask(one("a", evidence=failed), *KNOWN, policy=TRYING, decision="d")) == list(
-        "vwxyz"
-    )
+    answer = ask(one("a", evidence=failed), *KNOWN, policy=TRYING, decision="d")
+    assert shown(answer) == list("vwxya")
 
 
 def test_of_a_task_the_better_answer_stands_first() -> None:
@@ -573,3 +572,16 @@ def test_nothing_is_lost_and_limits_hold(limit: int, budget: int, count: int) ->
     assert sum(served.tokens for served in answer.recommended) <= budget
     names = [*shown(answer), *(name for name, _ in withheld(answer))]
     assert sorted(names) == sorted(skill.name for skill in skills)
+
+
+@pytest.mark.parametrize(
+    ("known", "status", "low", "high"),
+    [(0.0, "testing", 0.07, 0.13), (0.05, "testing", 0.025, 0.06), (0.3, "proven", 0.005, 0.035)],
+)
+def test_the_less_is_open_about_a_skill_the_more_rarely_it_is_held_out(
+    known: float, status: str, low: float, high: float
+) -> None:
+    candidate = one("a", status=status, evidence=lifted(known, times=30))
+    answers = (ask(candidate, decision=str(n), policy=Policy()) for n in range(1000))
+    held_out = sum(answer.withheld != [] for answer in answers)
+    assert low < held_out / 1000 < high

@@ -1,0 +1,141 @@
+"""What the estimate of a skill's effect is made of and what it comes to: plain values."""
+
+import math
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+Offer = Literal["shown", "held", ""]
+Column = tuple[str, int]  # a skill, and which version of its text, from 0
+
+UNSEEN = 0.25  # how likely a shown skill was applied that the reasoning does not name
+
+
+class Observation(NamedTuple):
+    """The part of one skill in one decision that has ended.
+
+    `offer` is whether it was shown or held out, "" if it was neither; `weight` how surely it
+    was applied, 0..1. `group` is the action and target, `made` when it was decided,
+    in microseconds since 1970. Decisions of one `episode` share their luck; "" stands alone.
+    """
+
+    decision: str
+    skill: str
+    group: str
+    success: bool
+    made: int
+    applied: bool
+    weight: float
+    offer: Offer = ""
+    episode: str = ""
+
+
+class DecisionGroup(Struct, frozen=True):
+    """The decisions on one action and target: how many, how many succeeded, how much of a skill.
+
+    `weights` are by place: that of a column, or beyond the columns that of its offers.
+    """
+
+    count: int
+    successes: int
+    weights: dict[int, float]
+
+
+class Sums(Struct, frozen=True):
+    """All that the estimate asks of one domain's decisions; columns are counted from 0.
+
+    A column has two places: how much it was applied, and, so many places on, how often it could
+    have been. `firsts`, `seconds` and `weights` are arrays, as bytes, of the products of two
+    places summed over the decisions, a place with itself among them; `hits` the weights of the
+    successes. `shared` says by how much the variance of a column's effect grows, for decisions of
+    one episode share their luck; `latest` is the (precision, effect) of its latest applications
+    alone, (0, 0) if there are no others.
+    """
+
+    columns: tuple[Column, ...] = ()
+    firsts: bytes = b""
+    seconds: bytes = b""
+    weights: bytes = b""
+    hits: tuple[float, ...] = ()
+    groups: tuple[DecisionGroup, ...] = ()
+    shared: tuple[float, ...] = ()
+    latest: tuple[tuple[float, float], ...] = ()
+    noise: float = 0.0
+
+
+class Effect(NamedTuple):
+    """An effect on the rate of success, a fraction, and its standard error."""
+
+    lift: float
+    error: float
+
+    @property
+    def helps(self) -> float:
+        """How likely the effect is positive."""
+        return 0.5 * math.erfc(-self.lift / (self.error * math.sqrt(2)))
+
+
+class Lift(Struct, frozen=True):
+    """An effect on the rate of success, a fraction, its standard error, and the base it adds to.
+
+    `latest` is the effect of its latest applications alone, None if there are no others.
+    """
+
+    lift: float
+    error: float
+    base: float
+    latest: Effect | None = None
+
+    @property
+    def helps(self) -> float:
+        """How likely the effect is positive."""
+        return self.all_time.helps
+
+    @property
+    def all_time(self) -> Effect:
+        """The effect of all applications."""
+        return Effect(self.lift, self.error)
+
+    @property
+    def recent(self) -> Effect:
+        """The effect of the latest applications, of all if there are no others."""
+        return self.latest or self.all_time
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the effect."""
+        return self.lift - 1.96 * self.error, self.lift + 1.96 * self.error
+
+    def chance_of_none(self, scale: float) -> float:
+        """How likely a skill that does not help ever looks so helpful, however often one looks.
+
+        Source: the mixture bound of Robbins 1970 (with Ville 1939), effects spread by `scale`; the
+        ratio by which they stand above none is that of Savage and Dickey.
+        """
+        score = self.lift / self.error
+        if score <= 0:
+            return 1.0
+        odds = math.log(2 * self.helps * self.error / scale) + score * score / 2
+        return math.exp(min(0.0, -odds))
+
+
+class Prior(Struct, frozen=True):
+    """What is believed before any decision: effects spread around 0 by `scale`.
+
+    A rewritten text's effect is like the old one's by `carry`, 0..1. `latest`: of so many
+    applications is what a skill changes of late.
+    """
+
+    scale: float = 0.15
+    carry: float = 0.5
+    latest: int = 60
+
+
+class DomainEffect(NamedTuple):
+    """A column's effect in one domain, the base below it, and the weight of its decisions."""
+
+    mean: float
+    variance: float
+    base: float
+    weight: float
+    latest: tuple[float, float]  # the precision of its latest applications, and their effect

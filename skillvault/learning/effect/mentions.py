@@ -101,7 +101,7 @@ def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Skills' names by the first word of each of their tails, each of which may stand for one."""
     by_word: dict[str, set[str]] = {}
     for name in names:
-        for word in _words(name):
+        for word in _lower_words(name):
             by_word.setdefault(word, set()).add(name)
     return {word: tuple(sorted(group)) for word, group in by_word.items()}
 
@@ -119,7 +119,7 @@ def find_mentions(
     A short form that fits several skills means the one that was shown, else none.
     """
     spans = [
-        *(s for name in _possible(text, names, shown) for s in _named(name, text)),
+        *(s for name in _possible(text, names, shown) for s in _spelled_out(name, text)),
         *(s for name, body in shown.items() for s in _titled(name, body, text)),
         *(s for handle, name in handles.items() for s in _handled(handle, name, text)),
         *_described(text, names, shown),
@@ -129,11 +129,11 @@ def find_mentions(
 
 def _possible(text: str, names: Mapping[str, Iterable[str]], shown: Iterable[str]) -> Iterator[str]:
     """The skills of which the text holds all words but those that a short form leaves out."""
-    counts = Counter(name for word in set(_words(text)) for name in names.get(word, ()))
+    counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
     yield from {*shown, *(name for name, n in counts.items() if n >= len(_needed(name)))}
 
 
-def _named(name: str, text: str) -> Iterator[_Span]:
+def _spelled_out(name: str, text: str) -> Iterator[_Span]:
     """The places of a name and of what is left of it without its prefix."""
     for match in _name(name).finditer(text):
         words, whole = len(_parts(match[0])), len(_parts(match[0])) == len(_parts(name))
@@ -184,14 +184,14 @@ def _meant(
     phrase: str, kind: str, names: Mapping[str, Iterable[str]], shown: Mapping[str, str]
 ) -> str | None:
     """The one skill of whose name these are words; one word is enough only of a shown one."""
-    words = _words(phrase)
+    words = _lower_words(phrase)
     if {words[0], words[-1]} & _EMPTY:
         return None
     content = {word for word in words if word not in KINDS | _EMPTY}
     if not content:
         return None
     stems = set(map(_stem, content))
-    known = {name for name in shown if stems <= set(map(_stem, _words(name)))}
+    known = {name for name in shown if stems <= set(map(_stem, _lower_words(name)))}
     if len(content) > 1 and not known:
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
         known = {name for name in holding if content >= _needed(name)}
@@ -288,20 +288,20 @@ def shortest_form(name: str) -> str:
 
     Of a skill that was not shown every mention holds these words.
     """
-    return "-".join(_kept(name))
+    return "-".join(_telling_parts(name))
 
 
 def _needed(name: str) -> set[str]:
-    return set(_words(shortest_form(name)))
+    return set(_lower_words(shortest_form(name)))
 
 
-def _kept(name: str) -> list[str]:
+def _telling_parts(name: str) -> list[str]:
     parts = [part for part in _parts(name) if not _HEX.match(part)] or _parts(name)
     dropped = 0 if parts[0].lower() not in KINDS else min(2, max(0, len(parts) - 2))
     return parts[dropped:]
 
 
-def _words(text: str) -> list[str]:
+def _lower_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 

@@ -285,7 +285,8 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Meta(
             ge=0,
             le=1,
-            description="What the best match for a task gains, and a text without a match loses.",
+            description="What the best match for a task gains, and a text without a match loses; "
+            "0: tasks are not read.",
         ),
     ] = 0.25
     min_relevance: Annotated[

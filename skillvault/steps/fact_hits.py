@@ -8,15 +8,18 @@ from collections.abc import Iterable
 from skillvault.learning.recommend.facts import FactHit
 from skillvault.records import Evaluation, Fact, Ref
 from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.search.ranking import Hit
 
-_HITS = 50  # facts that are looked at
+_FACTS = ("fact",)
+_HITS = 50  # facts that are looked at, of the domain and of all
 _ABROAD = frozenset({"cross_domain", "general"})
 
 
 def fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
     """The trusted facts in force that a task finds, of the domain and what holds beyond its own."""
-    found = head.search(task, _HITS, kinds=("fact",))
-    shares = {hit.id.partition(":")[2]: hit.share for hit in found}
+    # Apart, so that the many of other domains take no place from those of this one.
+    searches = (head.search(task, _HITS, kinds=_FACTS, domains=(domain,)), _everywhere(head, task))
+    shares = {hit.id.partition(":")[2]: hit.share for hits in searches for hit in hits}
     facts = _in_force(head, shares)
     actions = head.facts.actions(facts)
     return [
@@ -32,6 +35,10 @@ def fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
         for fact in facts.values()
         if _holds(domain, fact, evaluations := head.evaluations.supporting(fact.id))
     ]
+
+
+def _everywhere(head: Topics, task: str) -> list[Hit]:
+    return head.search(task, _HITS, kinds=_FACTS)
 
 
 def holding_abroad(head: Topics, ids: Iterable[str], domain: str) -> set[str]:

@@ -222,7 +222,7 @@ class Shelf:
         scores = _scores(head, task, domains, near) if asked else None
         candidates = self._candidates(head, query)
         read = self._text(head)
-        background = background_of(head, query, (task, scores) if scores else None)
+        background = background_of(head, query, None if scores is None else (task, scores))
         answer = recommend.recommend(
             candidates, query, head.policy, read, scores=scores, background=background
         )

@@ -221,7 +221,9 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     said = "shown, applied (tool, 1.00)" if applied else "shown, not applied"
     assert f"  reading-a-lift: {said}\n" in out
     found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
-    assert list(found) == ["decision", "domain", "outcome", "score", "outcomes", "skills"]
+    assert list(found) == [
+        "decision", "domain", "outcome", "score", "outcomes", "detections", "skills",
+    ]  # fmt: skip
     assert list(found["skills"][0]) == [
         "skill", "blob", "shown", "held_out", "relevance", "badge", "applied", "match",
         "confidence", "quote", "contributed_to_success",

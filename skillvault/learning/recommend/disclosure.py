@@ -5,6 +5,7 @@ what is left, in order. What does not fit is a line with the way to read it.
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -20,6 +21,7 @@ SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 7
 _FRAME = 40 + tokens(INSTRUCTION)  # tokens of the tags around everything, and of the instruction
 _ELEMENT = 30  # tokens of the tags around one text, with its badge
 _REST = 30  # tokens of the line that says where the rest of a text is
+_PLACES = 2  # paths that are told at most
 _LEAST = 40  # tokens of a text below which its first sections tell nothing
 _DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
 _WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
@@ -91,18 +93,36 @@ def given(
     return disclosed
 
 
-def left_for_texts(
-    budget: float, slots: Sequence[Slot], descriptions: Sequence[str], facts: int
-) -> float:
-    """The tokens that texts may have beside lines and facts of so many tokens."""
+def left_for_texts(budget: float, slots: Sequence[Slot], descriptions: Sequence[str]) -> float:
+    """The tokens that facts and texts may have beside the lines."""
     lines = sum(map(_line_tokens, slots, descriptions))
     places = paths_of((slot.name, slot.about.path) for slot in slots)
-    return budget - _FRAME - lines - facts - tokens(" ".join(places))
+    return budget - _FRAME - lines - tokens(" ".join(places))
 
 
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
-    """Where skills (name, path) stand, with NAME for the name, so that one path tells of many."""
-    return sorted({path.replace(name, "NAME") for name, path in skills if path})
+    """Where skills (name, path) stand, with NAME for the name, so that one path tells of many.
+
+    None where there are many such places: the command tells of all.
+    """
+    paths = sorted({_any_path(name, path) for name, path in skills if path})
+    return paths if len(paths) <= _PLACES else []
+
+
+def _any_path(name: str, path: str) -> str:
+    """A path with NAME for the name of the skill's folder or file."""
+    for end in (f"/{name}/SKILL.md", f"/{name}.md"):
+        if path.endswith(end):
+            return path.removesuffix(end) + end.replace(name, "NAME")
+    return path
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """The lines of a text that name none of these skills."""
+    pattern = "|".join(re.escape(name) for name in names)
+    if not pattern or not re.search(named := rf"(?<![\w-])(?:{pattern})(?![\w-])", text):
+        return text
+    return "\n".join(line for line in text.split("\n") if not re.search(named, line))
 
 
 def first_sections(body: str, room: float) -> str:

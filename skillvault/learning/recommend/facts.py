@@ -59,7 +59,7 @@ def chosen_facts(
     for hit in sorted(hits, key=lambda hit: (-hit.share, hit.id)):
         about = SUBJECT if hit.actions.intersection(actions) else 1.0
         needed = rules.answers * (about if actions else _ALONE)
-        answers = hit.share >= needed and hit.share > 0
+        answers = hit.share >= needed and hit.share > 0 and hit.text.strip()
         if answers and not any(_repeats(hit, other) for other in fitting):
             fitting.append(hit)
     del fitting[rules.facts :]
@@ -86,11 +86,11 @@ def _repeats(hit: FactHit, other: FactHit) -> bool:
 
 def _shortened(hit: FactHit, size: int) -> str:
     """What the fact says and then what to do, each shortened."""
-    statement, advice = flat(hit.text), flat(hit.advice)
+    advice = flat(hit.advice)
+    statement = flat(hit.text).removesuffix(advice).rstrip() or advice
     if len(statement) > size:
         statement = _ASIDE.sub("", statement)
-    if not advice:
+    if not advice or statement == advice:
         return shorten(statement, size)
-    statement = statement.removesuffix(advice).rstrip()
     what_to_do = shorten(advice, max(int(_ADVICE * size), size - len(statement)))
     return f"{shorten(statement, size - len(what_to_do) - 1)} → {what_to_do}"

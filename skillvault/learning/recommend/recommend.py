@@ -155,6 +155,7 @@ class Background(Struct, frozen=True):
     facts: Sequence[FactHit] = ()
 
 
+_COMPARED = 20  # places with which a skill is compared that may say the same
 _NEARLY = 0.8  # of the share at which a text answers, where another one answers
 LEADS = 2  # places before those of the others
 
@@ -218,6 +219,10 @@ def recommend(
     doubted_weighed = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, policy))
     order, explored = _explored(high, filter(eligible, doubted_weighed), pinned, asking)
     weak = [c for c in doubted if c is not explored]
+    if weighing.has_task:  # what says nothing of the task is not missing for its effect
+        weighed_weak = [_weighed(c, asking, pinned) for c in weak]
+        low += (weighed for weighed in weighed_weak if not eligible(weighed))
+        weak = [weighed[-1] for weighed in weighed_weak if eligible(weighed)]
     chosen = _chosen(order, pinned, asking)
     passed_over = chain(chosen.withheld, (_beyond(w, _limit(asking)) for w in order))
     left_out = chain(
@@ -405,15 +410,17 @@ def _chosen(order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking)
     """The best of the order within limit and budget; takes no more of the order than that."""
     places, repeated = _without_repeats(order, pins, asking)
     shown: list[_Weighed] = []
+    held_out: list[Candidate] = []
     withheld: list[Withheld] = []
     for weighed in places:
         candidate = weighed[-1]
         if candidate.name not in pins and _is_held_out(candidate, asking.query, asking.policy):
             detail = f"not shown for {asking.query.decision}, to compare with"
             withheld.append(Withheld(candidate.name, "held-out", detail, candidate.blob))
+            held_out.append(candidate)
         else:
             shown.append(weighed)
-    served, facts = _disclosed(shown, pins, asking)
+    served, facts = _disclosed(shown, held_out, pins, asking)
     over = (_over_budget(weighed) for weighed in shown[len(served) :])
     return _Chosen(served, facts, [*withheld, *over, *repeated])
 
@@ -430,7 +437,7 @@ def _without_repeats(
     repeated: list[Withheld] = []
     while len(places) < limit and (weighed := next(order, None)) is not None:
         name = weighed[2]
-        is_same = (says_same(read(name), read(other[2])) for other in places)
+        is_same = (says_same(read(name), read(other[2])) for other in places[:_COMPARED])
         twin = next((place for place, is_twin in enumerate(is_same) if is_twin), None)
         if twin is None or name in pins:
             places.append(weighed)
@@ -448,25 +455,47 @@ def _uses(weighed: _Weighed) -> float:
 
 
 def _disclosed(
-    shown: Sequence[_Weighed], pins: Mapping[str, int], asking: _Asking
+    shown: Sequence[_Weighed],
+    held_out: Sequence[Candidate],
+    pins: Mapping[str, int],
+    asking: _Asking,
 ) -> tuple[list[Served], list[ServedFact]]:
-    """The skills as they are shown, as many as can be named, and the facts beside them."""
+    """The skills as they are shown, as many as can be named, and the facts beside them.
+
+    Nothing of it tells what is held out: no line that names it, and no fact about its actions.
+    """
     background, rules, budget = asking.background, asking.policy.recommend, _budget(asking)
+    hidden = [candidate.name for candidate in held_out]
     slots = [
-        disclosure.Slot(w[2], asking.read(w[2]), background.about(w[2]), w[2] in pins)
+        disclosure.Slot(
+            w[2],
+            disclosure.without_names(asking.read(w[2]), hidden),
+            _about(background.about(w[2]), hidden),
+            w[2] in pins,
+        )
         for w in shown
     ]
     descriptions = disclosure.fitting_lines(slots, budget)
     slots = slots[: len(descriptions)]
     # A strategy is about all actions of its domain.
     about = [w[2] for w in shown[: len(slots)] if w[-1].kind != "strategy"][:_FIRST]
-    leading = {action for name in about for action in background.actions.get(name, frozenset())}
+    leading = _actions(background, about)
+    hidden_actions = _actions(background, (c.name for c in held_out if c.kind != "strategy"))
+    hits = [
+        hit
+        for hit in background.facts
+        if not hit.actions & hidden_actions
+        and hit.text == disclosure.without_names(hit.text, hidden)
+        and hit.advice == disclosure.without_names(hit.advice, hidden)
+    ]
     facts: list[ServedFact] = []
     if asking.weighing.has_task:
-        room = disclosure.SHARE * budget
-        facts = chosen_facts(background.facts, leading, rules, room)
+        room = min(
+            disclosure.SHARE * budget, disclosure.left_for_texts(budget, slots, descriptions)
+        )
+        facts = chosen_facts(hits, leading, rules, room)
     lines = facts_tokens(fact.text for fact in facts)
-    rest = disclosure.left_for_texts(budget, slots, descriptions, lines)
+    rest = disclosure.left_for_texts(budget, slots, descriptions) - lines
     given = disclosure.given(slots, descriptions, rest, rules.bodies)
     return [
         _served(weighed, slot, part, asking, handle=f"S{number}")
@@ -474,6 +503,14 @@ def _disclosed(
             zip(shown[: len(slots)], slots, given, strict=True), 1
         )
     ], facts
+
+
+def _actions(background: Background, names: Iterable[str]) -> set[Action]:
+    return {action for name in names for action in background.actions.get(name, frozenset())}
+
+
+def _about(about: About, hidden: Sequence[str]) -> About:
+    return about._replace(description=disclosure.without_names(about.description, hidden))
 
 
 def _budget(asking: _Asking) -> float:
@@ -491,15 +528,21 @@ def _limit(asking: _Asking) -> int:
     return max(0, limit)
 
 
+def _text_places(asking: _Asking) -> int:
+    """How many skills may be shown with their texts."""
+    most = asking.policy.recommend.bodies
+    return _limit(asking) if most is None else min(most, _limit(asking))
+
+
 def _explored(
     weighed: list[_Weighed], doubted: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
 ) -> tuple[Iterator[_Weighed], Candidate | None]:
     """(the order, the new skill that is tried); there is one in a share of the decisions.
 
-    It has the last place that is shown: of all that are new, those that seem to hurt (`again`)
-    among them, one that promises much and was applied seldom.
+    It has the last place that may have a text: of all that are new, those that seem to hurt
+    (`again`) among them, one that promises much and was applied seldom.
     """
-    order, limit = _ordered(weighed), _limit(asking)
+    order, limit = _ordered(weighed), _text_places(asking)
     if limit < 2 or not _explores(asking):
         return order, None
     first = list(islice(order, limit - 1))

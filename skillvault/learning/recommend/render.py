@@ -5,7 +5,7 @@ The texts of skills are data: they stand in a frame that they cannot leave.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
@@ -24,25 +24,29 @@ _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 def prompt(answer: Answer) -> str:
     """The skills with their badges, the facts and the instruction, "" for none."""
-    if not (answer.recommended or answer.facts):
-        return ""
-    texts = [_with_badge(skill) for skill in answer.recommended if skill.how != "named"]
-    named = [skill for skill in answer.recommended if skill.how == "named"]
-    texts += [element("named", _named_lines(named))] if named else []
-    parts = [element("skills", "\n".join(texts))] if texts else []
-    parts += [element("facts", "\n".join(map(_fact_line, answer.facts)))] if answer.facts else []
-    return "\n".join([*parts, element("instruction", INSTRUCTION)])
+    blocks = _blocks(answer, _with_badge)
+    return "\n".join([*blocks, element("instruction", INSTRUCTION)]) if blocks else ""
 
 
 def xml(answer: Answer) -> str:
-    """The `<skills>` block alone, "" for none."""
-    return skills_xml(answer.recommended)
+    """The skills and facts alone, "" for none."""
+    return "\n".join(_blocks(answer, _by_name))
 
 
-def skills_xml(skills: Iterable[Served | Skill]) -> str:
-    """The `<skills>` block of these skills, "" for none; of those only named the line."""
-    blocks = [element("skill", inert_body(_text(skill)), name=skill.name) for skill in skills]
-    return element("skills", "\n".join(blocks)) if blocks else ""
+def _blocks(answer: Answer, shown: Callable[[Served], str]) -> list[str]:
+    """The texts, then the lines of what is only named; the facts."""
+    texts = [shown(skill) for skill in answer.recommended if skill.how != "named"]
+    named = [skill for skill in answer.recommended if skill.how == "named"]
+    texts += [element("named", _named_lines(named))] if named else []
+    blocks = [element("skills", "\n".join(texts))] if texts else []
+    facts = "\n".join(map(_fact_line, answer.facts))
+    return [*blocks, element("facts", facts)] if facts else blocks
+
+
+def skills_xml(skills: Iterable[Skill]) -> str:
+    """The `<skills>` block of these skills, "" for none."""
+    blocks = "\n".join(map(_by_name, skills))
+    return element("skills", blocks) if blocks else ""
 
 
 def record(answer: Answer, query: Query, at: datetime, task: str = "") -> dict[str, Any]:
@@ -78,19 +82,15 @@ def record(answer: Answer, query: Query, at: datetime, task: str = "") -> dict[s
 
 
 def _text(skill: Served | Skill) -> str:
-    """What a block holds of a skill: its text, its first sections, or what it is for."""
+    """What a block holds of a skill: its text, or its first sections and where the rest is."""
     if isinstance(skill, Skill) or skill.how == "whole":
         return skill.body
-    if skill.how == "part":
-        return f"{skill.body}\n\n{_elsewhere(skill)}"
-    return f"{skill.description} {_elsewhere(skill)}".strip()
-
-
-def _elsewhere(skill: Served) -> str:
-    """Where the rest of a skill's text is."""
     path = f", or {skill.path}" if skill.path else ""
-    rest = "The rest" if skill.how == "part" else "The text"
-    return f"({rest}: `skillvault skill show {skill.name}`{path})"
+    return f"{skill.body}\n\n(The rest: `skillvault skill show {skill.name}`{path})"
+
+
+def _by_name(skill: Served | Skill) -> str:
+    return element("skill", inert_body(_text(skill)), name=skill.name)
 
 
 def _with_badge(skill: Served) -> str:

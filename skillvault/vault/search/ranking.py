@@ -46,6 +46,7 @@ _ENGLISH = 200  # documents of English at large by which a word's information is
 _LONG = 100  # words of such a document
 _RAREST = 10.0  # bits of the rarest word: a name that nobody knows is no more than that
 _SILENCE = 20.0  # bits that go without saying: a question of a word or two is hardly one
+_RARE = 9.0  # bits in English from which on a word alone tells what is asked
 _CHANCE = 0.75  # of the weightiest word in common, what is taken off: one may be there by chance
 _ASKED, _RAMBLING = 30.0, 0.1  # bits of a question from which on more count a tenth
 _READ = (10_000, 0.5)  # places that are read at least, and for each document; the rarest first
@@ -427,10 +428,13 @@ class _Index:
         whole = sum(bits)
         whole = _SILENCE + min(whole, _ASKED + (whole - _ASKED) * _RAMBLING)
         places = [self._scored[t] if t in counts else {} for t in told]
+        # A word alone that is rare in English is a question of its own.
+        is_rare_alone = len(told) == 1 and self._bits(told[0], 0) >= _RARE
+        chance = 0.0 if is_rare_alone else _CHANCE
         shares = []
         for number in numbers:
             said = [b * min(1.0, of.get(number, 0.0)) for b, of in zip(bits, places, strict=True)]
-            shares.append(min(1.0, (sum(said) - _CHANCE * max(said, default=0.0)) / whole))
+            shares.append(min(1.0, (sum(said) - chance * max(said, default=0.0)) / whole))
         return shares
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:

@@ -27,6 +27,11 @@ def test_one_about_the_subject_of_a_leading_skill_needs_a_fifth_of_it() -> None:
     assert chosen(*about, action="other") == []
 
 
+def test_one_that_no_skill_stands_beside_needs_a_quarter_more() -> None:
+    facts = [hit("a", 0.17), hit("b", 0.18), hit("empty", 0.9, text=" ")]
+    assert [fact.id for fact in chosen_facts(facts, set(), RULES, 200)] == ["b"]
+
+
 def test_what_says_nothing_of_the_task_is_no_answer_whatever_it_is_about() -> None:
     rules = RecommendPolicy(answers=0)
     assert chosen_facts([hit("a", 0.0)], set(), rules, 200) == []
@@ -56,6 +61,15 @@ def test_the_lines_have_the_room_that_there_is(room: int) -> None:
     assert facts
     assert facts_tokens(fact.text for fact in facts) <= room
     assert [fact.handle for fact in facts] == [f"F{n}" for n in range(1, len(facts) + 1)]
+
+
+def test_what_is_its_own_advice_is_said_once() -> None:
+    advice = "Check the pool (and its age) before each deposit of more than a tenth of it."
+    long = f"The pool was empty (so it said) and the deposit was lost in the night. {advice}"
+    for text, line in ((advice, advice), (long, None)):
+        (fact,) = chosen_facts([hit("a", text=text, advice=advice)], set(), RULES, 60)
+        assert fact.text.count("Check the pool") == 1
+        assert line in (None, fact.text)
 
 
 def test_of_a_long_fact_the_asides_go_first() -> None:

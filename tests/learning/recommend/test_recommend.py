@@ -430,19 +430,20 @@ def test_the_last_place_goes_to_a_new_skill_in_the_share_that_the_policy_names()
 
 
 TRYING = Policy(effect=EffectPolicy(holdout=0, explore=1, sampling=0))
+TRIED = 2  # the last place that may have a text
 KNOWN = [one(name, evidence=lifted(0.3)) for name in "vwxyz"]
 
 
 def test_of_two_new_skills_that_promise_the_same_the_less_applied_is_tried() -> None:
     skills = [one("a", evidence=lifted(0.0, times=1)), one("b"), *KNOWN]
-    assert shown(ask(*skills, policy=TRYING, decision="d"))[-1] == "b"
+    assert shown(ask(*skills, policy=TRYING, decision="d"))[TRIED] == "b"
 
 
 def test_a_promise_outweighs_what_the_uses_cost() -> None:
     much = one("a", evidence=lifted(0.21, times=1))
-    assert shown(ask(much, one("b"), *KNOWN, policy=TRYING, decision="d"))[-1] == "a"
+    assert shown(ask(much, one("b"), *KNOWN, policy=TRYING, decision="d"))[TRIED] == "a"
     less = one("a", evidence=lifted(0.19, times=1))
-    assert shown(ask(less, one("b"), *KNOWN, policy=TRYING, decision="d"))[-1] == "b"
+    assert shown(ask(less, one("b"), *KNOWN, policy=TRYING, decision="d"))[TRIED] == "b"
 
 
 def test_which_new_skill_is_tried_is_not_drawn() -> None:
@@ -450,7 +451,7 @@ def test_which_new_skill_is_tried_is_not_drawn() -> None:
     drawn = Policy(effect=EffectPolicy(holdout=0, explore=1, sampling=0.3))
     skills = [one("a", evidence=lifted(0.0, 1)), one("b", evidence=lifted(0.02, 1)), *KNOWN]
     answers = [shown(ask(*skills, policy=drawn, decision=f"d-{n}")) for n in range(30)]
-    assert {answer[-1] for answer in answers} == {"b"}
+    assert {answer[TRIED] for answer in answers} == {"b"}
     assert len({tuple(answer) for answer in answers}) > 1
 
 
@@ -461,7 +462,7 @@ def doubted(times: int, lift: float = -0.08) -> Candidate:
 
 def test_a_new_skill_that_seems_to_hurt_is_tried_all_the_same() -> None:
     answer = ask(doubted(6), *KNOWN, policy=TRYING, decision="d")
-    assert shown(answer)[-1] == "doubted"
+    assert shown(answer)[TRIED] == "doubted"
     assert (answer.excluded_low_effectiveness, withheld(answer)) == (0, [("z", "rank")])
 
 
@@ -518,6 +519,55 @@ def test_boosts_are_read_from_vault_yaml() -> None:
 
 
 # ── hold-out ─────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_that_is_shown_tells_of_what_is_held_out() -> None:
+    """No line names it, and no fact is about its actions."""
+    action = frozenset({("perps", "open")})
+    facts = [
+        FactHit("own", "perps", "Opening failed.", 0.5, actions=action),
+        FactHit("naming", "perps", "The skill hidden-one says so.", 0.5),
+        FactHit("other", "perps", "Fees doubled.", 0.5),
+    ]
+    about = {"a": About("Like hidden-one.", ""), "hidden-one": About("Itself.", "")}
+    background = Background(about=about.__getitem__, actions={"hidden-one": action}, facts=facts)
+    query = Query(domain="perps", strategy="hybrid")
+    texts = {"a": "# A\n\n- See hidden-one.\n- Wait.\n", "hidden-one": "# H\n\n- Go.\n"}
+    scores = matches(dict.fromkeys(texts, 0.5))
+    drawn: set[bool] = set()
+    for number in range(60):
+        asked = msgspec.structs.replace(query, decision=f"d-{number}")
+        answer = recommend(
+            [one("a"), one("hidden-one")], asked, Policy(), texts.__getitem__,
+            scores=scores, background=background,
+        )  # fmt: skip
+        is_hidden = ("hidden-one", "held-out") in withheld(answer)
+        drawn.add(is_hidden)
+        if is_hidden:
+            assert "hidden-one" not in prompt(answer)
+            assert [fact.id for fact in answer.facts] == ["other"]
+            assert "- Wait." in prompt(answer) or "a" not in shown(answer)
+        elif shown(answer) == ["a", "hidden-one"]:
+            assert [fact.id for fact in answer.facts] == ["naming", "other", "own"]
+    assert drawn == {False, True}
+
+
+def test_one_that_says_nothing_of_the_task_is_not_missing_for_its_effect() -> None:
+    hurts = one("hurts", evidence=lifted(-0.2, times=20))
+    answer = ask(hurts, scores={"hurts": 0.01}, strategy="hybrid")
+    assert (answer.excluded_low_effectiveness, withheld(answer)) == (
+        0,
+        [("hurts", "low-relevance")],
+    )
+    answer = ask(hurts, scores={"hurts": 0.5}, strategy="hybrid")
+    assert withheld(answer) == [("hurts", "low-effectiveness")]
+
+
+def test_beside_one_that_answers_nearly_as_much_suffices() -> None:
+    skills = one("a"), one("b"), one("c")
+    scores = {"a": 0.2, "b": 0.12, "c": 0.11}
+    assert shown(ask(*skills, scores=scores, strategy="hybrid")) == ["a", "b"]
+    assert shown(ask(*skills, scores={**scores, "a": 0.13}, strategy="hybrid")) == []
 
 
 def test_without_a_decision_nothing_is_held_out() -> None:

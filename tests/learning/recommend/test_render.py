@@ -52,7 +52,7 @@ def test_what_is_only_named_is_told_in_a_line_with_the_way_to_read_it() -> None:
         "[S3] c-three: It helps.\n(Read one: `skillvault skill show NAME`, /x/NAME.md or "
         "skills/NAME/SKILL.md)\n</named>\n"
     )
-    assert "\nIt helps. (The text: `skillvault skill show b-two`, or /x/b-two.md)\n" in xml(found)
+    assert xml(found) == prompt(found).partition("\n<instruction>")[0]
 
 
 def test_the_rest_of_a_long_text_is_told_with_the_way_to_read_it() -> None:

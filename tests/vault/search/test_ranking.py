@@ -187,6 +187,12 @@ def test_one_word_in_common_is_no_answer_to_a_question_of_many(
     assert found["a"] < 0.1 < found["b"]
 
 
+def test_a_rare_word_alone_is_a_question(database: sqlite3.Connection) -> None:
+    add_documents(database, [skill("a", "Migrations with postgres.", "Call the function twice.")])
+    assert shares(database, "postgres")["a"] > 0.14
+    assert shares(database, "the function")["a"] < 0.14
+
+
 def test_words_of_courtesy_answer_nothing(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "yes please, say thanks")])
     assert shares(database, "yes, thanks")["a"] < 0.14

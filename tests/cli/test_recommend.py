@@ -225,8 +225,8 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
         "decision", "domain", "outcome", "score", "outcomes", "detections", "skills",
     ]  # fmt: skip
     assert list(found["skills"][0]) == [
-        "skill", "blob", "shown", "held_out", "relevance", "badge", "applied", "match",
-        "confidence", "quote", "contributed_to_success",
+        "skill", "blob", "shown", "held_out", "relevance", "badge", "read", "applied",
+        "overruled", "match", "confidence", "quote", "contributed_to_success",
     ]  # fmt: skip
 
 

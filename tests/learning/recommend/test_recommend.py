@@ -482,7 +482,7 @@ def test_a_streak_alone_keeps_no_new_skill_from_being_tried() -> None:
         lifted(-0.05, times=5), consecutive_failures=5, lift=Lift(-0.05, 0.1, 0.7)
     )
     answer = ask(one("a", evidence=failed), *KNOWN, policy=TRYING, decision="d")
-    assert shown(answer) == list("vwxya")
+    assert shown(answer) == list("vwaxy")
 
 
 def test_of_a_task_the_better_answer_stands_first() -> None:

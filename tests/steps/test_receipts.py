@@ -1,12 +1,16 @@
 """receipts: what a decision applied is resolved with what it was shown, whichever came first."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillvault.api import Vault
 from skillvault.records import Recommendation, Ref
+from skillvault.steps.receipts import Receipts
+from skillvault.vault.files.arrival import Received
+from skillvault.vault.files.inbox import Inbox
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -114,6 +118,30 @@ def test_a_handle_of_nothing_that_was_shown_is_told(served: Vault, called: str) 
 def test_a_handle_without_a_receipt_is_told(vault: Vault) -> None:
     vault.record([_outcome("[S1]")], now=NOW)
     assert vault.stats(DECISION)["unresolved"] == ["[S1]"]
+
+
+class _NotingInbox(Inbox):
+    """An inbox that notes which files are read."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.read: list[str] = []
+
+    def read_file(self, name: str) -> Received | None:
+        self.read.append(name)
+        return super().read_file(name)
+
+
+def test_each_waiting_receipt_is_read_once_however_many_decisions_ask(served: Vault) -> None:
+    for number in range(2):
+        served.recommend("coding", pins=["seeded-runs"], decision=f"e-{number}", now=NOW)
+    inbox = _NotingInbox(served.root)
+    first, *others = inbox.names()
+    receipts = Receipts(served.store.head(), inbox, NOW, read=[first])
+    assert inbox.read == []
+    asked = [receipt for n in range(9) for receipt in receipts.of(f"e-{n % 3}")]
+    assert inbox.read == others
+    assert {receipt.decision for receipt in asked} <= {"e-0", "e-1"}
 
 
 # ── facts ────────────────────────────────────────────────────────────────────────────

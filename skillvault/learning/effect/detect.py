@@ -248,7 +248,7 @@ def detected_uses(
     `shown` are the recommendations of its decision; those less trusted than the outcome do not
     count. `names` are those of all skills, by `by_first_word`.
     """
-    counted = [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
+    counted = _as_trusted(outcome, shown)
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
     called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
@@ -280,11 +280,12 @@ def decision_stats(
     outcomes: Sequence[Outcome],
     uses: Iterable[DetectedUse],
 ) -> dict[str, Any]:
-    """What `stats --decision` answers: the decision, its end, and each skill's part in it.
+    """What `stats --decision` answers: the decision, its end, each skill's and fact's part in it.
 
     `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
-    held_out, relevance, badge, applied, match, confidence, quote, contributed_to_success}]}`;
-    `detections` counts the applied ones; the outcome
+    held_out, relevance, badge, applied, match, confidence, quote, contributed_to_success}],
+    facts: [{fact, blob, applied}], unresolved}`; `detections` counts the applied skills;
+    `unresolved` are handles that mean nothing that was shown; the outcome
     is that of the last one, `pending` before there is any.
     """
     last = max(outcomes, key=lambda outcome: outcome.order, default=None)
@@ -309,6 +310,27 @@ def decision_stats(
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
         "detections": len(applied),
         "skills": [{**row, **_part(applied.get(skill), status)} for skill, row in rows.items()],
+        **_listed_beside(last, shown, applied),
+    }
+
+
+def _as_trusted(outcome: Outcome, shown: Iterable[Recommendation]) -> list[Recommendation]:
+    """Those of the recommendations that are trusted as much as the outcome."""
+    return [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
+
+
+def _listed_beside(
+    last: Outcome | None, shown: Sequence[Recommendation], applied: Iterable[str]
+) -> dict[str, Any]:
+    """The shown facts, and the handles that mean nothing, by an outcome's own list."""
+    called = (last.applied if last else None) or ()
+    names = aliases.aliases_of(_as_trusted(last, shown) if last else [])
+    listed = set(aliases.resolved(called, names))
+    blobs = {f.fact: f.blob for answer in sorted(shown, key=_order) for f in answer.facts}
+    unresolved = aliases.unresolved(called, names)
+    return {
+        "facts": [{"fact": f, "blob": blob, "applied": f in listed} for f, blob in blobs.items()],
+        "unresolved": [call for call in unresolved if call not in set(applied)],
     }
 
 

@@ -122,6 +122,18 @@ def test_a_seed_is_hidden_and_comes_back_by_a_commit_each(vault: Vault, person: 
     assert person.status() == ""
 
 
+def test_a_hidden_seed_wins_nothing_and_is_said_to_be_hidden(vault: Vault) -> None:
+    ran(vault, "skill", "retire", SEED)
+    (line,) = [one for one in call(vault, "--layers")[0].splitlines() if SEED in one]
+    assert (line[:2], line.endswith("SKILL.md  (hidden)")) == ("  ", True)
+    (row,) = json.loads(call(vault, "--layers", "--tag", "lift", "--json")[0])
+    assert (row["wins"], row["hidden"]) == (False, True)
+    assert call(vault, "--tag", "lift")[0] == "no skill of any layer matches\n"
+    shown = CliRunner().invoke(cli, ["--vault", str(vault.root), "skill", "show", SEED])
+    assert f"hidden; `skillvault skill restore {SEED}` serves it again\n" in shown.stderr
+    assert json.loads(ran(vault, "skill", "show", SEED, "--json"))["hidden"] is True
+
+
 def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
     ran(vault, "skill", "pin", SEED)
     assert vault.store.head().policy.shelf.pinned == (SEED,)

@@ -189,4 +189,8 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
 _curate("approve", "Approve a proposed skill; it is served as testing.", lambda v: v.curate.approve)
 _curate("retire", "Move a skill to archive/, so that it is not served.", lambda v: v.curate.retire)
 _curate("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
-_curate("restore", "Bring an archived skill back, as testing.", lambda v: v.curate.restore)
+_curate(
+    "restore",
+    "Bring a skill back from archive/; or unhide, unpin.",
+    lambda v: v.curate.restore,
+)

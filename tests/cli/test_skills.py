@@ -143,6 +143,23 @@ def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
         ran(vault, "skill", "pin", SEED)
 
 
+def test_a_pinned_seed_is_let_go_by_restore_and_by_retire(vault: Vault, person: Person) -> None:
+    ran(vault, "skill", "pin", SEED)
+    ran(vault, "skill", "restore", SEED)
+    assert vault.store.head().policy.shelf.pinned == ()
+    with pytest.raises(UsageError, match="is neither hidden nor pinned"):
+        ran(vault, "skill", "restore", SEED)
+    ran(vault, "skill", "pin", SEED)
+    ran(vault, "skill", "retire", SEED)
+    rules = vault.store.head().policy.shelf
+    assert (rules.hidden, rules.pinned) == ((SEED,), ())
+    said = (
+        "Sets shelf.hidden in vault.yaml to [reading-a-lift] and shelf.pinned in vault.yaml to []."
+    )
+    assert said in " ".join(person.git("log", "-1", "--format=%b").split())
+    assert vault.check().problems == []
+
+
 def test_a_skill_of_the_vault_comes_before_one_of_another_layer(overridden: Vault) -> None:
     assert "Mine." in ran(overridden, "skill", "show", SEED)
     ran(overridden, "skill", "retire", SEED)

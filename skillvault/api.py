@@ -322,10 +322,10 @@ class Vault:
 
         `k` and `budget` (tokens of the whole answer) default to the policy's; without a `strategy`
         it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
-        For a domain that the vault does not know the answer is empty. With a `decision` the answer
-        is recorded through the inbox, and only then skills are held out; otherwise nothing is
-        written. UsageError for a domain that is no slug, a decision that is empty, and what cannot
-        be recorded.
+        For a domain that the vault does not know the answer is empty, and not recorded. With a
+        `decision` the answer is recorded through the inbox, and only then skills are held out;
+        otherwise nothing is written. UsageError for a domain that is no slug, a decision that is
+        empty, and what cannot be recorded.
         """
         setup.check_domains([domain])
         if decision is not None:
@@ -344,7 +344,7 @@ class Vault:
             explain=explain,
         )
         answer = self.shelf.recommend(query, task)
-        if decision is not None:
+        if decision is not None and answer.near_domain is None:  # else it would be refused
             record = render.record(answer, query, now or _clock(), task)
             said = json.dumps(record, ensure_ascii=False)
             with guarded():

@@ -119,6 +119,10 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     _print_about(answer, vault.shelf.problems)
     if answer.near_domain is not None:
         say(_no_domain(answer.domain, answer.near_domain))
+        for pin in pins:
+            say(f"--pin {pin}: not looked up, as there is no such domain")
+        if decision is not None:
+            say(f"--decision {decision}: not recorded, as there is no such domain")
     elif not answer.recommended:
         say(_why_none(answer))
 

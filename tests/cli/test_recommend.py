@@ -154,9 +154,16 @@ def test_of_a_domain_that_is_not_there_nothing_is_shown(
 ) -> None:
     args = ("--task", "fix a flaky test", "--pin", "reading-a-lift")
     out, err = call(learned, "recommend", "--domain", domain, *args)
-    assert (out, err) == ("", f"{domain}: no such domain; {hint}\n")
+    pin = "--pin reading-a-lift: not looked up, as there is no such domain"
+    assert (out, err) == ("", f"{domain}: no such domain; {hint}\n{pin}\n")
     found, _ = call(learned, "recommend", "--domain", domain, *args, "--format", "json")
     assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
+
+
+def test_of_a_domain_that_is_not_there_nothing_is_recorded(learned: Vault) -> None:
+    _, err = call(learned, "recommend", "--domain", "codding", "--decision", "d-1", *NOW)
+    assert err.endswith("--decision d-1: not recorded, as there is no such domain\n")
+    assert learned.inbox.names() == []
 
 
 @pytest.mark.parametrize("args", [(), ("--explain",), ("--format", "json", "--explain")])

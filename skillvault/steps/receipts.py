@@ -6,17 +6,23 @@ Floor 3, for `record` and `judge`. What was shown may still wait in the inbox.
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from skillvault import aliases
 from skillvault.errors import BadInputError
 from skillvault.intake import recommendation_from
+from skillvault.lazy import LazyModule
 from skillvault.records import Outcome, Recommendation
 from skillvault.text import is_slug
-from skillvault.vault.files import codec
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
+
+if TYPE_CHECKING:
+    from skillvault.vault.files import codec
+else:  # only who reads what waits pays for it
+    codec = LazyModule("vault.files.codec")
 
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
     from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import imported, judges, lookup, loop, registry, rules, sides
+    from skillvault.steps import imported, judges, lookup, loop, registry, rules, shelf_rules, sides
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -80,7 +80,7 @@ else:
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
-    rules = LazyModule("steps.rules")
+    rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     sides = LazyModule("steps.sides")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
@@ -456,6 +456,10 @@ class Vault:
             problems, notes = checks.findings(view, remover, view.contents.keys())
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
+            with suppress(BadInputError):  # a policy that cannot be read is a problem already
+                named = head.policy.shelf
+                if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
+                    notes += shelf_rules.names_of_nothing(self.shelf.ready())
             return Checked(sorted(problems), sorted([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)

@@ -160,6 +160,13 @@ def test_of_a_domain_that_is_not_there_nothing_is_shown(
     assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
 
 
+@pytest.mark.parametrize("task", ["fix a flaky test", "book a flight to Lisbon"])
+def test_an_action_that_no_skill_is_about_is_named(learned: Vault, task: str) -> None:
+    assert serve(learned, "--action", "Fix_flaky-test")[1] == ""
+    _, err = serve(learned, "--action", "nonesuch", "--task", task)
+    assert err.splitlines()[0] == "--action nonesuch: no skill is about the action nonesuch"
+
+
 def test_of_a_domain_that_is_not_there_nothing_is_recorded(learned: Vault) -> None:
     _, err = call(learned, "recommend", "--domain", "codding", "--decision", "d-1", *NOW)
     assert err.endswith("--decision d-1: not recorded, as there is no such domain\n")

@@ -236,7 +236,8 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     assert f"  reading-a-lift: {said}\n" in out
     found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
     assert list(found) == [
-        "decision", "domain", "outcome", "score", "outcomes", "detections", "skills",
+        "decision", "domain", "outcome", "score", "outcomes", "detections", "skills", "facts",
+        "unresolved",
     ]  # fmt: skip
     assert list(found["skills"][0]) == [
         "skill", "blob", "shown", "held_out", "relevance", "badge", "applied", "match",

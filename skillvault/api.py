@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
     from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import imported, judges, lookup, loop, registry, rules, sides
+    from skillvault.steps import imported, judges, lookup, loop, registry, rules, shelf_rules, sides
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -80,7 +80,7 @@ else:
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
-    rules = LazyModule("steps.rules")
+    rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     sides = LazyModule("steps.sides")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
@@ -322,10 +322,10 @@ class Vault:
 
         `k` and `budget` (tokens of the whole answer) default to the policy's; without a `strategy`
         it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
-        For a domain that the vault does not know the answer is empty. With a `decision` the answer
-        is recorded through the inbox, and only then skills are held out; otherwise nothing is
-        written. UsageError for a domain that is no slug, a decision that is empty, and what cannot
-        be recorded.
+        For a domain that the vault does not know the answer is empty, and not recorded. With a
+        `decision` the answer is recorded through the inbox, and only then skills are held out;
+        otherwise nothing is written. UsageError for a domain that is no slug, a decision that is
+        empty, and what cannot be recorded.
         """
         setup.check_domains([domain])
         if decision is not None:
@@ -344,7 +344,7 @@ class Vault:
             explain=explain,
         )
         answer = self.shelf.recommend(query, task)
-        if decision is not None:
+        if decision is not None and answer.near_domain is None:  # else it would be refused
             record = render.record(answer, query, now or _clock(), task)
             said = json.dumps(record, ensure_ascii=False)
             with guarded():
@@ -456,6 +456,10 @@ class Vault:
             problems, notes = checks.findings(view, remover, view.contents.keys())
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
+            with suppress(BadInputError):  # a policy that cannot be read is a problem already
+                named = head.policy.shelf
+                if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
+                    notes += shelf_rules.names_of_nothing(self.shelf.ready())
             return Checked(sorted(problems), sorted([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)

@@ -519,11 +519,11 @@ def _check_ratio(score: float, computed: float) -> None:
 
 
 def _check_handles(record: Outcome) -> None:
-    """A handle means something in the answer of one decision alone."""
-    handle = next((name for name in record.applied or () if handle_in(name)), None)
+    """A handle means something in the answer of one decision alone; `S3` may be a name."""
+    handle = next(filter(None, map(handle_in, record.applied or ())), None)
     if handle is not None and record.decision.id is None:
         raise BadInputError(
-            f"applied: {handle} is a handle of one answer; give decision.id, the ID of its "
+            f"applied: [{handle}] is a handle of one answer; give decision.id, the ID of its "
             "`recommend --decision ID`, or write the skill's name",
             code="handle-without-decision",
             key="applied",

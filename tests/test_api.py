@@ -285,6 +285,20 @@ def test_check_notes_what_a_person_has_in_hand(vault: Vault, person: Person) -> 
     assert [(n.code, n.path) for n in checked.notes] == [("uncommitted", "skills/mine/SKILL.md")]
 
 
+def test_check_notes_what_the_shelf_names_in_vain(vault: Vault, person: Person) -> None:
+    names = "hidden: [reading-a-lift, ghost], pinned: [spectre], seeds: [coding, codding, zoo]"
+    person.rule(f"shelf: {{{names}}}")
+    checked = vault.check()
+    assert checked.problems == []
+    assert [(n.path, n.key, n.message.partition(":")[0]) for n in checked.notes] == [
+        ("vault.yaml", "shelf.hidden", "ghost"),
+        ("vault.yaml", "shelf.pinned", "spectre"),
+        ("vault.yaml", "shelf.seeds", "codding"),
+        ("vault.yaml", "shelf.seeds", "zoo"),
+    ]
+    assert "did you mean coding?" in checked.notes[2].message
+
+
 def test_a_folder_in_the_inbox_is_told(vault: Vault) -> None:
     (vault.root / "inbox" / "agent-1").mkdir()
     waiting = vault.run(now=NOW).waiting

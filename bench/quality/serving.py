@@ -48,9 +48,9 @@ def told(bench: Path) -> Iterator[str]:
         office = _learn(learned, [runs])
         everyday = [prompt for prompt in prompts if prompt.strip()]
         for what, vault in (("a fresh vault", Vault.open(fresh)), ("agent-runs", office)):
-            served = [text for text in everyday if _names(vault.recommend(DOMAIN, text))]
-            yield _row(f"everyday prompts, {what}", "served", len(served), len(everyday))
+            yield _everyday_row(what, vault, everyday)
         everything = _learn(learned, sorted(EXAMPLES.glob("*.jsonl")))
+        yield _everyday_row("agent-runs and the examples", everything, everyday)
         for one in SETS:
             yield from _tasks_told(everything, one)
     yield from _routing_told(bench / "routing")
@@ -62,6 +62,15 @@ def _learn(root: Path, files: Sequence[Path]) -> Vault:
     vault.import_files("jsonl", files)
     vault.run()
     return vault
+
+
+def _everyday_row(what: str, vault: Vault, prompts: Sequence[str]) -> str:
+    """How many of the prompts, asked in each domain, are served a skill or a fact."""
+    domains = vault.store.head().domains
+    answers = [vault.recommend(domain, text) for domain in domains for text in prompts]
+    served = [answer for answer in answers if answer.recommended or answer.facts]
+    of = f"everyday prompts in {len(domains)} domain(s), {what}"
+    return _row(of, "served", len(served), len(answers))
 
 
 # ── tasks ────────────────────────────────────────────────────────────────────────────
@@ -103,9 +112,14 @@ def _subjects(vault: Vault) -> dict[str, set[str]]:
 
 
 def _is_related(name: str, task: Task, about: Mapping[str, Collection[str]]) -> bool:
-    """Whether a skill is about what a task is to do, on whatever it is to be done."""
+    """Whether a skill is about what a task is to do, on whatever it is to be done.
+
+    Nothing is about other work, not even what is about all of a domain.
+    """
+    if task.subject is None:
+        return False
     actions = {subject.partition("/")[0] for subject in about[name]}
-    return _is_general(name) or (task.subject or "").partition("/")[0] in actions
+    return _is_general(name) or task.subject.partition("/")[0] in actions
 
 
 def _is_general(name: str) -> bool:

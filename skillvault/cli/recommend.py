@@ -18,6 +18,7 @@ from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.records import Problem, Scalar
 from skillvault.steps.shelf import has_model
+from skillvault.steps.skill_actions import is_taught
 
 FORMATS = ("prompt", "xml", "json")
 
@@ -119,7 +120,14 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     _print_about(answer, vault.shelf.problems)
     if answer.near_domain is not None:
         say(_no_domain(answer.domain, answer.near_domain))
-    elif not answer.recommended:
+        for pin in pins:
+            say(f"--pin {pin}: not looked up, as there is no such domain")
+        if decision is not None:
+            say(f"--decision {decision}: not recorded, as there is no such domain")
+        return
+    if action is not None and not is_taught(vault.store.head(), domain, action):
+        say(f"--action {action}: no skill is about the action {action}")
+    if not answer.recommended:
         say(_why_none(answer))
 
 

@@ -18,7 +18,9 @@ _LINE = 80  # characters of a text in a list
 @click.argument("text")
 @click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
 @click.option(
-    "--domain", metavar="NAME", help="Find records of this domain, and facts that hold there too."
+    "--domain",
+    metavar="NAME",
+    help="Find what is of this domain or none, and facts that hold there too.",
 )
 @click.option(
     "-k",

@@ -1,6 +1,6 @@
 """skill list, show, approve, retire, pin, restore."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.report import print_committed, print_done, run_shape, say_sides
 from skillvault.errors import UsageError
-from skillvault.learning.recommend.shelf import stacked
+from skillvault.learning.recommend.shelf import is_hidden, stacked
 from skillvault.records import Shelved, Skill, ref_of
 from skillvault.steps.run import Report
 
@@ -95,7 +95,12 @@ def _list_layers(
 ) -> None:
     """The skills of all layers; `every`: also the files that a later layer overrides."""
     files = stacked(vault.shelf.layers())
-    rows = [_layered(file, wins) for file, wins in files if (wins or every) and matches(file.skill)]
+    hidden = vault.store.head().policy.shelf.hidden
+    rows = [
+        _layered(file, wins, hidden)
+        for file, wins in files
+        if (every or (wins and not is_hidden(file, hidden))) and matches(file.skill)
+    ]
     for problem in vault.shelf.problems:
         say(f"not read: {problem.path}: {problem.message}")
     if as_data:
@@ -106,16 +111,19 @@ def _list_layers(
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
         mark = "*" if row["wins"] else " "
-        click.echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}")
+        note = "  (hidden)" if row["hidden"] else ""
+        click.echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}{note}")
     if every and rows:
         say("* marks the file that is served")
 
 
-def _layered(file: Shelved, wins: bool) -> dict[str, Any]:
-    """`skill list --layers --json`, one file."""
+def _layered(file: Shelved, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
+    """`skill list --layers --json`, one file; one that is hidden wins nothing."""
     fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
     values = {field: getattr(file.skill, field) for field in fields}
-    return {"name": file.skill.name, "layer": file.layer, "wins": wins, **values, "path": file.path}
+    is_out = is_hidden(file, hidden)
+    served = {"wins": wins and not is_out, "hidden": is_out}
+    return {"name": file.skill.name, "layer": file.layer, **served, **values, "path": file.path}
 
 
 @skill.command()
@@ -130,16 +138,21 @@ def show(name: str, vault_path: Path | None, as_data: bool) -> None:
     vault = open_vault(vault_path)
     record, path = vault.skill(name)
     is_own = not Path(path).is_absolute()
+    is_out = not is_own and record.name in vault.store.head().policy.shelf.hidden
     stats = next(iter(vault.effects(path.split("/")[1] if is_own else record.name)), None)
     if as_data:
         sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
-        print_json({**msgspec.to_builtins(record), "path": path, "stats": stats, **sides})
+        print_json(
+            {**msgspec.to_builtins(record), "path": path, "hidden": is_out, "stats": stats, **sides}
+        )
         return
     if is_own:
         print_committed(vault, path)
     else:
         click.echo(_text_of(Path(path)), nl=False)
         say(f"not of this vault: {path}; `skillvault skill list --layers` shows every layer")
+    if is_out:
+        say(f"hidden; `skillvault skill restore {record.name}` serves it again")
     say_sides(vault, ref_of(record))
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
@@ -176,4 +189,8 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
 _curate("approve", "Approve a proposed skill; it is served as testing.", lambda v: v.curate.approve)
 _curate("retire", "Move a skill to archive/, so that it is not served.", lambda v: v.curate.retire)
 _curate("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
-_curate("restore", "Bring an archived skill back, as testing.", lambda v: v.curate.restore)
+_curate(
+    "restore",
+    "Bring a skill back from archive/; or unhide, unpin.",
+    lambda v: v.curate.restore,
+)

@@ -158,6 +158,10 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         click.echo(shown(f"  {row['skill']}: {_part(row)}"))
     if not decision["skills"]:
         click.echo("  no skill was shown or applied")
+    for row in decision["facts"]:
+        click.echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+    for call in decision["unresolved"]:
+        click.echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
 
 
 def _part(row: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """What a person decides about a skill: put, approve, retire, pin, restore. One change each."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from skillvault.change import Change, Edit, Move, Rewrite
@@ -93,7 +94,7 @@ def retire_beside(name: str, policy: Policy) -> Change:
     hidden = policy.shelf.hidden
     if name in hidden:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
-    return _ruled("retire", name, "hidden", (*hidden, name))
+    return _ruled("retire", name, {"hidden": (*hidden, name), **_without(name, "pinned", policy)})
 
 
 def pin_beside(name: str, policy: Policy) -> Change:
@@ -103,25 +104,38 @@ def pin_beside(name: str, policy: Policy) -> Change:
         raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
     if name in pinned:
         raise UsageError(f"{name}: is pinned already")
-    return _ruled("pin", name, "pinned", (*pinned, name))
+    return _ruled("pin", name, {"pinned": (*pinned, name)})
 
 
 def restore_beside(name: str, policy: Policy) -> Change:
-    """Serve a hidden skill of a package or a folder again."""
-    hidden = policy.shelf.hidden
-    if name not in hidden:
-        raise UsageError(f"{name}: is not hidden; `skillvault skill retire {name}` hides it")
-    return _ruled("restore", name, "hidden", tuple(one for one in hidden if one != name))
+    """Let a skill of a package or a folder be as if it were never hidden or pinned."""
+    lists = {**_without(name, "hidden", policy), **_without(name, "pinned", policy)}
+    if not lists:
+        raise UsageError(
+            f"{name}: is neither hidden nor pinned; `skillvault skill retire {name}` hides it"
+        )
+    return _ruled("restore", name, lists)
 
 
-def _ruled(step: str, name: str, key: str, names: tuple[str, ...]) -> Change:
-    """A decision about a skill that is no file of the vault stands in vault.yaml."""
-    listed_names = ", ".join(names)
+def _without(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
+    """The list of `shelf` under a key without a name; nothing if it does not hold the name."""
+    names: tuple[str, ...] = getattr(policy.shelf, key)
+    return {key: tuple(other for other in names if other != name)} if name in names else {}
+
+
+def _ruled(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
+    """A decision about a skill that is no file of the vault stands in vault.yaml.
+
+    `lists`: what stands in `shelf` from now on, by key.
+    """
+    settings = (
+        f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
+    )
     return Change(
         step=step,
         subject=name,
-        reason=f"Sets shelf.{key} in vault.yaml to [{listed_names}].",
-        edits=(Edit(_POLICY, ("shelf", key), names),),
+        reason=f"Sets {' and '.join(settings)}.",
+        edits=tuple(Edit(_POLICY, ("shelf", key), names) for key, names in lists.items()),
         targets=(Ref("skill", name),),
     )
 

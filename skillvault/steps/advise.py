@@ -14,7 +14,7 @@ from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
 from skillvault.records import Skill
 from skillvault.steps.judges import appointed, record_of
-from skillvault.steps.receipts import receipts_of, with_names
+from skillvault.steps.receipts import Receipts, with_names
 from skillvault.steps.shelf import Shelf
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import codec
@@ -52,7 +52,7 @@ def _with_names(
     head, inbox = store.head(), Inbox(store.root)
     outcome = with_names(
         proposal.outcome,
-        lambda decision: receipts_of(head, inbox, decision, now),
+        Receipts(head, inbox, now).of,
         shelf.uses.read(head),
     )
     return msgspec.structs.replace(proposal, outcome=outcome)

@@ -69,7 +69,10 @@ class Curator:
         return self._decide(name, rules.pin, now, dry=dry, other=rules.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Bring an archived skill back, its time to live starts again; or a hidden one."""
+        """Bring an archived skill back, its time to live starts again.
+
+        One of another layer is hidden and pinned no more.
+        """
         now = now or self._clock()
         other = rules.restore_beside
         return self._decide(name, partial(self._restored, now=now), now, dry=dry, other=other)

@@ -7,7 +7,7 @@ from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from, recommendation_from
 from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
-from skillvault.steps.receipts import receipts_of, with_names
+from skillvault.steps.receipts import Receipts, with_names
 from skillvault.steps.run import Run
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
@@ -82,20 +82,17 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
             if outcome.event_id:
                 events.setdefault(record.event_of(outcome), outcome)
     shown.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
-    return [*((name, _named(run, outcome, shown)) for name, outcome in admitted), *shown]
-
-
-def _named(run: Run, outcome: Outcome, arrived: Iterable[tuple[str, Recommendation]]) -> Outcome:
-    """The outcome with what it applied by name; its receipt may have arrived with it."""
-
-    def receipts(decision: str) -> Iterator[Recommendation]:
-        yield from (one for _, one in arrived if one.decision == decision)
-        yield from receipts_of(run.view, run.inbox, decision, run.now)
+    # A receipt may arrive with its outcome.
+    arrived = [receipt for _, receipt in shown]
+    receipts = Receipts(run.view, run.inbox, run.now, arrived=arrived, read=run.options.names)
 
     def read_text(name: str, blob: str) -> str:
         return run.shelf.uses.read(run.view)(name, blob)
 
-    return with_names(outcome, receipts, read_text)
+    named_outcomes = (
+        (name, with_names(outcome, receipts.of, read_text)) for name, outcome in admitted
+    )
+    return [*named_outcomes, *shown]
 
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:

@@ -301,7 +301,7 @@ class Shelf:
         most = k + len(unasked)
         near = _near() if semantic else None
         kinds = None if kind is None else (kind,)
-        domains = None if domain is None else (domain,)
+        domains = None if domain is None else (domain, None)  # a skill may be of none
         hits = head.search(text, most, kinds=kinds, domains=domains, near=near)
         if domain is not None and kind in (None, "fact"):
             facts = head.search(text, k, kinds=("fact",), near=near)
@@ -419,7 +419,8 @@ def _unasked(head: Topics, domain: str | None) -> set[str]:
     domains = head.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
-    return {f"skill:{name}" for name in head.layers.serving("seed")}
+    unpinned = set(head.layers.serving("seed")).difference(head.policy.shelf.pinned)
+    return {f"skill:{name}" for name in unpinned}
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:

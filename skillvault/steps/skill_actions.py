@@ -4,7 +4,7 @@ Floor 3, beside `shelf`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from skillvault.english import FUNCTION_WORDS
 from skillvault.learning.naming import subject_key
@@ -38,7 +38,7 @@ def leads(head: Topics, query: Query, task: str, found: Iterable[str]) -> dict[s
     actions = _actions(head, query, task)
     if not actions:
         return {}
-    names = head.skills.of_actions(query.domain, actions)
+    names = _about_actions(head, query.domain, actions)
     if query.action is None:
         names &= set(found)
     subjects = head.skills.subjects(names)
@@ -47,13 +47,31 @@ def leads(head: Topics, query: Query, task: str, found: Iterable[str]) -> dict[s
     return {name: 0 if _is_exact(subjects.get(name), exact, task_words) else 1 for name in names}
 
 
+def is_taught(head: Topics, domain: str, action: str) -> bool:
+    """Whether a skill of a domain is about an action, whatever its letter case."""
+    return bool(_about_actions(head, domain, _called(head, domain, action)))
+
+
+def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
+    """The skills about these actions; a strategy is about all of its domain."""
+    if not actions:
+        return set()
+    names = head.skills.of_actions(domain, actions)
+    return {row.name for row in head.skills.candidates_named(names) if row.kind != "strategy"}
+
+
+def _called(head: Topics, domain: str, action: str) -> list[str]:
+    """The actions of a domain's outcomes of this name, whatever its letter case."""
+    return [one for one in head.outcomes.actions(domain) if folded(one) == folded(action)]
+
+
 def _actions(head: Topics, query: Query, task: str) -> list[str]:
     """The actions of the domain's outcomes that are asked for."""
-    if query.action is None and not task:
+    if query.action is not None:
+        return _called(head, query.domain, query.action)
+    if not task:
         return []
     actions = head.outcomes.actions(query.domain)
-    if query.action is not None:
-        return [action for action in actions if folded(action) == folded(query.action)]
     task_words = _words(task)
     return [action for action in actions if len(_words(action)) > 1 and _says(task_words, action)]
 

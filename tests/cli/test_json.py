@@ -85,8 +85,8 @@ def test_skill_list_layers(vault: Vault, person: Person) -> None:
     person.git("commit", "-qm", "mine")
     seed, mine = ask(vault, "skill", "list", "--layers", "--tag", "lift")
     keys = [
-        "name", "layer", "wins", "kind", "domain", "status", "origin", "tags", "roles", "stages",
-        "path",
+        "name", "layer", "wins", "hidden", "kind", "domain", "status", "origin", "tags", "roles",
+        "stages", "path",
     ]  # fmt: skip
     assert list(seed) == list(mine) == keys
     assert [(one["layer"], one["wins"]) for one in (seed, mine)] == [

@@ -154,9 +154,23 @@ def test_of_a_domain_that_is_not_there_nothing_is_shown(
 ) -> None:
     args = ("--task", "fix a flaky test", "--pin", "reading-a-lift")
     out, err = call(learned, "recommend", "--domain", domain, *args)
-    assert (out, err) == ("", f"{domain}: no such domain; {hint}\n")
+    pin = "--pin reading-a-lift: not looked up, as there is no such domain"
+    assert (out, err) == ("", f"{domain}: no such domain; {hint}\n{pin}\n")
     found, _ = call(learned, "recommend", "--domain", domain, *args, "--format", "json")
     assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
+
+
+@pytest.mark.parametrize("task", ["fix a flaky test", "book a flight to Lisbon"])
+def test_an_action_that_no_skill_is_about_is_named(learned: Vault, task: str) -> None:
+    assert serve(learned, "--action", "Fix_flaky-test")[1] == ""
+    _, err = serve(learned, "--action", "nonesuch", "--task", task)
+    assert err.splitlines()[0] == "--action nonesuch: no skill is about the action nonesuch"
+
+
+def test_of_a_domain_that_is_not_there_nothing_is_recorded(learned: Vault) -> None:
+    _, err = call(learned, "recommend", "--domain", "codding", "--decision", "d-1", *NOW)
+    assert err.endswith("--decision d-1: not recorded, as there is no such domain\n")
+    assert learned.inbox.names() == []
 
 
 @pytest.mark.parametrize("args", [(), ("--explain",), ("--format", "json", "--explain")])
@@ -222,7 +236,8 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     assert f"  reading-a-lift: {said}\n" in out
     found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
     assert list(found) == [
-        "decision", "domain", "outcome", "score", "outcomes", "detections", "skills",
+        "decision", "domain", "outcome", "score", "outcomes", "detections", "skills", "facts",
+        "unresolved",
     ]  # fmt: skip
     assert list(found["skills"][0]) == [
         "skill", "blob", "shown", "held_out", "relevance", "badge", "read", "applied",

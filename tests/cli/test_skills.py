@@ -122,6 +122,18 @@ def test_a_seed_is_hidden_and_comes_back_by_a_commit_each(vault: Vault, person: 
     assert person.status() == ""
 
 
+def test_a_hidden_seed_wins_nothing_and_is_said_to_be_hidden(vault: Vault) -> None:
+    ran(vault, "skill", "retire", SEED)
+    (line,) = [one for one in call(vault, "--layers")[0].splitlines() if SEED in one]
+    assert (line[:2], line.endswith("SKILL.md  (hidden)")) == ("  ", True)
+    (row,) = json.loads(call(vault, "--layers", "--tag", "lift", "--json")[0])
+    assert (row["wins"], row["hidden"]) == (False, True)
+    assert call(vault, "--tag", "lift")[0] == "no skill of any layer matches\n"
+    shown = CliRunner().invoke(cli, ["--vault", str(vault.root), "skill", "show", SEED])
+    assert f"hidden; `skillvault skill restore {SEED}` serves it again\n" in shown.stderr
+    assert json.loads(ran(vault, "skill", "show", SEED, "--json"))["hidden"] is True
+
+
 def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
     ran(vault, "skill", "pin", SEED)
     assert vault.store.head().policy.shelf.pinned == (SEED,)
@@ -129,6 +141,23 @@ def test_a_seed_is_pinned_in_the_policy(vault: Vault) -> None:
     assert one.status == "pinned"
     with pytest.raises(UsageError, match="is pinned already"):
         ran(vault, "skill", "pin", SEED)
+
+
+def test_a_pinned_seed_is_let_go_by_restore_and_by_retire(vault: Vault, person: Person) -> None:
+    ran(vault, "skill", "pin", SEED)
+    ran(vault, "skill", "restore", SEED)
+    assert vault.store.head().policy.shelf.pinned == ()
+    with pytest.raises(UsageError, match="is neither hidden nor pinned"):
+        ran(vault, "skill", "restore", SEED)
+    ran(vault, "skill", "pin", SEED)
+    ran(vault, "skill", "retire", SEED)
+    rules = vault.store.head().policy.shelf
+    assert (rules.hidden, rules.pinned) == ((SEED,), ())
+    said = (
+        "Sets shelf.hidden in vault.yaml to [reading-a-lift] and shelf.pinned in vault.yaml to []."
+    )
+    assert said in " ".join(person.git("log", "-1", "--format=%b").split())
+    assert vault.check().problems == []
 
 
 def test_a_skill_of_the_vault_comes_before_one_of_another_layer(overridden: Vault) -> None:

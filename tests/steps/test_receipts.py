@@ -1,12 +1,17 @@
 """receipts: what a decision applied is resolved with what it was shown, whichever came first."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillvault.api import Vault
 from skillvault.records import Recommendation, Ref
+from skillvault.steps.receipts import Receipts
+from skillvault.vault.files.arrival import Received
+from skillvault.vault.files.inbox import Inbox
+from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -101,6 +106,44 @@ def test_the_judge_takes_a_handle_too(served: Vault) -> None:
     assert by_handle.quality == named.quality != unknown.quality
 
 
+@pytest.mark.parametrize("called", ["S9", "[S9]", "[F1] f-1"])
+def test_a_handle_of_nothing_that_was_shown_is_told(served: Vault, called: str) -> None:
+    served.record([_outcome(called)], now=NOW)
+    served.run(now=NOW)
+    assert served.stats(DECISION)["unresolved"] == [called]
+    text, _ = call(served, "stats", "--decision", DECISION)
+    assert f"  {called}: no such handle in what was shown" in text
+
+
+def test_a_handle_without_a_receipt_is_told(vault: Vault) -> None:
+    vault.record([_outcome("[S1]")], now=NOW)
+    assert vault.stats(DECISION)["unresolved"] == ["[S1]"]
+
+
+class _NotingInbox(Inbox):
+    """An inbox that notes which files are read."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.read: list[str] = []
+
+    def read_file(self, name: str) -> Received | None:
+        self.read.append(name)
+        return super().read_file(name)
+
+
+def test_each_waiting_receipt_is_read_once_however_many_decisions_ask(served: Vault) -> None:
+    for number in range(2):
+        served.recommend("coding", pins=["seeded-runs"], decision=f"e-{number}", now=NOW)
+    inbox = _NotingInbox(served.root)
+    first, *others = inbox.names()
+    receipts = Receipts(served.store.head(), inbox, NOW, read=[first])
+    assert inbox.read == []
+    asked = [receipt for n in range(9) for receipt in receipts.of(f"e-{n % 3}")]
+    assert inbox.read == others
+    assert {receipt.decision for receipt in asked} <= {"e-0", "e-1"}
+
+
 # ── facts ────────────────────────────────────────────────────────────────────────────
 
 SAYS = "Seed the random generators of a flaky test before the suite starts."
@@ -120,6 +163,18 @@ def test_a_fact_that_answers_is_shown_and_recorded(vault: Vault, person: Person)
     assert [(f.fact, f.blob, f.handle) for f in receipt.facts] == [
         ("f-1", vault.store.head().files[path or ""], "F1")
     ]
+
+
+@pytest.mark.parametrize("called", ["F1", "[F1] as it says", "f-1", None])
+def test_a_fact_that_was_applied_is_told(vault: Vault, person: Person, called: str | None) -> None:
+    _commit(person, "memory/coding/f-1.md", FACT.format(id="f-1", domain="coding", text=SAYS))
+    vault.recommend("coding", "seed the generators of a flaky test", decision=DECISION, now=NOW)
+    vault.record([_outcome(called or "other")], now=NOW)
+    vault.run(["record"], now=NOW)
+    (row,) = vault.stats(DECISION)["facts"]
+    assert (row["fact"], row["applied"], len(row["blob"])) == ("f-1", called is not None, 40)
+    part = "applied" if called else "not applied"
+    assert f"  fact f-1: shown, {part}\n" in call(vault, "stats", "--decision", DECISION)[0]
 
 
 def test_without_a_task_no_fact_is_shown(vault: Vault, person: Person) -> None:

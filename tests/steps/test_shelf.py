@@ -456,6 +456,18 @@ def test_what_changed_no_name_asks_no_outcome_again(vault: Vault, commit: Commit
 # ── search ───────────────────────────────────────────────────────────────────────────
 
 
+def test_a_seed_that_is_pinned_is_recommended_and_found(vault: Vault) -> None:
+    vault.curate.pin(SEED, now=NOW)
+    assert shown(vault.recommend("coding", "book a flight to Lisbon")) == [SEED]
+    assert [one.id for one in vault.search("what a lift says about a skill")] == [SEED]
+
+
+def test_a_folders_skill_of_no_domain_is_found_in_every_one(vault: Vault, tmp_path: Path) -> None:
+    vault.shelf.add_dir(folder(tmp_path, one=text("one", "Steer the zeppelin.")))
+    assert shown(vault.recommend("coding", "steer the zeppelin")) == ["one"]
+    assert [one.id for one in vault.search("zeppelin", domain="coding")] == ["one"]
+
+
 def test_the_packages_skills_are_found_where_a_domain_names_them(
     vault: Vault, person: Person
 ) -> None:

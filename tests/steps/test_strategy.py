@@ -331,3 +331,11 @@ def test_the_backtest_names_no_hours_for_what_was_one_evening(shared: Path, tmp_
     body = vault.skill(name)[0].body
     assert "From 170 outcomes" in body
     assert not re.search("decided|What to Avoid", body)
+
+
+def test_who_asks_for_an_action_gets_no_strategy_of_all_actions(vault: Vault) -> None:
+    learn(vault, *tasks(0, 40))
+    assert NAME in [one.name for one in vault.skills()]
+    answer = vault.recommend("coding", "book a flight to Lisbon", action="fix_flaky_test")
+    kinds = {one.kind for one in answer.recommended}
+    assert (bool(kinds), "strategy" in kinds) == (True, False)

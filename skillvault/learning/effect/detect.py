@@ -232,13 +232,15 @@ def detected_uses(
     count. `names` are those of all skills, by `by_first_word`. A skill that was held out counts as
     shown if the decision says whether it applied it: the agent has read it all the same.
     """
-    counted = [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
+    counted = _as_trusted(outcome, shown)
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
     called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
     applied = outcome.applied and aliases.resolved(outcome.applied, called)
     handles = {
-        handle: name for handle, name in aliases.aliases_of(counted).items() if name in texts
+        handle.strip("[]"): name
+        for handle, name in aliases.aliases_of(counted).items()
+        if handle.startswith("[") and name in texts
     }
     reasoning = outcome.decision.reasoning
     detections = detect_all(reasoning, applied, names, texts, handles=handles)
@@ -263,13 +265,14 @@ def decision_stats(
     outcomes: Sequence[Outcome],
     uses: Iterable[DetectedUse],
 ) -> dict[str, Any]:
-    """What `stats --decision` answers: the decision, its end, and each skill's part in it.
+    """What `stats --decision` answers: the decision, its end, each skill's and fact's part in it.
 
     `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
     held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
-    contributed_to_success}]}`; `detections` counts the applied ones; the outcome is that of the
-    last one, `pending` before there is any. `read`: it was held out, and the decision speaks of it
-    all the same.
+    contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
+    applied skills; `unresolved` are handles that mean nothing that was shown; the outcome is that
+    of the last one, `pending` before there is any. `read`: it was held out, and the decision speaks
+    of it all the same.
     """
     last = max(outcomes, key=lambda outcome: outcome.order, default=None)
     status = last.result.status if last else "pending"
@@ -294,6 +297,27 @@ def decision_stats(
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
         "detections": sum(use.applied for use in parts.values()),
         "skills": [{**row, **_part(row, parts.get(skill), status)} for skill, row in rows.items()],
+        **_listed_beside(last, shown, rows),
+    }
+
+
+def _as_trusted(outcome: Outcome, shown: Iterable[Recommendation]) -> list[Recommendation]:
+    """Those of the recommendations that are trusted as much as the outcome."""
+    return [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
+
+
+def _listed_beside(
+    last: Outcome | None, shown: Sequence[Recommendation], skills: Iterable[str]
+) -> dict[str, Any]:
+    """The shown facts, and the handles that mean nothing, by an outcome's own list."""
+    called = (last.applied if last else None) or ()
+    names = aliases.aliases_of(_as_trusted(last, shown) if last else [])
+    listed = set(aliases.resolved(called, names))
+    blobs = {f.fact: f.blob for answer in sorted(shown, key=_order) for f in answer.facts}
+    unresolved = aliases.unresolved(called, names)
+    return {
+        "facts": [{"fact": f, "blob": blob, "applied": f in listed} for f, blob in blobs.items()],
+        "unresolved": [call for call in unresolved if call not in set(skills)],
     }
 
 

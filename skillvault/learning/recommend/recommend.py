@@ -290,9 +290,13 @@ def _is_for(candidate: Candidate, query: Query) -> bool:
 
 
 def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
-    """Whether it is pinned, or the role or the stage in question is its own."""
-    of_someone = (query.role, query.stage) != (None, None)
-    return candidate.name in pins or (of_someone and _is_for(candidate, query))
+    """Whether it is pinned, or the role or the stage in question is its own.
+
+    One learned here that the status alone pins is kept, and still must say enough of the task.
+    """
+    if candidate.name in pins or (candidate.seed and candidate.status == "pinned"):
+        return True
+    return (query.role, query.stage) != (None, None) and _is_for(candidate, query)
 
 
 def _eligible(

@@ -3,7 +3,7 @@
 Later layers override earlier ones by name. What of these earned a place is `recommend`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
@@ -31,6 +31,11 @@ def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
     ]
     order.sort(key=lambda shelved: shelved.skill.name)
     return [(shelved, id(shelved) in best) for shelved in order]
+
+
+def is_hidden(shelved: Shelved, hidden: Collection[str]) -> bool:
+    """Whether a file is not served for its name; the vault's own skills are not hidden."""
+    return shelved.layer != "vault" and shelved.skill.name in hidden
 
 
 def get(skills: Iterable[Skill], name: str) -> Skill | None:

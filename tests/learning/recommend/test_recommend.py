@@ -133,6 +133,11 @@ def test_a_skill_of_the_package_is_shown_if_it_is_asked_for(
         assert withheld(answer) == [("bandits", "low-relevance")]
 
 
+def test_a_seed_that_is_pinned_for_good_counts_as_asked() -> None:
+    seed, own = one("bandits", seed=True, domain=None, status="pinned"), one("a", status="pinned")
+    assert shown(ask(seed, own, scores={"own": 0.0}, strategy="hybrid")) == ["bandits"]
+
+
 @pytest.mark.parametrize("status", ["proposed", "retired"])
 def test_what_is_not_live_is_never_shown_even_pinned(status: str) -> None:
     answer = ask(one("a", status=status), pins=("a",))

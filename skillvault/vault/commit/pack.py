@@ -7,13 +7,13 @@ would wait for it all the same. A writer who comes takes its lock first, and tha
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
 from skillvault.errors import GitError, VaultBusyError
 from skillvault.vault.commit.fence import gc_lock
-from skillvault.vault.commit.git_activity import opened_files
+from skillvault.vault.commit.git_activity import git_processes, opened_files
 from skillvault.vault.commit.locks import WRITER, holder
 from skillvault.vault.git.process import as_environment, failure_of
 from skillvault.vault.git.repository import Git
@@ -45,6 +45,7 @@ def pack(git: Git, is_wanted: Callable[[], bool] = lambda: False, loose: int = L
         _sweep(common / "objects", time.time())
         # Git refuses a geometric repack beside packs whose missing objects a remote promised.
         how = () if git.is_partial() else ("--geometric=2",)
+        earlier = _drafts(common / "objects")
         repack = git.alone("repack", "-d", "-q", *how, env=_SETTINGS)
         with git.fenced(lock.owner), repack as process:
             lock.name_process(process.pid)
@@ -52,10 +53,10 @@ def pack(git: Git, is_wanted: Callable[[], bool] = lambda: False, loose: int = L
                 os.setpriority(os.PRIO_PGRP, process.pid, _LOWEST)
             writer = common / "skillvault" / WRITER
             done = _wait(process, lambda: holder(writer) is not None or is_wanted())
-            drafts = [] if done else list(map(Path, opened_files(process.pid)))
-        for path in drafts:
-            if path.name.startswith("tmp_") and path.is_relative_to(common):
-                path.unlink(missing_ok=True)
+            opened = [] if done else list(opened_files(process.pid))
+        if not done:
+            drafts = _drafts(common / "objects") - earlier
+            _remove_abandoned(drafts, opened, beside=any(git_processes(git.root, *git.dirs())))
         return done
     return False
 
@@ -74,10 +75,27 @@ def _wait(process: "subprocess.Popen[bytes]", is_wanted: Callable[[], bool]) -> 
             return True
 
 
+def _remove_abandoned(drafts: Collection[Path], opened: Collection[str], *, beside: bool) -> None:
+    """Remove what a repack drafted, of which git removes only a part when it is ended.
+
+    Beside another git only what the repack was seen to have open: a draft that nobody has open
+    may be about to get its name. The rest is swept once it is old.
+    """
+    elsewhere = set(opened_files())
+    for path in drafts:
+        if str(path) not in elsewhere and (not beside or str(path) in opened):
+            path.unlink(missing_ok=True)
+
+
+def _drafts(objects: Path) -> set[Path]:
+    """The files that gits and writers of ours write before they name them."""
+    forms = ("pack/tmp_*", "pack/.tmp-*", "??/tmp_obj_*")
+    return {path for form in forms for path in objects.glob(form)}
+
+
 def _sweep(objects: Path, now: float) -> None:
     """Remove what killed gits and writers of ours drafted and did not finish."""
-    drafts = [path for form in ("pack/tmp_*", "pack/.tmp-*", "??/tmp_obj_*")
-              for path in objects.glob(form)]  # fmt: skip
+    drafts = _drafts(objects)
     opened = set(opened_files()) if drafts else set()
     for path in drafts:
         with suppress(FileNotFoundError):

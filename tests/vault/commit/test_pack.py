@@ -74,6 +74,34 @@ def test_who_is_wanted_or_meets_a_writer_leaves_all_as_it_was(full: Vault, perso
     assert list((common / "objects/pack").iterdir()) == []
 
 
+@pytest.mark.parametrize("milliseconds", range(2, 30, 3))
+def test_whenever_it_is_ended_it_leaves_no_draft(
+    full: Vault, milliseconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillvault.vault.commit.pack._LOOK", milliseconds / 1000)
+    folder = full.root / ".git/objects/pack"
+    persons = folder / "tmp_pack_persons"
+    persons.write_bytes(b"half")
+    pack(full.store.git, lambda: True, 10)
+    left = [path for path in folder.iterdir() if path.name.startswith((".tmp", "tmp"))]
+    assert left == [persons]
+
+
+def test_beside_another_git_a_draft_that_nobody_has_open_stays(full: Vault, person: Person) -> None:
+    folder = full.root / ".git/objects/pack"
+    persons = folder / "tmp_pack_persons"
+
+    def fetch() -> bool:
+        persons.write_bytes(b"received, and about to get its name")
+        return True
+
+    command = ["git", "cat-file", "--batch"]
+    with subprocess.Popen(command, cwd=full.root, stdin=subprocess.PIPE) as other:
+        pack(full.store.git, fetch, 10)
+        other.communicate()
+    assert persons.exists()
+
+
 def test_what_a_killed_repack_left_is_removed_once_it_is_old(full: Vault) -> None:
     folder = full.root / ".git/objects/pack"
     old, young = folder / "tmp_pack_old", folder / "tmp_pack_young"

@@ -15,17 +15,15 @@ from skillvault.learning.effect.lift import (
     Prior,
     Sums,
 )
+from skillvault.learning.effect.pooling import WIDE, Solved, with_bases, with_choosing
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
-_CHOOSING = 0.5  # how far from 0 the effect of choosing is expected, of a domain
-_CHOOSING_APART = 0.05  # and how far a skill's is from its domain's
+# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
+_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
+_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
 _CHOOSERS = 400  # skills up to which each has one of its own
-_WIDE = (0.5, 0.5**2)  # the middle and the variance of the base of an only domain
-_BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them is known
-_ROOM = 2  # how much wider than that: a high base leaves a skill less room, so it tells little
-_ROUNDS = 8  # until the spread of the bases is stable
 
 
 class System(NamedTuple):
@@ -35,27 +33,29 @@ class System(NamedTuple):
     vector: Array
     noise: float
     spread: float  # of the bases of its groups, a variance
-
-
-class Solved(NamedTuple):
-    """The posterior of a system's unknowns."""
-
-    mean: Array
-    covariance: Array
+    slope: float  # how much the rate of success changes with its log-odds
 
 
 def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Column, DomainEffect]]:
     """Each column's effect in each domain, the base it was applied to and how often.
 
-    What is believed of the domains' bases is learned from all of them (empirical Bayes).
+    What is believed of the domains' bases and of choosing is learned from all of them.
     """
     systems = [system_of(sums) for sums in domains]
     solutions = [
-        solve(system, precision_of(sums.columns, prior))
+        solve(system, precision_of(sums.columns, prior, system.slope))
         for sums, system in zip(domains, systems, strict=True)
     ]
     if len(domains) > 1:
-        solutions = _rebased(solutions, systems)
+        solutions = with_choosing(
+            solutions,
+            [len(sums.columns) + 1 for sums in domains],
+            [system.slope for system in systems],
+            believed=_CHOOSING,
+            least=_CHOOSING_APART,
+        )
+        rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
+        solutions = with_bases(solutions, rates)
     for sums, system, solved in zip(domains, systems, solutions, strict=True):
         yield from _effects(sums, system, solved, prior)
 
@@ -65,7 +65,8 @@ def system_of(sums: Sums) -> System:
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
-    noise = sums.noise or max(LEAST_NOISE, rate * (1 - rate))
+    slope = max(LEAST_NOISE, rate * (1 - rate))
+    noise = sums.noise or slope
     spread = _spread(sums.groups, noise)
     size = 2 * len(sums.columns) + 1
     matrix, vector = np.zeros((size, size)), np.zeros(size)
@@ -81,7 +82,7 @@ def system_of(sums: Sums) -> System:
         share = spread / (noise + group.count * spread)
         matrix[np.ix_(places, places)] -= share * np.outer(weights, weights)
         vector[places] -= share * weights * group.successes
-    return System(*_with_choosing(matrix, vector, shares(sums)), noise, spread)
+    return System(*_with_choosing(matrix, vector, shares(sums)), noise, spread, slope)
 
 
 def _with_choosing(matrix: Array, vector: Array, share: Array) -> tuple[Array, Array]:
@@ -142,10 +143,10 @@ def _spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     return max(0.0, (apart - noise * (len(groups) - 1)) / room) if room > 0 else 0.0
 
 
-def precision_of(columns: Sequence[Column], prior: Prior) -> Array:
+def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array:
     """The precision of the columns before any decision: versions of one skill are a chain.
 
-    Beside them that of the effects of choosing.
+    Beside them that of the effects of choosing, by the slope of the domain's rate.
     """
     count = len(columns)
     size = count + 1 + (count if count <= _CHOOSERS else 0)
@@ -158,15 +159,15 @@ def precision_of(columns: Sequence[Column], prior: Prior) -> Array:
             precision[i, i] += apart
             precision[i - 1, i - 1] += prior.carry**2 * apart
             precision[i - 1, i] = precision[i, i - 1] = -prior.carry * apart
-    precision[count, count] = 1 / _CHOOSING**2
+    precision[count, count] = 1 / (_CHOOSING * slope) ** 2
     places = np.arange(count + 1, size)
-    precision[places, places] = 1 / _CHOOSING_APART**2
+    precision[places, places] = 1 / (_CHOOSING_APART * slope) ** 2
     return precision
 
 
 def solve(system: System, precision: Array) -> Solved:
     """The posterior of the base and of all else, little being believed of the base."""
-    middle, spread = _WIDE
+    middle, spread = WIDE
     matrix = system.matrix / system.noise
     matrix[0, 0] += 1 / spread
     matrix[1:, 1:] += precision
@@ -174,30 +175,6 @@ def solve(system: System, precision: Array) -> Solved:
     vector[0] += middle / spread
     covariance = np.linalg.inv(matrix)
     return Solved(covariance @ vector, covariance.astype(np.float64))
-
-
-def _rebased(solutions: Sequence[Solved], systems: Sequence[System]) -> list[Solved]:
-    """The answers with what all domains' bases say of each."""
-    rates = [system.vector[0] / system.matrix[0, 0] for system in systems]
-    middle, spread = float(sum(rates)) / len(rates), _BASE_SPREAD**2
-    for _ in range(_ROUNDS):
-        bases = [_with_base(solved, 1, middle, _ROOM * spread) for solved in solutions]
-        middle = sum(float(base.mean[0]) for base in bases) / len(bases)
-        apart = (float((b.mean[0] - middle) ** 2 + b.covariance[0, 0]) for b in bases)
-        spread = (sum(apart) + _BASE_SPREAD**2) / (len(bases) + 1)
-    return [_with_base(s, len(s.mean), middle, _ROOM * spread) for s in solutions]
-
-
-def _with_base(solved: Solved, size: int, middle: float, spread: float) -> Solved:
-    """The first so many of an answer if something else is believed of the base: one row's update.
-
-    Source: Sherman and Morrison, 1950.
-    """
-    precision, pull = 1 / spread - 1 / _WIDE[1], middle / spread - _WIDE[0] / _WIDE[1]
-    row = solved.covariance[0, :size]
-    share = row / (1 + precision * row[0])
-    mean = solved.mean[:size] + share * (pull - precision * solved.mean[0])
-    return Solved(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
 
 
 def _effects(

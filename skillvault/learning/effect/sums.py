@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from skillvault.learning.effect import equations
-from skillvault.learning.effect.equations import Solved, System
+from skillvault.learning.effect.equations import System
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -21,6 +21,7 @@ from skillvault.learning.effect.lift import (
     Prior,
     Sums,
 )
+from skillvault.learning.effect.pooling import Solved
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -196,7 +197,7 @@ def _summed(codes: Places, weights: Array) -> tuple[Places, Array]:
 def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     """The sums with what the errors of their own answer say: episodes, and what changed lately."""
     system = equations.system_of(sums)
-    solved = equations.solve(system, equations.precision_of(sums.columns, prior))
+    solved = equations.solve(system, equations.precision_of(sums.columns, prior, system.slope))
     effects, choosing = equations.parts_of(solved, len(sums.columns))
     chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
     explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]

@@ -7,7 +7,7 @@ from tests.house import cycles, imported, imports, modules, tree
 WORDS = {
     "records", "brief", "intake", "strict_json", "change", "claude_models",
     "policy", "text", "english", "reading", "sameness", "lazy", "markdown", "errors", "integrity",
-    "due", "conditions", "profiles", "citations", "grounds", "aliases",
+    "due", "conditions", "profiles", "citations", "grounds", "aliases", "hidden_characters",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.

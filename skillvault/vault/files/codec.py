@@ -4,6 +4,7 @@ What a person wrote is read leniently in form and strictly in kind, and changed 
 surgical edits of named keys (`strict_yaml.with_value`). The one home of frontmatter.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -47,6 +48,12 @@ _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their file
 _MANY = 10**9
 _KNOWN = {*SPEC_KEYS, *ALIASES, *_COUNTERS}
 
+# A key of the specification with a value that is neither quoted nor a block.
+_PLAIN = re.compile(
+    r"^(?P<key>name|description|license|compatibility|allowed-tools): +"
+    r"(?P<value>[^\s'\"|>][^\r\n]*?)[ \t]*(?=\r?$)",
+    re.MULTILINE,
+)
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _CHOICES = {
     "kind": SKILL_KINDS, "status": SKILL_STATUSES, "origin": ORIGINS, "trust": get_args(Trust),
@@ -268,6 +275,15 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
 
 
+def foreign_skill(name: str, content: bytes) -> Skill:
+    """A skill as other people write one; raises BadInputError.
+
+    An unquoted colon in a value, nested metadata and lists there are read, which the vault's own
+    files may not have.
+    """
+    return _skill(name, _whole(content), foreign=True)
+
+
 def _whole(content: bytes) -> str:
     """A committed file's text; BadInputError if a merge left its markers in it."""
     text = text_of(content)
@@ -303,8 +319,10 @@ def _stored_link(raw: dict[str, Any]) -> Link:
     return stored(raw, Link)
 
 
-def _skill(name: str, text: str) -> Skill:
-    meta, body = front_matter(text)
+def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
+    meta, body = _foreign_front_matter(text) if foreign else front_matter(text)
+    if foreign:
+        meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
@@ -324,6 +342,37 @@ def _skill(name: str, text: str) -> Skill:
         elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
         **values,
     )
+
+
+def _foreign_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """The same as `front_matter`, also if YAML takes a plain value for something else."""
+    try:
+        return front_matter(text)
+    except BadInputError as error:
+        if error.code not in ("yaml", "anchor", "tag"):
+            raise
+        front, body = split(text)
+        quoted = _PLAIN.sub(_quoted, front)
+        try:
+            return _mapping(strict_yaml.load(quoted)), body.strip()
+        except BadInputError:
+            raise error from None
+
+
+def _quoted(line: re.Match[str]) -> str:
+    return f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}"
+
+
+def _without_nested(metadata: Any) -> Any:
+    """Metadata whose values are texts: lists of words joined, what is nested left out."""
+    if not isinstance(metadata, dict):
+        return metadata
+    return {
+        key: " ".join(map(_as_text, value)) if isinstance(value, list) else value
+        for key, value in metadata.items()
+        if not isinstance(value, dict)
+        and not (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    }
 
 
 def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:

@@ -7,7 +7,7 @@ surgical edits of named keys (`strict_yaml.with_value`). The one home of frontma
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -122,10 +122,21 @@ def with_key(
     text = content.decode("utf-8")
     if bare:
         return strict_yaml.with_value(text, key, value).encode()
+    return _front_edited(text, lambda front: strict_yaml.with_value(front, key, value))
+
+
+def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
+    """A markdown file without one front matter key; every other byte stays."""
+    return _front_edited(
+        content.decode("utf-8"), lambda front: strict_yaml.without_value(front, key)
+    )
+
+
+def _front_edited(text: str, edit: Callable[[str], str]) -> bytes:
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))
-    edited = strict_yaml.with_value(front.lstrip("\r\n"), key, value)
     lead = front[: len(front) - len(front.lstrip("\r\n"))]
+    edited = edit(front.lstrip("\r\n"))
     return (text[:start] + lead + edited + text[start + len(front) :]).encode()
 
 
@@ -241,6 +252,7 @@ def _fact_text(fact: Fact) -> str:
 def _skill_text(skill: Skill) -> str:
     words = {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
     metadata = {
+        "internal": skill.internal,
         "kind": skill.kind, "domain": skill.domain, "subject": skill.subject,
         "account": skill.account, "status": skill.status, "origin": skill.origin,
         "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
@@ -340,6 +352,7 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
         body=body,
         foreign=tuple(key for key in meta if key not in _KNOWN),
         elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
+        internal=values_of.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
 

@@ -15,7 +15,7 @@ from skillvault.errors import BadInputError
 from skillvault.hidden_characters import has_hidden
 from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 
-Value = str | tuple[str, ...]  # what an edit sets: a text, or a list of texts
+Value = str | bool | tuple[str, ...]  # what an edit sets: a text, a truth, or a list of texts
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
@@ -86,6 +86,22 @@ def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
     try:
         edited = _edited(text, key, value)
         matches = load(edited) == _with(before, key, value)
+    except (yaml.YAMLError, BadInputError):
+        matches = False
+    if not matches:
+        raise _by_hand(key)
+    return edited
+
+
+def without_value(text: str, key: tuple[str, ...]) -> str:
+    """`text` without the mapping entry at `key`; every other byte stays.
+
+    A mapping that held nothing else goes along. Raises BadInputError if other text would go.
+    """
+    expected = _data_without(load(text), key)
+    try:
+        edited = _removed(text, key)
+        matches = (load(edited) or {}) == expected
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
@@ -225,7 +241,7 @@ def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
     mapping = {} if before is None else before
     if not isinstance(mapping, dict):
         raise _by_hand(key)
-    old, new = mapping.get(head), value if isinstance(value, str) else list(value)
+    old, new = mapping.get(head), list(value) if isinstance(value, tuple) else value
     if not rest and isinstance(old, dict if isinstance(new, list) else dict | list):
         raise _by_hand(key)
     return {**mapping, head: _with(old, tuple(rest), value) if rest else new}
@@ -295,6 +311,8 @@ def _block(key: tuple[str, ...], value: Value, column: int, eol: str) -> str:
 
 
 def _inline(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return scalar(value)
     return f"[{', '.join(map(scalar, value))}]"
@@ -305,3 +323,52 @@ def _flow(key: tuple[str, ...], value: Value) -> str:
     for name in reversed(key[:-1]):
         inner = f"{name}: {{{inner}}}"
     return inner
+
+
+# ── removing ─────────────────────────────────────────────────────────────────────────
+
+
+def _data_without(before: Any, key: tuple[str, ...]) -> dict[str, Any]:
+    """The data that a removal shall give; refuses a place that is not what the key says."""
+    head, *rest = key
+    if not isinstance(before, dict) or head not in before:
+        raise _by_hand(key)
+    inner = _data_without(before[head], tuple(rest)) if rest else {}
+    others = {name: value for name, value in before.items() if name != head}
+    return {name: inner if name == head else before[name] for name in before} if inner else others
+
+
+def _removed(text: str, key: tuple[str, ...]) -> str:
+    """The text without an entry, or without the outermost one that holds nothing else."""
+    node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    entries: list[tuple[yaml.MappingNode, int]] = []
+    for name in key:
+        if not isinstance(node, yaml.MappingNode):
+            raise _by_hand(key)
+        place = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
+        if not entries or len(node.value) > 1:
+            entries.append((node, place))
+        node = node.value[place][1]
+    mapping, place = entries[-1]
+    cut = _flow_entry if mapping.flow_style else _block_entry
+    start, end = cut(text, mapping, place)
+    return text[:start] + text[end:]
+
+
+def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+    """Where an entry of a flow mapping stands, with the comma and the blank that are its own."""
+    entries = mapping.value
+    start, end = entries[place][0].start_mark.index, entries[place][1].end_mark.index
+    if place + 1 == len(entries):
+        return (entries[place - 1][1].end_mark.index if place else start), end
+    comma = text.index(",", end) + 1
+    return start, comma + (text[comma] == " ")
+
+
+def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+    """Where the lines of an entry of a block mapping stand."""
+    key, value = mapping.value[place]
+    while isinstance(value, yaml.MappingNode) and not value.flow_style:
+        value = value.value[-1][1]  # its end mark is where the next thing begins
+    line_end = text.find("\n", value.end_mark.index) + 1
+    return text.rfind("\n", 0, key.start_mark.index) + 1, line_end or len(text)

@@ -315,6 +315,7 @@ SKILLS = (
     Skill("12", "1.0", "b", version="1.10", created="2026-11-20", trust="untrusted"),
     Skill("renamed", "d", "b", subject="perps open_long SOL-PERP", origin="generated"),
     Skill("x" * 64, "a --- b", "b", origin="generated", status="proven"),
+    Skill("waiting", "d", "b", status="proposed", internal=True),
 )
 
 

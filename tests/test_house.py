@@ -5,8 +5,9 @@ import ast
 from tests.house import cycles, imported, imports, modules, tree
 
 WORDS = {
-    "records", "brief", "intake", "strict_json", "change", "claude_models",
-    "policy", "text", "english", "reading", "sameness", "lazy", "markdown", "errors", "integrity",
+    "records", "brief", "intake", "strict_json", "strict_yaml", "front_matter", "change",
+    "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
+    "errors", "integrity",
     "due", "conditions", "profiles", "citations", "grounds", "aliases",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
@@ -29,8 +30,8 @@ HOMES = {
     "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},
-    "yaml": {"vault/files"},
-    "frontmatter": {"vault/files"},
+    "yaml": {"strict_yaml"},
+    "frontmatter": {"front_matter"},
     "markdown_it": {"markdown"},
     "detect_secrets": {"vault/files"},
     "defusedxml": {"exchange/junit"},

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skillvault.errors import BadInputError
-from skillvault.vault.files.strict_yaml import dump, load, resolve, scalar, with_value
+from skillvault.strict_yaml import dump, load, resolve, scalar, with_value
 from tests.vault.given import DATA, ODD_TEXTS, TEXTS, front_matters, spliced
 
 STATUS = ("metadata", "status")

@@ -85,6 +85,22 @@ def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
     return edited
 
 
+def without(text: str, key: str) -> str:
+    """`text` without one key of its top-level mapping; every other byte stays.
+
+    Raises BadInputError where it cannot go without other text.
+    """
+    expected = {name: value for name, value in (load(text) or {}).items() if name != key}
+    edited = _removed(text, key)
+    try:
+        matches = load(edited) == expected
+    except BadInputError:
+        matches = False
+    if not matches:
+        raise _by_hand((key,))
+    return edited
+
+
 # ── reading ──────────────────────────────────────────────────────────────────────────
 
 
@@ -237,6 +253,22 @@ def _edited(text: str, key: tuple[str, ...], value: Value) -> str:
             return _inserted(text, node, key[depth:], value, eol=eol, at_end=depth == 0)
         node = child
     return _replaced(text, node, value, eol)
+
+
+def _removed(text: str, key: str) -> str:
+    """Without the lines from a key of a block mapping to the next one, or its comments."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode) or root.flow_style:
+        raise _by_hand((key,))
+    starts = [name.start_mark.index for name, _ in root.value] + [len(text)]
+    spans = zip(root.value, starts, starts[1:], strict=False)
+    start, end = next(
+        ((start, end) for (name, _), start, end in spans if name.value == key), (0, 0)
+    )
+    lines = text[start:end].splitlines(keepends=True)
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].startswith("#")):
+        end -= len(lines.pop())
+    return text[:start] + text[end:]
 
 
 def _replaced(text: str, node: yaml.Node, value: Value, eol: str) -> str:

@@ -11,4 +11,4 @@ from skillvault.records import Problem
 
 SkillReader = Callable[[Mapping[str, bytes], str], SkillFolder | Problem]
 
-SKILL_FORMATS: dict[str, SkillReader] = {"agent-skills": agent_skills.read}
+SKILL_FORMATS: dict[str, SkillReader] = {"agent-skills": agent_skills.read_skill}

@@ -43,7 +43,7 @@ class SkillFolder(Struct, frozen=True):
     files: Mapping[str, bytes]
 
 
-def read(files: Mapping[str, bytes], folder: str = "") -> SkillFolder | Problem:
+def read_skill(files: Mapping[str, bytes], folder: str = "") -> SkillFolder | Problem:
     """A skill as a vault takes it in, to wait in `proposed/`, or why it cannot be read.
 
     `files` are its files by path; `folder` is what its folder is called, which its name is by
@@ -66,7 +66,7 @@ def read(files: Mapping[str, bytes], folder: str = "") -> SkillFolder | Problem:
     return SkillFolder(skill, {FILE: content, **others})
 
 
-def write(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """A skill of a vault as other tools have it: what was put away in `metadata` is back.
 
     Raises BadInputError for what is no skill.
@@ -141,14 +141,14 @@ def _kept_metadata(meta: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in _metadata_of(meta).items():
         if key in _WORDS and isinstance(value, list):
-            kept[key], kept[_IN_METADATA + key] = _words(value), as_text(value)
+            kept[key], kept[_IN_METADATA + key] = _spaced(value), as_text(value)
         elif _may_say(key, value):
             kept[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
             kept[_IN_METADATA + key] = as_text(value)
     for key, home in _HOMES.items():
         if key in meta and home not in kept and _may_say(home, meta[key]):
-            kept[home] = _words(meta[key]) if home in _WORDS else as_text(meta[key])
+            kept[home] = _spaced(meta[key]) if home in _WORDS else as_text(meta[key])
     return kept
 
 
@@ -173,7 +173,7 @@ def _may_say(key: str, value: Any) -> bool:
     return True
 
 
-def _words(value: Any) -> str:
+def _spaced(value: Any) -> str:
     """A list of words as the vault keeps one: with spaces between them."""
     words = value if isinstance(value, list) else str(value).replace(",", " ").split()
     return " ".join("-".join(str(word).split()) for word in words)

@@ -7,7 +7,7 @@ from tests.house import cycles, imported, imports, modules, tree
 WORDS = {
     "records", "brief", "intake", "strict_json", "strict_yaml", "front_matter", "change",
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
-    "errors", "integrity",
+    "errors", "integrity", "hidden_characters",
     "due", "conditions", "profiles", "citations", "grounds", "aliases",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}

@@ -108,7 +108,7 @@ class Installer:
             )
         for name in names or sorted(known):
             try:
-                work.update(name, known[name])
+                work.update(name, known[name], asks=name in names)
             except (BadInputError, GitError, UsageError) as error:
                 work.report.problems.append(problem_of(name, error))
         return work.report
@@ -151,8 +151,11 @@ class _Installation:
         change = rules.install_change(name, files, origin, lines, self._now)
         self._publish([change], origin, lines)
 
-    def update(self, name: str, origin: Origin) -> None:
-        """Bring in the version of one skill that its source has now."""
+    def update(self, name: str, origin: Origin, *, asks: bool) -> None:
+        """Bring in the version of one skill that its source has now.
+
+        One that a person took away comes again only if somebody `asks` for it.
+        """
         head = self._store.head()
         shelf = (head.records.path_of(Ref("skill", name)) or "").partition("/")[0]
         if sentence := _stays(head, name, shelf):
@@ -166,6 +169,12 @@ class _Installation:
         theirs = rules.as_proposed(skill.folder.files, name)
         kept = keep_changes(self._store.git.runner, self._base(head, origin, name), ours, theirs)
         target, replaces = rules.place_of_update(name, standing, is_approved=shelf == "skills")
+        if not asks and _was_taken_away(head, skill.origin, target):
+            self.report.known.append(
+                f"{name}: the version that {origin.url} has was taken away by a person; "
+                f"`skillvault install --update {name}` brings it again"
+            )
+            return
         files = rules.as_proposed(kept.files, target, replaces)
         published = rules.as_proposed(theirs, target, replaces)
         lines = lint_of(files)
@@ -285,6 +294,13 @@ def _known(head: Topics, origin: Origin) -> str | None:
                 f"`skillvault install --update {name}` brings this one"
             )
     return None
+
+
+def _was_taken_away(head: Topics, origin: Origin, name: str) -> bool:
+    """Whether this very version came in under this name before, and is gone."""
+    target = Ref("skill", name)
+    commits = head.history.commits_from(origin.ref)
+    return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
 def _stays(head: Topics, name: str, shelf: str) -> str | None:

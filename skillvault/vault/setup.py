@@ -61,7 +61,7 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
-        from skillvault.vault.files import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
+        from skillvault import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
 
         listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         named = f"branch: {strict_yaml.scalar(branch)}"

@@ -86,13 +86,10 @@ def _text_in(content: bytes) -> str | None:
 
 def policy_of(content: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
-    from skillvault.vault.files import (
-        codec,
-        strict_yaml,
-    )
+    from skillvault import front_matter, strict_yaml
 
     try:
-        return policy_from(strict_yaml.load(codec.text_of(content)))
+        return policy_from(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
         raise BadInputError(
             f"{layout.MARK}: {error.message}", code=error.code, key=error.key, line=error.line

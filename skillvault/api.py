@@ -23,17 +23,14 @@ from skillvault.intake import MAX_TEXT
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import (
-    IMPORTANCES,
     Commit,
-    Fact,
-    Importance,
     Problem,
     Ref,
     Scalar,
     Skill,
-    kind_of,
 )
-from skillvault.steps.curate import Curator, decide
+from skillvault.steps.curate import Curator
+from skillvault.steps.memory import Memory
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -116,17 +113,6 @@ class Listed(Struct, frozen=True):
     path: str
 
 
-class ListedFact(Struct, frozen=True):
-    """A fact as `fact list` shows it."""
-
-    id: str
-    domain: str
-    importance: str
-    kind: str
-    text: str
-    path: str
-
-
 class Checked(Struct, frozen=True):
     """What `check` found: problems to mend, and notes."""
 
@@ -151,6 +137,7 @@ class Vault:
             _clock,
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
+        self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -491,71 +478,6 @@ class Vault:
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
-
-    # ── facts ────────────────────────────────────────────────────────────────────────
-
-    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """The facts that nothing supersedes, by domain, the most important first.
-
-        `trusted`: without those of untrusted sources.
-        """
-        head = self.store.head()
-        if domain is not None and domain not in head.domains:
-            known = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {known}")
-        gone = {fact.supersedes for fact in head.facts.values()}
-        found = [
-            fact
-            for fact in head.facts.values()
-            if fact.id not in gone
-            and domain in (None, fact.domain)
-            and not (trusted and fact.trust != "local")
-        ]
-        found.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
-        fields = ("id", "domain", "importance", "kind", "text")
-        return [
-            ListedFact(
-                **{field: getattr(fact, field) for field in fields},
-                path=head.records.path_of(Ref("fact", fact.id)) or "",
-            )
-            for fact in found
-        ]
-
-    def fact(self, name: str) -> tuple[Fact, str]:
-        """(fact, path); UsageError where there is none."""
-        found, path = lookup.read(self.store, name)
-        if not isinstance(found, Fact):
-            kind = kind_of(found)
-            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
-        return found, path
-
-    def add_fact(
-        self,
-        text: str,
-        domain: str,
-        *,
-        importance: Importance = "medium",
-        supersedes: str | None = None,
-        review_by: str | None = None,
-        now: datetime | None = None,
-        dry: bool = False,
-    ) -> Report:
-        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
-        now = now or _clock()
-        setup.check_domains([domain])
-        head = self.store.head()
-        old = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
-            redact.cleaned(text),
-            domain,
-            importance=importance,
-            supersedes=old,
-            review_by=review_by,
-            now=now,
-        )
-        if Ref("fact", fact.id) in head.records:
-            raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return decide(self.store, promote.added(fact, now), now, dry=dry)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 

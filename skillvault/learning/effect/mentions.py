@@ -21,11 +21,12 @@ _FILLER = (
 )
 _USE = (
     r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*"
-    r"|(?:go|going|went)\s+with|heed\w*|pick\w*|chose|choosing|combin\w+)"
+    r"|(?:go|going|went)\s+with|heed\w*|pick\w*|chose|choosing|combin\w+|obey\w*|respect\w*"
+    r"|(?:st(?:ick|icking|uck)|adher\w+|kept|keeping)\s+to|compl(?:y|ied|ying)\s+with)"
 )
 # A short form is a word like others but beside one of these.
 _CUE = re.compile(
-    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|according\s+to|per|see|cf\.?|despite|skill)"
+    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|per|see|cf\.?|despite|skill)"
     rf"(?:\s+{_FILLER})*[\s:(\[]*$",
     re.IGNORECASE,
 )

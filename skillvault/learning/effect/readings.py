@@ -69,6 +69,7 @@ _WORDS = {
     "anyway": """
         anyways?|nonetheless|nevertheless|regardless|all the same|just the same|instead|even so
         (in spite of|despite|against) (it|that)|knowingly""",
+    "differ": r"(\w+ly )?disagree[sd]?|beg to differ|thought otherwise|knew better",
     "modal": "would|could|should|might|may|must|ought to|shall",
     # What a pattern may pass over: no comma, and no word that begins a reason.
     "gap": r"(?!(because|since|per|due|so|given|following|as|but|thanks)\b)[\w'-]+\s",
@@ -76,6 +77,13 @@ _WORDS = {
 }
 
 _TABLES: tuple[tuple[Reading, str], ...] = (
+    # Known, and not believed.
+    (
+        "overruled",
+        r"""
+        \b(warned|told|advised|cautioned|reminded) by X.*\b(but|yet|however)\b
+        X.*\b(i|we) (<differ>)\b""",
+    ),
     # Two negations are none; so is what did not happen for the skill's sake.
     (
         "applied",
@@ -213,6 +221,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \bnot (<gap>){0,3}(any|either) of .{0,40}X
         \b(<decline>)( <any>)?:? X
         \b(left|ruled|leaving) X (out|aside|alone|unused|unread)
+        X .*\bnot (the|a|any) skill\b
         X,? (which |that |it )?((<be>|has|have|had|did|does|do|can|could|will|would|seem\w*|look\w*
           |feels?|felt|turned out( to be)?|appear\w*|proved|remain\w*|went|became
           |to be) )+(\w+ly )?(too |so |a bit |of |a )?(not\b(?! (allow|permit|let\b|like|want
@@ -290,6 +299,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
     (
         "open",
         r"""
+        \b(ask|told|want|instruct|request|remind|encourag)\w* (me|us|you) to <do>
+           X(?!.*\b(so|and|but) (i|we)\b)
         \b((another|other|previous|prior|earlier|last|past|yesterday) (<gap>){1,3}|(colleagues?
           |someone|somebody|baseline|they|he|she|who|predecessor|friend|user|customer|reviewer
           |operator|ops|admin|manager|team|developers?|engineers?|authors?|people|others|anyone
@@ -372,6 +383,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(with|see|from|because|as in|as|like|which is|not only .{1,40}but) X
         \b(help|aid|support|all|most|much|(made|making) use) of X
         \b(i|we) did X
+        (^|(, |;|and |then )(then )?)X for (?!(another|other|different|a different)\b)\w+
         X is what (i|we) (did|used|applied|followed|needed|went (with|by))
         \b(after|upon|on|having|by) (reading|consulting|checking|seeing|loading|opening|read) X,?
            (i|we)\b
@@ -440,7 +452,7 @@ _ACTED_AGAINST = re.compile(
     _expanded(
         r"^((but|yet|still|and|however|even so),? )*((<anyway>),? (i|we)\b|(i|we)\b.*\b(<anyway>))"
         r"(?!.*\b<obey> X)|^(but |yet |and )?(i|we) (did|have|do) not ?[.!]?$"
-        r"|\b(i|we) (did|do) not (listen|heed|comply|obey|care)\b"
+        r"|\b(i|we) ((did|do) not (listen|heed|comply|obey|care)|<differ>)\b"
     )
 )
 _NONE = re.compile(

@@ -38,7 +38,10 @@ _WORDS = {
         comply with|adhere to|stick (to|with)|abide by|go (with|by)|act (up)?on|lean on
         listen to|look at|switch to|try|check|bother with|fall back (to|on)|turn to|refer to
         make use of|have|find|get|see|want|like|care about|think of|know( of)?|touch|recall""",
-    "any": "<done>|<do>|applies|uses|follows|opening|reading|trying|needing",
+    "does": """
+        applies|uses|follows|respects|heeds|obeys|honou?rs|implements|relies (up)?on|sticks to
+        adheres to|complies with""",
+    "any": "<done>|<do>|<does>|opening|reading|trying|needing",
     "obey": """
         follow(ing|ed)?|heed(ing|ed)?|obey(ing|ed)?|listen(ing|ed)? to|respect(ing|ed)?
         compl(y|ying|ied) with|adher(e|ing|ed) to|st(ick|uck|icking) (to|with)
@@ -104,6 +107,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "applied",
         r"\b(reckless|foolish|unwise|careless|stupid|risky|wrong) not to (<obey>|use|apply) X",
     ),
+    ("applied", r"\bwould (<do>) X again\b(?! if)"),
     ("overruled", r"\bshould (not|never) have (<defy>) X"),
     ("overruled", r"\bwhich X (warn|advise[sd]? against|forb|prohibit)"),
     ("overruled", r"\bwould (<defy>) X.*\b(but i|but we|anyway|nonetheless|regardless)\b"),
@@ -354,6 +358,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |got|brought|drew|drove|had|set) (?<!warned )(?<!advised )(?<!asked )(me|us|my|our)\b
           |(gave|provided|had|delivered|supplied|contained) (the|a|me) (plan|recipe|answer|idea
           |steps))
+        X (<be>) (the |my |our )?(guide|reference|template|blueprint)\b
         X( (<be>))? (\w+ly |the )?(why|reason|decisive|key|useful|helpful|lesson that|basis
           |relevant|right|spot on|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
           |enough)
@@ -379,7 +384,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(reason|rationale|why|sources?|basis|because|see|refs?|references?|skills?|applied
           |appliedskills|rules?|lessons?|warnings?|patterns?|guides?|used|by|via
           |following)\s?[:=] ?X
-        \b(<do>|applies|uses|follows) (to |the |both )?X
+        \b(<do>|<does>) (to |the |both )?X
         \b(with|see|from|because|as in|as|like|which is|not only .{1,40}but) X
         \b(help|aid|support|all|most|much|(made|making) use) of X
         \b(i|we) did X

@@ -198,15 +198,17 @@ def _sums(
     if not totals:
         return None
     episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
+    # A lazy module is asked for once, not for each of a million uses.
+    observation, weight = estimate.Observation, detect.weight
     found = (
-        estimate.Observation(
+        observation(
             decision=outcome,
             skill=_whole(skill, merged),
             group=group,
             success=status == "success",
             made=made,
             applied=match in _APPLIED,
-            weight=detect.weight(match, confidence),
+            weight=weight(match, confidence),
             offer=cast("estimate.Offer", offer),
             episode=episode_of.get(outcome, ""),
         )

@@ -372,7 +372,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             le=1,
             description="A bound on how likely a skill without effect ever looks as helpful.",
         ),
-    ] = 0.3
+    ] = 0.12
     proven_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8
@@ -397,6 +397,14 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             ge=0, le=1, description="Or P(lift > 0) of its latest applications below which it is."
         ),
     ] = 0.01
+    retired_chance: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="A bound on how likely a skill without effect ever looks as harmful.",
+        ),
+    ] = 0.12
     retire_after: Annotated[
         int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
     ] = 10

@@ -25,7 +25,7 @@ from skillvault import hidden_characters
 from skillvault.errors import BadInputError
 from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
 from skillvault.records import Outcome, Recommendation, plain
-from skillvault.vault.files.secret_cues import cues_in
+from skillvault.vault.files.secret_cues import is_no_secret, with_markers
 from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
@@ -66,12 +66,6 @@ _REPLACED = frozenset(
     "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
 )
 _MARKER = "[redacted: Secret Keyword]"
-# What stands where a secret would and is none: code that reads it, words about it.
-_NO_VALUE = re.compile(
-    r"\w+(?:\.\w+)+[\[(]|(?:required|optional|missing|empty|none|null|unset|hidden|masked|invalid"
-    r"|wrong|incorrect|expired)\W*\Z",
-    re.IGNORECASE,
-)
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
@@ -128,14 +122,18 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
 
 
 def redacted_text(text: str) -> str:
-    """`text` with `[redacted: <kind>]` in place of each secret."""
+    """`text` with `[redacted: <kind>]` in place of each secret.
+
+    Full-width signs are read as plain ones, and stay in every line without a secret.
+    """
     plain_text = text.translate(_FULL_WIDTH)
-    redacted_plain = _redacted_text(plain_text)
-    if text in (plain_text, redacted_plain) or plain_text == redacted_plain:
-        return redacted_plain if plain_text == text else text
-    lines = zip(*(t.split("\n") for t in (text, plain_text, redacted_plain)), strict=False)
-    if redacted_plain.count("\n") != text.count("\n"):
-        return redacted_plain
+    without_secrets = _redacted_text(plain_text)
+    if plain_text == text:
+        return without_secrets
+    versions = (text, plain_text, without_secrets)
+    if len({version.count("\n") for version in versions}) > 1:
+        return without_secrets
+    lines = zip(*(version.split("\n") for version in versions), strict=True)
     return "\n".join(line if before == after else after for line, before, after in lines)
 
 
@@ -143,8 +141,7 @@ def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
     text = TOKEN.sub(_token_marker, text)
-    for cue in cues_in(text):
-        text = cue.pattern.sub(partial(_without_secret, kind=cue.kind), text)
+    text = with_markers(text)
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
@@ -152,15 +149,6 @@ def _redacted_text(text: str) -> str:
 
 def _token_marker(match: re.Match[str]) -> str:
     return f"[redacted: {kind_of_token(match[0])}]"
-
-
-def _without_secret(match: re.Match[str], *, kind: str) -> str:
-    """The match with its secret replaced, unless a marker stands there already."""
-    group = "quoted" if match.groupdict().get("quoted") else "secret"
-    start, end = (at - match.start() for at in match.span(group))
-    if "[redacted: " in match[group] or _NO_VALUE.match(match[group]):
-        return match[0]
-    return f"{match[0][:start]}[redacted: {kind}]{match[0][end:]}"
 
 
 def cleaned(value: Any) -> Any:
@@ -201,7 +189,7 @@ def _assignments(line: str) -> str:
 
 def _without(match: re.Match[str], *, group: int) -> str:
     """The match with its value replaced, unless a marker stands there already."""
-    if "[redacted: " in match[group] or _NO_VALUE.match(match[group]):
+    if is_no_secret(match[group]):
         return match[0]
     start, end = (at - match.start() for at in match.span(group))
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"

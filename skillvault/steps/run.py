@@ -28,6 +28,7 @@ from skillvault.records import (
     Skill,
     Trust,
 )
+from skillvault.steps.checked_judge import CheckedJudge
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -152,7 +153,7 @@ class Run:
         shelf: "Shelf | None" = None,
     ) -> None:
         self.store = store
-        self.judge = judge
+        self.judge: Judge = CheckedJudge(judge)
         self.now = now
         self.options = options or RunOptions()
         self.inbox = Inbox(store.root)

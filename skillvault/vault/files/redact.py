@@ -25,6 +25,8 @@ from skillvault import hidden_characters
 from skillvault.errors import BadInputError
 from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
 from skillvault.records import Outcome, Recommendation, plain
+from skillvault.vault.files.secret_cues import is_no_secret, with_markers
+from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
 _OURS = (
@@ -65,6 +67,7 @@ _REPLACED = frozenset(
 )
 _MARKER = "[redacted: Secret Keyword]"
 _MARK = re.compile(r"\[redacted: ([^\]]+)\]")
+_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
     rf"(?:{DENYLIST_REGEX})|passphrase|api[- ]key"
@@ -120,9 +123,26 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
 
 
 def redacted_text(text: str) -> str:
-    """`text` with `[redacted: <kind>]` in place of each secret."""
+    """`text` with `[redacted: <kind>]` in place of each secret.
+
+    Full-width signs are read as plain ones, and stay in every line without a secret.
+    """
+    plain_text = text.translate(_FULL_WIDTH)
+    without_secrets = _redacted_text(plain_text)
+    if plain_text == text:
+        return without_secrets
+    versions = (text, plain_text, without_secrets)
+    if len({version.count("\n") for version in versions}) > 1:
+        return without_secrets
+    lines = zip(*(version.split("\n") for version in versions), strict=True)
+    return "\n".join(line if before == after else after for line, before, after in lines)
+
+
+def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
+    text = TOKEN.sub(_token_marker, text)
+    text = with_markers(text)
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
@@ -133,6 +153,10 @@ def secret_kinds(text: str) -> list[str]:
     redacted = redacted_text(text)
     marks = () if redacted == text else _MARK.findall(redacted)
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
+
+
+def _token_marker(match: re.Match[str]) -> str:
+    return f"[redacted: {kind_of_token(match[0])}]"
 
 
 def cleaned(value: Any) -> Any:
@@ -173,7 +197,7 @@ def _assignments(line: str) -> str:
 
 def _without(match: re.Match[str], *, group: int) -> str:
     """The match with its value replaced, unless a marker stands there already."""
-    if "[redacted: " in match[group]:
+    if is_no_secret(match[group]):
         return match[0]
     start, end = (at - match.start() for at in match.span(group))
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"

@@ -243,20 +243,7 @@ class Shelf:
         by_domain = candidates[1]
         known = self.uses.evidence(head)
         if query.domain not in by_domain:
-            rows = [
-                *_rows(head.skills.candidates(query.domain), known),
-                *_layer_rows(
-                    head.layers.layer_candidates(query.domain), known, head.policy, query.domain
-                ),
-            ]
-            counts, scale = _counts_elsewhere(head), head.policy.effect.scale
-            expected = {name: expected_lift(one, scale) for name, one in counts.items()}
-            by_domain[query.domain] = [
-                msgspec.structs.replace(one, elsewhere=expected[one.name])
-                if one.name in expected
-                else one
-                for one in sorted(rows, key=lambda one: one.name)
-            ]
+            by_domain[query.domain] = self._in_force(head, query.domain)
         found = by_domain[query.domain]
         if not query.pins:
             return found
@@ -268,6 +255,22 @@ class Shelf:
         ]
         return [*found, *(one for one in pinned if one.name not in there)]
 
+    def _in_force(self, head: Topics, domain: str | None) -> list[Candidate]:
+        """The skills in force of a domain and of none, or of all, by name."""
+        known = self.uses.evidence(head)
+        rows = [
+            *_rows(head.skills.candidates(domain), known),
+            *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
+        ]
+        counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+        expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+        return [
+            msgspec.structs.replace(one, elsewhere=expected[one.name])
+            if one.name in expected
+            else one
+            for one in sorted(rows, key=lambda one: one.name)
+        ]
+
     @staticmethod
     def _text(head: Topics) -> Callable[[str], str]:
         def read(name: str) -> str:
@@ -277,6 +280,14 @@ class Shelf:
             return found.body if found else ""
 
         return read
+
+    def live(self, domain: str | None = None) -> list[Candidate]:
+        """What may be served whatever the task, of a domain and of none, or of all; best first.
+
+        Of the package's own skills only those that a person or the policy asks for.
+        """
+        head = self.ready()
+        return recommend.by_effect(self._in_force(head, domain), head.policy)
 
     # ── searching ────────────────────────────────────────────────────────────────────
 
@@ -460,10 +471,10 @@ def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[C
 
 
 def _layer_rows(
-    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str
+    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
 ) -> Iterator[Candidate]:
     """What the layers before the vault's have as candidates, each with the status it earned."""
-    seeds = domain in policy.shelf.seeds
+    seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
     for name, kind, size, of, status, roles, stages, blob, layer in rows:
         evidence = known.get(name, recommend.NO_EVIDENCE)
         earned = _earned(name, status, evidence, policy)

@@ -3,6 +3,7 @@
 No file is opened here. The one home of frontmatter.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from frontmatter.default_handlers import YAMLHandler
@@ -94,10 +95,52 @@ def with_key(
     return (before + strict_yaml.with_value(front, key, value) + after).encode()
 
 
-def without_key(content: bytes, key: str) -> bytes:
-    """A markdown file without one top-level key of its front matter; every other byte stays."""
+def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
+    """A markdown file without one key of its front matter; every other byte stays."""
     before, front, after = _parts(content.decode("utf-8"))
     return (before + strict_yaml.without(front, key) + after).encode()
+
+
+def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
+    """A markdown file whose front matter says this; its body stays.
+
+    Of a front matter in block style only the keys that differ change, where that can be;
+    otherwise it is written whole. What a strict reader cannot read is written whole, too.
+    """
+    before, front, after = _parts(content.decode("utf-8"))
+    try:
+        old = as_mapping(strict_yaml.load(front))
+        if strict_yaml.is_block(front):
+            edited = _with_changes(front, (), old, mapping)
+            if strict_yaml.load(edited) == mapping:
+                return (before + edited + after).encode()
+    except BadInputError:
+        return _rewritten(mapping, after)
+    return _rewritten(mapping, after)
+
+
+def _rewritten(mapping: Mapping[str, Any], after: str) -> bytes:
+    return f"---\n{strict_yaml.dump(dict(mapping))}{after}".encode()
+
+
+def _with_changes(
+    front: str, place: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> str:
+    """YAML with the keys changed that differ between two mappings at a place."""
+    for key in reversed([*old, *(key for key in new if key not in old)]):
+        value: Any = new.get(key)
+        if key in old and key in new and old[key] == value:
+            continue
+        if isinstance(value, Mapping) and isinstance(old.get(key, {}), Mapping):
+            front = _with_changes(front, (*place, key), old.get(key, {}), value)
+            continue
+        if key in old and (key not in new or isinstance(old[key], dict | list)):
+            front = strict_yaml.without(front, (*place, key))
+        if isinstance(value, Mapping | list):
+            raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
+        if key in new:
+            front = strict_yaml.with_value(front, (*place, key), value)
+    return front
 
 
 def with_body(content: bytes, body: str) -> bytes:

@@ -14,7 +14,8 @@ import yaml
 from skillvault.errors import BadInputError
 from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 
-Value = str | tuple[str, ...]  # what an edit sets: a text, or a list of texts
+Scalar = str | bool | int | float | None
+Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
@@ -62,8 +63,8 @@ def dump(value: Any) -> str:
     return text
 
 
-def scalar(value: str) -> str:
-    """A text of one line as it stands in a file, quoted where it must be."""
+def scalar(value: Scalar) -> str:
+    """A value of one line as it stands in a file, quoted where it must be."""
     return dump([value])[2:].rstrip("\n")
 
 
@@ -85,20 +86,26 @@ def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
     return edited
 
 
-def without(text: str, key: str) -> str:
-    """`text` without one key of its top-level mapping; every other byte stays.
+def without(text: str, key: tuple[str, ...]) -> str:
+    """`text` without the mapping entry at `key`; every other byte stays.
 
     Raises BadInputError where it cannot go without other text.
     """
-    expected = {name: value for name, value in (load(text) or {}).items() if name != key}
+    expected = _lacking(load(text), key)
     edited = _removed(text, key)
     try:
         matches = load(edited) == expected
     except BadInputError:
         matches = False
     if not matches:
-        raise _by_hand((key,))
+        raise _by_hand(key)
     return edited
+
+
+def is_block(text: str) -> bool:
+    """Whether every list and mapping of a text that can be read stands in block style."""
+    events = yaml.parse(text, Loader=yaml.CSafeLoader)
+    return not any(getattr(event, "flow_style", False) for event in events)
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────
@@ -224,10 +231,20 @@ def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
     mapping = {} if before is None else before
     if not isinstance(mapping, dict):
         raise _by_hand(key)
-    old, new = mapping.get(head), value if isinstance(value, str) else list(value)
+    old, new = mapping.get(head), list(value) if isinstance(value, tuple) else value
     if not rest and isinstance(old, dict if isinstance(new, list) else dict | list):
         raise _by_hand(key)
     return {**mapping, head: _with(old, tuple(rest), value) if rest else new}
+
+
+def _lacking(before: Any, key: tuple[str, ...]) -> Any:
+    """The data without an entry; a mapping that loses its last one is None."""
+    head, *rest = key
+    if not isinstance(before, dict) or head not in before:
+        return before
+    if rest:
+        return {**before, head: _lacking(before[head], tuple(rest))}
+    return {name: value for name, value in before.items() if name != head} or None
 
 
 def _by_hand(key: tuple[str, ...]) -> BadInputError:
@@ -255,20 +272,35 @@ def _edited(text: str, key: tuple[str, ...], value: Value) -> str:
     return _replaced(text, node, value, eol)
 
 
-def _removed(text: str, key: str) -> str:
+def _removed(text: str, key: tuple[str, ...]) -> str:
     """Without the lines from a key of a block mapping to the next one, or its comments."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if not isinstance(root, yaml.MappingNode) or root.flow_style:
-        raise _by_hand((key,))
-    starts = [name.start_mark.index for name, _ in root.value] + [len(text)]
-    spans = zip(root.value, starts, starts[1:], strict=False)
-    start, end = next(
-        ((start, end) for (name, _), start, end in spans if name.value == key), (0, 0)
-    )
+    node, end = yaml.compose(text, Loader=yaml.SafeLoader), len(text)
+    for depth, name in enumerate(key):
+        if not isinstance(node, yaml.MappingNode) or node.flow_style:
+            raise _by_hand(key)
+        starts = [key_node.start_mark.index for key_node, _ in node.value] + [end]
+        place = next((n for n, (k, _) in enumerate(node.value) if k.value == name), None)
+        if place is None:
+            return text
+        start, end, node = starts[place], starts[place + 1], node.value[place][1]
+        if depth + 1 < len(key):
+            end = min(end, node.end_mark.index)
+    start, end = _line_start(text, start), end if end == len(text) else _line_start(text, end)
+    return text[:start] + text[_end_of(text, node, start, end) :]
+
+
+def _line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
+    """Where what belongs to an entry ends: empty lines and comments below it are another's."""
     lines = text[start:end].splitlines(keepends=True)
-    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].startswith("#")):
+    if getattr(node, "style", None) in ("|", ">"):
+        return end
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         end -= len(lines.pop())
-    return text[:start] + text[end:]
+    return end
 
 
 def _replaced(text: str, node: yaml.Node, value: Value, eol: str) -> str:
@@ -310,9 +342,9 @@ def _block(key: tuple[str, ...], value: Value, column: int, eol: str) -> str:
 
 
 def _inline(value: Value) -> str:
-    if isinstance(value, str):
-        return scalar(value)
-    return f"[{', '.join(map(scalar, value))}]"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(scalar, value))}]"
+    return scalar(value)
 
 
 def _flow(key: tuple[str, ...], value: Value) -> str:

@@ -62,11 +62,11 @@ def test_a_key_goes_and_every_other_byte_stays(front: str, left: str) -> None:
     for eol in ("\n", "\r\n"):
         before = f"\ufeff---\n{front}\n---\n\n# Body\n".replace("\n", eol)
         after = f"\ufeff---\n{left}\n---\n\n# Body\n".replace("\n", eol)
-        assert without_key(before.encode(), "a") == after.encode()
+        assert without_key(before.encode(), ("a",)) == after.encode()
 
 
 def test_a_key_that_cannot_go_alone_is_refused() -> None:
-    assert refused(without_key, b"---\n{a: 1, b: 2}\n---\n", "a").code == "edit"
+    assert refused(without_key, b"---\n{a: 1, b: 2}\n---\n", ("a",)).code == "edit"
 
 
 @pytest.mark.parametrize(

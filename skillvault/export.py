@@ -40,7 +40,7 @@ class OwnPart(NamedTuple):
     put: Callable[[str, bytes | None, bytes | None], bytes | None]
 
 
-def _whole(_path: str, content: bytes) -> bytes:
+def _all_of(_path: str, content: bytes) -> bytes:
     return content
 
 
@@ -48,7 +48,7 @@ def _replaced(_path: str, _before: bytes | None, part: bytes | None) -> bytes | 
     return part
 
 
-WHOLE = OwnPart(_whole, _replaced)
+WHOLE = OwnPart(_all_of, _replaced)
 
 
 class Export(Struct, frozen=True):

@@ -243,7 +243,7 @@ class Shelf:
         by_domain = candidates[1]
         known = self.uses.evidence(head)
         if query.domain not in by_domain:
-            by_domain[query.domain] = self._in_force(head, query.domain)
+            by_domain[query.domain] = _candidates_of(head, known, query.domain)
         found = by_domain[query.domain]
         if not query.pins:
             return found
@@ -255,22 +255,6 @@ class Shelf:
         ]
         return [*found, *(one for one in pinned if one.name not in there)]
 
-    def _in_force(self, head: Topics, domain: str | None) -> list[Candidate]:
-        """The skills in force of a domain and of none, or of all, by name."""
-        known = self.uses.evidence(head)
-        rows = [
-            *_rows(head.skills.candidates(domain), known),
-            *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
-        ]
-        counts, scale = _counts_elsewhere(head), head.policy.effect.scale
-        expected = {name: expected_lift(one, scale) for name, one in counts.items()}
-        return [
-            msgspec.structs.replace(one, elsewhere=expected[one.name])
-            if one.name in expected
-            else one
-            for one in sorted(rows, key=lambda one: one.name)
-        ]
-
     @staticmethod
     def _text(head: Topics) -> Callable[[str], str]:
         def read(name: str) -> str:
@@ -280,14 +264,6 @@ class Shelf:
             return found.body if found else ""
 
         return read
-
-    def live(self, domain: str | None = None) -> list[Candidate]:
-        """What may be served whatever the task, of a domain and of none, or of all; best first.
-
-        Of the package's own skills only those that a person or the policy asks for.
-        """
-        head = self.ready()
-        return recommend.by_effect(self._in_force(head, domain), head.policy)
 
     # ── searching ────────────────────────────────────────────────────────────────────
 
@@ -413,6 +389,16 @@ class Shelf:
         return self._store.head()
 
 
+def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
+    """What may be served whatever the task, of a domain and of none, or of all; best first.
+
+    Of the package's own skills only those that a person or the policy asks for.
+    """
+    head = shelf.ready()
+    known = shelf.uses.evidence(head)
+    return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+
+
 def has_model() -> bool:
     """Whether the extra `semantic` is installed."""
     return find_spec("wordllama") is not None
@@ -457,6 +443,22 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
     found = {one.skill.name: one.skill for one in head.layers.get_many(wanted, serving=True)}
     found |= head.skills.get_many(wanted)
     return [msgspec.structs.replace(found[name], name=name) for name in sorted(found)]
+
+
+def _candidates_of(
+    head: Topics, known: Mapping[str, Evidence], domain: str | None
+) -> list[Candidate]:
+    """The skills in force of a domain and of none, or of all, by name."""
+    rows = [
+        *_rows(head.skills.candidates(domain), known),
+        *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
+    ]
+    counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+    expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+    return [
+        msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
+        for row in sorted(rows, key=lambda row: row.name)
+    ]
 
 
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:

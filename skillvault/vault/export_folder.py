@@ -6,7 +6,7 @@ followed out of the folder, and what stands already is not touched.
 
 import hashlib
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +57,21 @@ class _File(Struct, frozen=True):
     @property
     def place(self) -> str:
         """Its path below the folder."""
-        return _joined(self.unit, self.path)
+        return _place_of(self.unit, self.path)
 
     @property
     def differs(self) -> bool:
         return self.content != self.target
 
 
-def sync(
-    root: Path, name: str, export: Export, drafts: Callable[[], Path], *, dry: bool = False
-) -> Synced:
-    """Bring a folder in step with an export of a format's `name`; `drafts` is where files are made.
+def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> Synced:
+    """Bring a folder in step with an export of a format's `name`; files are made in `drafts`.
 
     Raises BadInputError where the list cannot be read. `dry`: say what would be done.
     """
     known = _read_list(root)
     digests = _owned(known, name)
-    files = list(_files(root, export, digests))
+    files = list(_Comparison(root, export, digests).files())
     edited = {file.unit for file in files if file.trouble}
     free = [file for file in files if file.unit not in edited]
     kept = {unit: paths for unit, paths in known.of(name).items() if unit in edited}
@@ -92,39 +90,48 @@ def sync(
 # ── what stands there ────────────────────────────────────────────────────────────────
 
 
-def _files(root: Path, export: Export, digests: Mapping[tuple[str, str], set[str]]) -> Iterator[_File]:
-    """Every file of the export, then those of earlier ones that are in it no more."""
-    for unit, files in export.units.items():
-        for path, content in files.items():
-            yield _file(root, (unit, path), content, digests, export.own)
-    for unit, path in digests:
-        if path not in export.units.get(unit, {}):
-            yield _file(root, (unit, path), None, digests, export.own)
+class _Comparison(Struct, frozen=True):
+    """A folder beside what an export would have there; `digests` are those of what is ours."""
 
+    root: Path
+    export: Export
+    digests: Mapping[tuple[str, str], set[str]]
 
-def _file(
-    root: Path,
-    key: tuple[str, str],
-    part: bytes | None,
-    digests: Mapping[tuple[str, str], set[str]],
-    own: OwnPart,
-) -> _File:
-    """One file, with why it may not be touched."""
-    unit, path = key
-    place = _joined(unit, path)
-    try:
-        content = _content(root, place)
+    def files(self) -> Iterator[_File]:
+        """Every file of the export, then those of earlier ones that are in it no more."""
+        for unit, files in self.export.units.items():
+            for path, part in files.items():
+                yield self._compare(unit, path, part)
+        for unit, path in self.digests:
+            if path not in self.export.units.get(unit, {}):
+                yield self._compare(unit, path, None)
+
+    def _compare(self, unit: str, path: str, part: bytes | None) -> _File:
+        """One file, with why it may not be touched."""
+        place = _place_of(unit, path)
+        try:
+            content = _content(self.root, place)
+            return self._decided(_File(unit, path, content, part))
+        except BadInputError as error:
+            return _File(unit, path, None, None, Problem(place, None, error.code, error.message))
+
+    def _decided(self, file: _File) -> _File:
+        """A file as it has to be: `target` is what of it is ours until now."""
+        unit, path, content, part = file.unit, file.path, file.content, file.target
+        if content is None and part is None:
+            return file
+        own = self.export.own
+        target = own.put(path, content, part)
         before = None if content is None else own.read(path, content)
-        target = content if content is None and part is None else own.put(path, content, part)
-    except BadInputError as error:
-        return _File(unit, path, None, None, Problem(place, None, error.code, error.message))
-    after = None if target is None else own.read(path, target)
-    if before is None or before == after or _digest(before) in digests.get(key, ()):
-        return _File(unit, path, content, target)
-    return _File(unit, path, content, target, _trouble(place, key in digests, part is None))
+        after = None if target is None else own.read(path, target)
+        known = self.digests.get((unit, path), set())
+        if before is None or before == after or _digest(before) in known:
+            return _File(unit, path, content, target)
+        trouble = _trouble(file.place, is_listed=bool(known), is_gone=part is None)
+        return _File(unit, path, content, target, trouble)
 
 
-def _trouble(place: str, is_listed: bool, is_gone: bool) -> Problem:
+def _trouble(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
     if not is_listed:
         message = "stands there and no export wrote it; rename or remove it, and export again"
         return Problem(place, None, "not-ours", message)
@@ -159,7 +166,7 @@ def _inside(root: Path, place: str) -> Path:
     return target
 
 
-def _joined(unit: str, path: str) -> str:
+def _place_of(unit: str, path: str) -> str:
     return f"{unit}/{path}" if unit else path
 
 
@@ -240,7 +247,7 @@ def _digest(part: bytes) -> str:
 def _carry_out(
     root: Path,
     changes: list[_File],
-    drafts: Callable[[], Path],
+    drafts: Path,
     lists: tuple[bytes | None, bytes | None],
 ) -> None:
     """Change the files, the list before and behind them, so that a kill between loses none."""
@@ -248,15 +255,15 @@ def _carry_out(
     if changes or after is not None:
         root.mkdir(parents=True, exist_ok=True)
     if during is not None:
-        _put(root, LIST, during, drafts)
+        _place_content(root, LIST, during, drafts)
     for file in changes:
         if _content(root, file.place) != file.content:
             raise EditedError(f"{root / file.place}: changed meanwhile; export again")
-        _put(root, file.place, file.target, drafts)
-    _put(root, LIST, after, drafts)
+        _place_content(root, file.place, file.target, drafts)
+    _place_content(root, LIST, after, drafts)
 
 
-def _put(root: Path, place: str, content: bytes | None, drafts: Callable[[], Path]) -> None:
+def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
     """Give a file another content, if it has not that already."""
     before = _content(root, place)
     if before == content:
@@ -266,7 +273,7 @@ def _put(root: Path, place: str, content: bytes | None, drafts: Callable[[], Pat
     if content is None:
         _remove(base, target)
         return
-    draft = draft_file(drafts(), content)
+    draft = draft_file(drafts, content)
     try:
         place_file(base, target, draft, mode=None, replace=before is not None)
     finally:

@@ -1,0 +1,155 @@
+"""Skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
+
+Out they go between two marks, and nothing outside of these is touched. In comes every section of
+level 2 that a person wrote, and what stands between the marks as it went out.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from skillvault import front_matter, markdown, strict_yaml
+from skillvault.errors import BadInputError
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.exchange.skills.folders import fitting
+from skillvault.export import Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.records import Problem
+from skillvault.text import shorten, slug
+
+NAME = "agents-md"
+PAGE = "AGENTS.md"
+PAGES = (PAGE, "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
+BUDGET = 16_000  # characters: half of what Codex reads of all such files
+BEGIN, END = "<!-- skillvault:begin -->", "<!-- skillvault:end -->"
+_SKILL = re.compile(r"^<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n", re.MULTILINE)
+_MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
+_NOTE = "<!-- Written by `skillvault export`: change the skill in the vault, not the text here. -->"
+_DESCRIPTION = 300
+
+
+def is_page(path: str) -> bool:
+    """Whether a file is one that agents read whole."""
+    return path.rpartition("/")[2] in PAGES
+
+
+def has_sections(files: Mapping[str, bytes]) -> bool:
+    """Whether a tree has such a file."""
+    return any(map(is_page, files))
+
+
+# ── in ───────────────────────────────────────────────────────────────────────────────
+
+
+def read_sections(files: Mapping[str, bytes], _folder: str) -> Iterator[SkillFolder | Problem]:
+    """The skills of every such file of a tree."""
+    for path, content in sorted(files.items()):
+        if is_page(path):
+            try:
+                yield from _sections(path, front_matter.text_of(content))
+            except BadInputError as error:
+                yield Problem(path, error.key, error.code, error.message)
+
+
+def _sections(path: str, text: str) -> Iterator[SkillFolder | Problem]:
+    before, block, behind = _split_marks(text)
+    yield from _exported(block)
+    for part in (before, behind):
+        for section in markdown.sections(part):
+            title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
+            statement = next(iter(markdown.statements(section.text)), None)
+            if statement is not None:
+                about = shorten(f"Use when it is about {title}. {statement}", _DESCRIPTION)
+                yield _section_skill(
+                    _section_name(title), about, section.text, {"agents-md.file": path}
+                )
+
+
+def _section_name(title: str) -> str:
+    """What a section is called; of a title in another script its digest tells it from others."""
+    return slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
+
+
+def _exported(block: str) -> Iterator[SkillFolder | Problem]:
+    """What an export wrote between the marks."""
+    marks = list(_SKILL.finditer(block))
+    ends = [*(mark.start() for mark in marks[1:]), len(block)]
+    for mark, end in zip(marks, ends, strict=True):
+        description, _, body = block[mark.end() : end].partition("\n")
+        yield _section_skill(mark["name"], description, body, {})
+
+
+def _section_skill(
+    name: str, description: str, text: str, metadata: Mapping[str, str]
+) -> SkillFolder | Problem:
+    front = {"name": name, "description": description, "metadata": dict(metadata)}
+    content = f"---\n{strict_yaml.dump(front)}---\n\n{text.strip()}\n"
+    return agent_skills.read({FILE: content.encode()}, name, NAME)
+
+
+# ── out ──────────────────────────────────────────────────────────────────────────────
+
+
+def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+    """The texts of the skills that fit, the first ones first, as one part of an AGENTS.md."""
+    texts: dict[str, str] = {}
+    left_out: list[LeftOut] = []
+    for skill in skills:
+        try:
+            texts[skill.name] = _marked_text(skill)
+        except BadInputError as error:
+            left_out.append(LeftOut(skill.name, error.message))
+    readable = [skill for skill in skills if skill.name in texts]
+    fit = fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
+    names = tuple(skill.name for skill in fit.skills)
+    block = "\n".join([BEGIN, _NOTE, *(texts[name] for name in names), END])
+    units = {"": {PAGE: block.encode()}} if names else {}
+    return Export(units, names, (*left_out, *fit.left_out), OWN)
+
+
+def _marked_text(skill: OutgoingSkill) -> str:
+    """A skill between the marks: when to use it in one line, then its text."""
+    _, body = front_matter.read(front_matter.text_of(skill.files[FILE]))
+    description = " ".join(skill.description.split())
+    if _MARK.search(f"{description}\n{body}"):
+        raise BadInputError("its text has a mark of an export in it; reword it", code="mark")
+    return f"\n<!-- skillvault:skill {skill.name} -->\n{description}\n\n{body}\n"
+
+
+# ── what of a file is ours ───────────────────────────────────────────────────────────
+
+
+def _split_marks(text: str) -> tuple[str, str, str]:
+    """What stands before the marks, between them with both, and behind; ("", "") without."""
+    begins, ends = text.count(BEGIN), text.count(END)
+    if (begins, ends) == (0, 0):
+        return text, "", ""
+    start, end = text.find(BEGIN), text.find(END)
+    if (begins, ends) != (1, 1) or end < start:
+        raise BadInputError(
+            f"the marks {BEGIN} and {END} must stand once each, in this order; mend them",
+            code="marks",
+        )
+    return text[:start], text[start : end + len(END)], text[end + len(END) :]
+
+
+def _marked(_path: str, content: bytes) -> bytes | None:
+    """What stands between the marks, with both; None without them."""
+    return _split_marks(front_matter.text_of(content))[1].encode() or None
+
+
+def _with_marked(_path: str, before: bytes | None, part: bytes | None) -> bytes | None:
+    """The file with other text between the marks; at its end if it has none yet."""
+    text = "" if before is None else front_matter.text_of(before)
+    bom = "\ufeff" if before and before.startswith(b"\xef\xbb\xbf") else ""
+    head, block, tail = _split_marks(text)
+    if part is None:
+        rest = (head.rstrip("\n") + "\n" if head.strip() else "") + tail.lstrip("\n")
+        return (bom + rest).encode() if rest.strip() else None
+    if not block:
+        head = f"{head.rstrip()}\n\n" if head.strip() else ""
+        tail = "\n"
+    return (bom + head + part.decode() + tail).encode()
+
+
+OWN = OwnPart(_marked, _with_marked)

@@ -1,0 +1,75 @@
+"""Reflections of claudefi: flat files without front matter, whose names say what they are.
+
+They come in; claudefi reads no skill of others from there.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from skillvault import front_matter, markdown, strict_yaml
+from skillvault.errors import BadInputError
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.records import Problem, stamp
+from skillvault.text import shorten
+
+NAME = "claudefi"
+_FILE = re.compile(
+    r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
+    r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
+)
+_RETIRED = re.compile(r"(?:^|/)archive/")
+_MADE = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
+_DESCRIPTION = 300
+
+
+def is_reflection(path: str, content: bytes) -> bool:
+    """Whether a file is one, by its name and by what it begins with."""
+    return bool(_FILE.fullmatch(path)) and content.lstrip(b"\xef\xbb\xbf").startswith(b"# ")
+
+
+def has_reflections(files: Mapping[str, bytes]) -> bool:
+    """Whether a tree has reflections in it."""
+    return any(is_reflection(path, content) for path, content in files.items())
+
+
+def read_reflections(files: Mapping[str, bytes], _folder: str) -> Iterator[SkillFolder | Problem]:
+    """Every reflection of a tree but those that claudefi has put into its archive."""
+    for path, content in sorted(files.items()):
+        match = _FILE.fullmatch(path)
+        if match and not _RETIRED.search(path):
+            try:
+                yield from _skills(match, front_matter.text_of(content))
+            except BadInputError as error:
+                yield Problem(path, error.key, error.code, error.message)
+
+
+def _skills(match: re.Match[str], text: str) -> Iterator[SkillFolder | Problem]:
+    kind, domain = match["kind"], match["domain"]
+    metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
+    if created := _created(match["at"], text):
+        metadata["claudefi.created"] = created
+    front = {
+        "name": match["stem"],
+        "description": _description(domain, text),
+        "metadata": metadata,
+    }
+    yield agent_skills.read(
+        {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
+    )
+
+
+def _description(domain: str, text: str) -> str:
+    """When to use it, then what it is about, in the words of its titles."""
+    titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
+    return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _DESCRIPTION)
+
+
+def _created(digits: str, text: str) -> str | None:
+    """When it was made: as it says, or as its name does."""
+    if said := _MADE.search(text):
+        return said["at"]
+    if digits.isdigit():
+        return stamp(datetime.fromtimestamp(int(digits) // 1000, UTC))
+    return None

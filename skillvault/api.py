@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from skillvault.vault import check as checks
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
+    from skillvault.vault.files import redact
 else:
     exchange = LazyModule("exchange")
     promote = LazyModule("learning.promote.facts")
@@ -87,6 +88,7 @@ else:
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
+    redact = LazyModule("vault.files.redact")
 
 
 class Listed(Struct, frozen=True):
@@ -523,7 +525,12 @@ class Vault:
         head = self.store.head()
         old = self.fact(supersedes)[0] if supersedes else None
         fact = promote.by_hand(
-            text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
+            redact.cleaned(text),
+            domain,
+            importance=importance,
+            supersedes=old,
+            review_by=review_by,
+            now=now,
         )
         if Ref("fact", fact.id) in head.records:
             raise UsageError(f"{fact.id}: this fact is in the vault already")

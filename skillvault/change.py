@@ -11,6 +11,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.hidden_characters import escaped
 from skillvault.records import Link, Record, Ref, ref_of
 from skillvault.text import shorten
 
@@ -136,7 +137,7 @@ def parts_in(trailers: Iterable[str]) -> list[Part]:
 def headline_of(changes: Iterable[Change]) -> str:
     """The subject of the commit that these changes become: `<step>: <what>; <step>: <what>`."""
     subjects = (f"{step}: {_subject(batch)}" for step, batch in _by_step(changes).items())
-    return shorten("; ".join(subjects), SUBJECT)
+    return shorten(escaped("; ".join(subjects)), SUBJECT)
 
 
 def _subject(batch: Sequence[Change]) -> str:
@@ -201,8 +202,8 @@ def _trailers(change: Change) -> Iterator[str]:
 
 
 def _wrapped(reason: str) -> str:
-    """Prose filled to the width; tables whole, with a blank line around them."""
-    lines = [line.rstrip() for line in reason.splitlines() if line.strip()]
+    """Prose filled to the width; tables whole, with a blank line around them; what hides, shown."""
+    lines = [line.rstrip() for line in escaped(reason).splitlines() if line.strip()]
     return "\n\n".join("\n".join(map(_laid, block)) for _, block in groupby(lines, _in_table))
 
 

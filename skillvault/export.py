@@ -54,10 +54,12 @@ WHOLE = OwnPart(_all_of, _replaced)
 class Export(Struct, frozen=True):
     """The files of an export, and the skills that are in it, best first.
 
-    What stands in one folder of `units` is written together or not at all.
+    What stands in one folder of `units` is written together or not at all. `cut` is to how many
+    characters descriptions were cut, None if all are whole.
     """
 
     units: Units
     skills: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     own: OwnPart = WHOLE
+    cut: int | None = None

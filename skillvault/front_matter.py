@@ -91,13 +91,13 @@ def with_key(
     text = content.decode("utf-8")
     if bare:
         return strict_yaml.with_value(text, key, value).encode()
-    before, front, after = _parts(text)
+    before, front, after = _around_yaml(text)
     return (before + strict_yaml.with_value(front, key, value) + after).encode()
 
 
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
     """A markdown file without one key of its front matter; every other byte stays."""
-    before, front, after = _parts(content.decode("utf-8"))
+    before, front, after = _around_yaml(content.decode("utf-8"))
     return (before + strict_yaml.without(front, key) + after).encode()
 
 
@@ -107,7 +107,7 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
     Of a front matter in block style only the keys that differ change, where that can be;
     otherwise it is written whole. What a strict reader cannot read is written whole, too.
     """
-    before, front, after = _parts(content.decode("utf-8"))
+    before, front, after = _around_yaml(content.decode("utf-8"))
     try:
         old = as_mapping(strict_yaml.load(front))
         if strict_yaml.is_block(front):
@@ -154,7 +154,7 @@ def with_body(content: bytes, body: str) -> bytes:
     return (text[:start] + lead + body + tail).encode()
 
 
-def _parts(text: str) -> tuple[str, str, str]:
+def _around_yaml(text: str) -> tuple[str, str, str]:
     """What stands before the YAML of a text, the YAML, and what stands after it."""
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))

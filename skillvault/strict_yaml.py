@@ -296,9 +296,10 @@ def _line_start(text: str, index: int) -> int:
 def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
     """Where what belongs to an entry ends: empty lines and comments below it are another's."""
     lines = text[start:end].splitlines(keepends=True)
-    if getattr(node, "style", None) in ("|", ">"):
-        return end
-    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
+    while len(lines) > 1 and (
+        not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
+    ):
         end -= len(lines.pop())
     return end
 

@@ -7,7 +7,7 @@ from tests.house import cycles, imported, imports, modules, tree
 WORDS = {
     "records", "brief", "intake", "strict_json", "strict_yaml", "front_matter", "change",
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
-    "errors", "integrity",
+    "errors", "integrity", "hidden_characters",
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
@@ -20,8 +20,8 @@ ORDER = {
         "sections", "length", "naming",
     ],
     "vault": [
-        "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "git", "files", "search",
-        "spending", "disk", "drafts", "failpoint",
+        "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "git", "files",
+        "search", "spending", "disk", "drafts", "failpoint",
     ],
     "judge": ["claude", "offline"],
 }  # fmt: skip

@@ -64,6 +64,8 @@ def export(
 def _print(exported: Exported, *, dry: bool) -> None:
     for path in exported.removed:
         say(f"{'would remove' if dry else 'removed'}: {path}")
+    if exported.cut:
+        say(f"descriptions are cut to {exported.cut} characters to fit; --budget allows more")
     for skill in exported.left_out:
         say(f"left out: {skill.skill}: {skill.reason}")
     for problem in exported.left:

@@ -10,6 +10,7 @@ import msgspec
 from skillvault.api import ListedFact, both_sides
 from skillvault.cli.options import (
     dry_option,
+    echo,
     json_option,
     now_option,
     open_vault,
@@ -49,22 +50,22 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
         _print_memory(facts)
     else:
         for fact_ in facts:
-            click.echo(f"{fact_.id}  {fact_.importance:6}  {shorten(fact_.text, _LINE)}")
+            echo(f"{fact_.id}  {fact_.importance:6}  {shorten(fact_.text, _LINE)}")
         if not facts:
-            click.echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
+            echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
     """A MEMORY.md a domain: what agents may load as it is, so without untrusted facts."""
     for domain in dict.fromkeys(fact_.domain for fact_ in facts):
-        click.echo(f"# MEMORY.md: {domain}\n")
+        echo(f"# MEMORY.md: {domain}\n")
         for importance in get_args(Importance):
             ranked = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
             if ranked:
-                click.echo(f"## {importance.capitalize()}\n")
+                echo(f"## {importance.capitalize()}\n")
                 for fact_ in ranked:
-                    click.echo("- " + "\n  ".join(fact_.text.splitlines()))
-                click.echo()
+                    echo("- " + "\n  ".join(fact_.text.splitlines()))
+                echo()
 
 
 @fact.command()

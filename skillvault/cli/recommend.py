@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import now_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, now_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Answer, Served, plain
@@ -159,7 +159,7 @@ def _print_answer(answer: Answer, form: str) -> None:
     if form == "json":
         print_json(plain(answer))
     elif text := render.xml(answer) if form == "xml" else render.prompt(answer):
-        click.echo(text)
+        echo(text)
 
 
 def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:

@@ -34,6 +34,7 @@ else:  # a question loads nothing of what only an export needs
 class Exported(Struct, frozen=True):
     """What an export did: the skills in it, best first, and what of its folder it changed.
 
+    `cut` is to how many characters descriptions were cut, None if all are whole.
     `written` and `removed` are paths below the folder; `left` is what a person, or nobody of ours,
     wrote there.
     """
@@ -42,6 +43,7 @@ class Exported(Struct, frozen=True):
     folder: str
     skills: list[str]
     left_out: list[LeftOut]
+    cut: int | None
     written: list[str]
     removed: list[str]
     unchanged: int
@@ -82,6 +84,7 @@ class Exporter:
             folder=str(folder),
             skills=list(export.skills),
             left_out=list(export.left_out),
+            cut=export.cut,
             **msgspec.structs.asdict(synced),
         )
 

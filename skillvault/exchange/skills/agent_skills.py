@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from skillvault import front_matter, strict_yaml
 from skillvault.errors import BadInputError
+from skillvault.export import OutgoingSkill
 from skillvault.front_matter import SKILL_KEYS
 from skillvault.records import SKILL_KINDS, Problem, Skill
 from skillvault.text import is_slug, shorten, slug
@@ -45,7 +46,7 @@ class SkillFolder(Struct, frozen=True):
     files: Mapping[str, bytes]
 
 
-def read(
+def read_skill(
     files: Mapping[str, bytes], folder: str = "", origin: str = ORIGIN
 ) -> SkillFolder | Problem:
     """A skill as a vault takes it in, to wait in `proposed/`, or why it cannot be read.
@@ -60,6 +61,7 @@ def read(
     try:
         text = front_matter.text_of(files[source])
         meta, body = front_matter.read(text)
+        meta = _taken_back(meta)
         name = _name_of(meta, folder)
         adapted = _taken_in(meta, name, origin)
         skill = _skill(name, adapted, body)
@@ -70,7 +72,7 @@ def read(
     return SkillFolder(skill, {FILE: content, **others})
 
 
-def write(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """A skill of a vault as its author wrote it: what was put away in `metadata` is back.
 
     Raises BadInputError for what is no skill.
@@ -78,16 +80,18 @@ def write(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return _with_front_matter(files, _restored(_front_matter_of(files)))
 
 
-def write_valid(
-    files: Mapping[str, bytes], name: str, keys: Collection[str] = ()
-) -> dict[str, bytes]:
-    """A skill of a vault as the specification has it, in a folder of this name.
+def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
+    """A skill of a vault as the specification has it, with the name and description it goes by.
 
     Of what its author wrote beside the specification's keys only `keys` are back at the top.
     Raises BadInputError for what is no skill.
     """
+    files = skill.files
     theirs = _restored(_front_matter_of(files))
-    top, away = _sorted_out(theirs, name, keys=keys)
+    top, away = _sorted_out(theirs, skill.name, keys=keys)
+    if top.get("description") != skill.description:
+        away.setdefault(f"{ORIGIN}.description", as_text(theirs.get("description")))
+        top["description"] = skill.description
     metadata = {**_metadata_of(theirs), **_homes(theirs, _metadata_of(theirs)), **away}
     return _with_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
 
@@ -166,7 +170,7 @@ def _sorted_out(
 def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
     """What a vault reads of the keys that other tools write at the top, by its own keys."""
     return {
-        home: _words(meta[key]) if home in _WORDS else as_text(meta[key])
+        home: _spaced(meta[key]) if home in _WORDS else as_text(meta[key])
         for key, home in _HOMES.items()
         if key in meta and home not in metadata and _may_say(home, meta[key])
     }
@@ -194,7 +198,7 @@ def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in _metadata_of(meta).items():
         if key in _WORDS and isinstance(value, list):
-            kept[key], kept[f"{origin}.{_METADATA}{key}"] = _words(value), as_text(value)
+            kept[key], kept[f"{origin}.{_METADATA}{key}"] = _spaced(value), as_text(value)
         elif _may_say(key, value):
             kept[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
@@ -223,7 +227,7 @@ def _may_say(key: str, value: Any) -> bool:
     return True
 
 
-def _words(value: Any) -> str:
+def _spaced(value: Any) -> str:
     """A list of words as the vault keeps one: with spaces between them."""
     words = value if isinstance(value, list) else str(value).replace(",", " ").split()
     return " ".join("-".join(str(word).split()) for word in words)
@@ -260,16 +264,22 @@ def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 
 
 def _restored(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The front matter of a vault's skill as its author wrote it.
-
-    A key of which the vault says something else since then has what the vault says.
-    """
-    stored = _metadata_of(meta)
+    """The front matter of a vault's skill as its author wrote it."""
     metadata = {
         key: from_text(value) if _is_nested(value) else value
-        for key, value in stored.items()
-        if key not in _OURS and not _put_away(key)
+        for key, value in _metadata_of(meta).items()
+        if key not in _OURS
     }
+    return _taken_back({**meta, "metadata": metadata})
+
+
+def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """A front matter with what was put away in its `metadata` where it was.
+
+    A key of which the file says something else since then has what the file says.
+    """
+    stored = _metadata_of(meta)
+    metadata = {key: value for key, value in stored.items() if not _put_away(key)}
     top = {key: value for key, value in meta.items() if key != "metadata"}
     for key, value in stored.items():
         name = _put_away(key)
@@ -296,7 +306,7 @@ def _current(home: str, before: Any, now: Any) -> Any:
     if now is None:
         return before
     if home in _WORDS:
-        return before if _words(before) == now else str(now).split()
+        return before if _spaced(before) == now else str(now).split()
     return before if as_text(before) == now else now
 
 

@@ -84,7 +84,7 @@ def _section_skill(
 ) -> SkillFolder | Problem:
     front = {"name": name, "description": description, "metadata": dict(metadata)}
     content = f"---\n{strict_yaml.dump(front)}---\n\n{text.strip()}\n"
-    return agent_skills.read({FILE: content.encode()}, name, NAME)
+    return agent_skills.read_skill({FILE: content.encode()}, name, NAME)
 
 
 # ── out ──────────────────────────────────────────────────────────────────────────────

@@ -55,7 +55,7 @@ def _skills(match: re.Match[str], text: str) -> Iterator[SkillFolder | Problem]:
         "description": _description(domain, text),
         "metadata": metadata,
     }
-    yield agent_skills.read(
+    yield agent_skills.read_skill(
         {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
     )
 

@@ -51,7 +51,7 @@ def read_eurekaclaw(files: Mapping[str, bytes], folder: str) -> Iterator[SkillFo
     for path, content in sorted(described.items()):
         if path.endswith(".md") and not any(path.startswith(root) for root in inside):
             stem = path.rpartition("/")[2].removesuffix(".md")
-            skill = agent_skills.read({FILE: content}, stem, NAME)
+            skill = agent_skills.read_skill({FILE: content}, stem, NAME)
             yield skill if isinstance(skill, SkillFolder) else _at(path, skill)
 
 

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.export import WHOLE, Export, LeftOut, OutgoingSkill, OwnPart
 from skillvault.records import Problem
+from skillvault.text import lead
 
 NAMES = (FILE, "skill.md")
+_CUTS = (600, 400, 300, 250, 200, 150, 100)  # in the last one it still says when to use a skill
 
 
 class Fit(NamedTuple):
@@ -42,7 +46,7 @@ def read_folders(
 ) -> Iterator[SkillFolder | Problem]:
     """Every skill of a tree; `folder` is what the tree itself is called."""
     for root, below in skill_folders(files).items():
-        skill = agent_skills.read(below, _split(root)[1] or folder, origin)
+        skill = agent_skills.read_skill(below, _split(root)[1] or folder, origin)
         yield skill if isinstance(skill, SkillFolder) else _placed(skill, root)
 
 
@@ -75,17 +79,34 @@ def write_folders(
 def export_folders(
     skills: Sequence[OutgoingSkill], root: str, written: Written, budget: int | None, *, cost: Cost
 ) -> Export:
-    """The skills that fit a budget as folders below `root`."""
-    fit = fitting(skills, budget, cost)
+    """The skills as folders below `root`, as much of them as a host lists within a budget.
+
+    Where not all fit, all descriptions are cut alike, but never below where it is said when to use
+    a skill; what does not fit then is left out.
+    """
+    cut = _cut_of(skills, budget, cost)
+    fit = fitting(skills if cut is None else _cut(skills, cut), budget, cost)
     export = write_folders(fit.skills, root, written)
-    return Export(export.units, export.skills, (*export.left_out, *fit.left_out))
+    return replace(export, left_out=(*export.left_out, *fit.left_out), cut=cut)
+
+
+def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> int | None:
+    """To how many characters descriptions are cut; None: all are whole."""
+    if budget is None or sum(map(cost, skills)) <= budget:
+        return None
+    lengths = (length for length in _CUTS if sum(map(cost, _cut(skills, length))) <= budget)
+    return next(lengths, _CUTS[-1])
+
+
+def _cut(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
+    return [replace(skill, description=lead(skill.description, length)) for skill in skills]
 
 
 def valid(keys: Collection[str] = ()) -> Written:
     """Writes a skill by the specification, with what its author wrote under these keys beside."""
 
     def written(skill: OutgoingSkill) -> Mapping[str, bytes]:
-        return agent_skills.write_valid(skill.files, skill.name, keys)
+        return agent_skills.write_valid(skill, keys)
 
     return written
 

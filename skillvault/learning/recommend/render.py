@@ -10,6 +10,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from skillvault.hidden_characters import escaped
 from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.facts import ServedFact
 from skillvault.learning.recommend.instruction import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
@@ -144,8 +145,8 @@ def _next_entry(withheld: Withheld) -> dict[str, str]:
 
 
 def inert_body(body: str) -> str:
-    """A body, stripped, whose tags of the frame are none any more."""
-    return _TAG.sub("&lt;", body).strip()
+    """A body, stripped, whose tags of the frame are none any more; what hides in it is shown."""
+    return _TAG.sub("&lt;", escaped(body)).strip()
 
 
 def element(tag: str, text: str, **attributes: Any) -> str:
@@ -157,4 +158,4 @@ def element(tag: str, text: str, **attributes: Any) -> str:
 
 
 def _attribute(value: str) -> str:
-    return escape(" ".join(value.split()))
+    return escape(" ".join(escaped(value).split()))

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault import front_matter, strict_yaml
-from skillvault.exchange.skills.agent_skills import SkillFolder, as_text, from_text, read, write
+from skillvault.exchange.skills.agent_skills import (
+    SkillFolder,
+    as_text,
+    from_text,
+    read_skill,
+    write_skill,
+)
 from skillvault.records import Problem, Ref, Skill
 from skillvault.vault.files.codec import decode
 
@@ -29,7 +35,7 @@ def skill_file(front: str, body: str = BODY) -> bytes:
 
 
 def taken(files: dict[str, bytes], folder: str = "review") -> SkillFolder:
-    skill = read(files, folder)
+    skill = read_skill(files, folder)
     assert isinstance(skill, SkillFolder), skill
     return skill
 
@@ -73,7 +79,7 @@ def test_what_the_specification_has_no_key_for_has_its_home_in_the_metadata() ->
             "origin": "installed",
         },
     }
-    restored = meta_of(write(skill.files)["SKILL.md"])
+    restored = meta_of(write_skill(skill.files)["SKILL.md"])
     assert restored == strict_yaml.load(front)
     assert list(skill.skill.tags) == ["x", "y-z"]
 
@@ -92,7 +98,7 @@ def test_what_the_specification_has_no_key_for_has_its_home_in_the_metadata() ->
     ],
 )
 def test_what_is_no_skill_is_a_problem(files: dict[str, bytes], code: str) -> None:
-    problem = read(files, "review")
+    problem = read_skill(files, "review")
     assert isinstance(problem, Problem)
     assert problem.code == code
 
@@ -134,7 +140,7 @@ def test_there_and_back_loses_nothing(
     source = skill_file(text).replace(b"\n", eol.encode())
     meta = meta_of(source)
     skill = taken({"SKILL.md": source, "a/b.txt": b"\0"})
-    restored = write(skill.files)
+    restored = write_skill(skill.files)
     assert meta_of(restored["SKILL.md"]) == {
         k: v for k, v in meta.items() if (k, v) != ("metadata", {})
     }

@@ -44,11 +44,11 @@ def _all_of(_path: str, content: bytes) -> bytes:
     return content
 
 
-def _replaced(_path: str, _before: bytes | None, part: bytes | None) -> bytes | None:
+def _all_new(_path: str, _before: bytes | None, part: bytes | None) -> bytes | None:
     return part
 
 
-WHOLE = OwnPart(_all_of, _replaced)
+WHOLE = OwnPart(_all_of, _all_new)
 
 
 class Export(Struct, frozen=True):

@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from skillvault.errors import UsageError
+from skillvault.errors import BadInputError, UsageError
 from skillvault.export import Export, LeftOut, OutgoingSkill
 from skillvault.lazy import LazyModule
-from skillvault.records import Elsewhere, Problem
+from skillvault.records import Elsewhere, Problem, Shelved
 from skillvault.text import listed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, listing
 
 if TYPE_CHECKING:
+    from skillvault.exchange import folder, source_tree
     from skillvault.exchange import skills as formats
     from skillvault.learning.recommend.recommend import Candidate
     from skillvault.steps import shelf as shelves
     from skillvault.vault import export_folder
-    from skillvault.vault.files import layers
     from skillvault.vault.index.snapshot import Topics
 else:  # a question loads nothing of what only an export needs
     formats, shelves = LazyModule("exchange.skills"), LazyModule("steps.shelf")
-    export_folder, layers = LazyModule("vault.export_folder"), LazyModule("vault.files.layers")
+    folder, source_tree = LazyModule("exchange.folder"), LazyModule("exchange.source_tree")
+    export_folder = LazyModule("vault.export_folder")
 
 
 class Exported(Struct, frozen=True):
@@ -60,7 +61,7 @@ class Exporter:
     def export(
         self,
         to: str,
-        folder: Path | str,
+        target: Path | str,
         *,
         domain: str | None = None,
         budget: int | None = None,
@@ -73,22 +74,24 @@ class Exporter:
         """
         write = _writer(to)
         self._check_domain(domain)
-        root = Path(folder).absolute()
-        export = write(self.outgoing(domain), budget)
+        root = Path(target).absolute()
+        live = self._live(domain)
+        export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
+        unread = [skill for skill in live if isinstance(skill, LeftOut)]
         self._check_place(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
             synced = export_folder.sync(root, to, export, drafts, dry=dry)
         return Exported(
             format=to,
-            folder=str(folder),
+            folder=str(target),
             skills=list(export.skills),
-            left_out=list(export.left_out),
+            left_out=[*export.left_out, *unread],
             cut=export.cut,
             **msgspec.structs.asdict(synced),
         )
 
-    def outgoing(self, domain: str | None = None) -> list[OutgoingSkill]:
+    def _live(self, domain: str | None) -> list[OutgoingSkill | LeftOut]:
         """The live skills with their files and what their use showed, best first."""
         candidates = shelves.live(self._shelf(), domain)
         return list(_outgoing(self._store.head(), candidates))
@@ -105,7 +108,7 @@ class Exporter:
         shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
         for unit in export.units:
             place = (root / unit).resolve()
-            if any(place.is_relative_to(folder) for folder in shut):
+            if any(place.is_relative_to(closed) for closed in shut):
                 raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
 
 
@@ -118,15 +121,22 @@ def _writer(name: str) -> "formats.Writer":
     return format_.write
 
 
-def _outgoing(head: "Topics", candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill]:
+def _outgoing(
+    head: "Topics", candidates: "Sequence[Candidate]"
+) -> Iterator[OutgoingSkill | LeftOut]:
     names = [candidate.name for candidate in candidates]
     own = head.skills.get_many(names)
     others = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
     for candidate in candidates:
         name = candidate.name
         skill = own.get(name) or others[name].skill
-        files = _committed_files(head, name) if name in own else layers.material(others[name].path)
-        yield OutgoingSkill(name, skill.description, files, _uses(candidate, skill.elsewhere))
+        try:
+            files = _committed_files(head, name) if name in own else _beside(others[name])
+        except BadInputError as error:
+            yield LeftOut(name, error.message)
+        else:
+            uses = _uses(candidate, skill.elsewhere)
+            yield OutgoingSkill(name, skill.description, files, uses)
 
 
 def _committed_files(head: "Topics", name: str) -> dict[str, bytes]:
@@ -134,6 +144,15 @@ def _committed_files(head: "Topics", name: str) -> dict[str, bytes]:
     root = f"skills/{name}/"
     files = head.files.read(head.files.below(root.rstrip("/")))
     return {path.removeprefix(root): content for path, content in files.items()}
+
+
+def _beside(entry: Shelved) -> dict[str, bytes]:
+    """The files of a skill of another layer; BadInputError for what is none of its own."""
+    place = Path(entry.path)
+    tree = folder.folder_tree(place.parent)
+    if place.name != listing.FILE:
+        return {listing.FILE: tree.read([place.name])[place.name]}
+    return source_tree.files_of(tree, source_tree.skills_in(tree)[0])
 
 
 def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | None:

@@ -75,7 +75,7 @@ def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = Fal
     edited = {file.unit for file in files if file.trouble}
     free = [file for file in files if file.unit not in edited]
     kept = {unit: paths for unit, paths in known.of(name).items() if unit in edited}
-    listing = kept | _listed(free, export.own)
+    listing = kept | _digests_of(free, export.own)
     changes = [file for file in free if file.differs]
     if not dry:
         _carry_out(root, changes, drafts, _lists(known, name, listing, pending=bool(changes)))
@@ -110,7 +110,7 @@ class _Comparison(Struct, frozen=True):
         """One file, with why it may not be touched."""
         place = _place_of(unit, path)
         try:
-            content = _content(self.root, place)
+            content = _standing(self.root, place)
             return self._decided(_File(unit, path, content, part))
         except BadInputError as error:
             return _File(unit, path, None, None, Problem(place, None, error.code, error.message))
@@ -140,7 +140,7 @@ def _trouble(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
     return Problem(place, None, "edited", message)
 
 
-def _content(root: Path, place: str) -> bytes | None:
+def _standing(root: Path, place: str) -> bytes | None:
     """A file's bytes, None if there is none; BadInputError for what is no file of the folder."""
     target = _inside(root, place)
     try:
@@ -175,7 +175,7 @@ def _place_of(unit: str, path: str) -> str:
 
 def _read_list(root: Path) -> ExportList:
     try:
-        content = _content(root, LIST)
+        content = _standing(root, LIST)
         known = ExportList(format=FORMAT) if content is None else _decoded(content)
     except BadInputError as error:
         raise BadInputError(f"{root / LIST}: {error.message}", code=error.code) from None
@@ -205,7 +205,7 @@ def _owned(known: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
     return owned
 
 
-def _listed(files: list[_File], own: OwnPart) -> Digests:
+def _digests_of(files: list[_File], own: OwnPart) -> Digests:
     digests: Digests = {}
     for file in files:
         part = None if file.target is None else own.read(file.path, file.target)
@@ -257,7 +257,7 @@ def _carry_out(
     if during is not None:
         _place_content(root, LIST, during, drafts)
     for file in changes:
-        if _content(root, file.place) != file.content:
+        if _standing(root, file.place) != file.content:
             raise EditedError(f"{root / file.place}: changed meanwhile; export again")
         _place_content(root, file.place, file.target, drafts)
     _place_content(root, LIST, after, drafts)
@@ -265,7 +265,7 @@ def _carry_out(
 
 def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
     """Give a file another content, if it has not that already."""
-    before = _content(root, place)
+    before = _standing(root, place)
     if before == content:
         return
     base = root.resolve()

@@ -3,7 +3,7 @@
 Pure: files in and out as bytes by their path, no folder is opened and nothing is fetched.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from skillvault.exchange.skills import (
@@ -17,11 +17,12 @@ from skillvault.exchange.skills import (
     well_known,
 )
 from skillvault.exchange.skills.agent_skills import SkillFolder
+from skillvault.exchange.source_tree import SourceTree
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Problem
 
-# The files of a tree by path, and what the tree is called -> its skills.
-Reader = Callable[[Mapping[str, bytes], str], Iterator[SkillFolder | Problem]]
+# A tree of files, and what it is called -> its skills.
+Reader = Callable[[SourceTree, str], Iterator[SkillFolder | Problem]]
 # Live skills, best first, and a budget of characters -> what they become.
 Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
@@ -34,7 +35,7 @@ class SkillFormat(NamedTuple):
 
     read: Reader | None = None
     write: Writer | None = None
-    recognises: Callable[[Mapping[str, bytes]], bool] = lambda _: False
+    recognises: Callable[[SourceTree], bool] = lambda _: False
 
 
 # A tree is of the first that recognises it.
@@ -47,9 +48,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     "claude-code": SkillFormat(
         claude_code.read_claude_code, claude_code.write_claude_code, claude_code.has_claude_code
     ),
-    "agent-skills": SkillFormat(
-        folders.read_plain, None, lambda files: bool(folders.skill_folders(files))
-    ),
+    "agent-skills": SkillFormat(folders.read_plain, None, folders.has_skills),
     "agents-md": SkillFormat(
         agents_md.read_sections, agents_md.write_sections, agents_md.has_sections
     ),
@@ -58,7 +57,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
 }
 
 
-def format_of(files: Mapping[str, bytes]) -> str | None:
+def format_of(tree: SourceTree) -> str | None:
     """The format that a tree of files is in; None if it is in none."""
-    names = (name for name, format_ in SKILL_FORMATS.items() if format_.recognises(files))
+    names = (name for name, format_ in SKILL_FORMATS.items() if format_.recognises(tree))
     return next(names, None)

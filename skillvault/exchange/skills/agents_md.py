@@ -12,7 +12,8 @@ from skillvault import front_matter, markdown, strict_yaml
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import fitting
+from skillvault.exchange.skills.folders import fitting, pages
+from skillvault.exchange.source_tree import SourceTree
 from skillvault.export import Export, LeftOut, OutgoingSkill, OwnPart
 from skillvault.records import Problem
 from skillvault.text import shorten, slug
@@ -33,22 +34,21 @@ def is_page(path: str) -> bool:
     return path.rpartition("/")[2] in PAGES
 
 
-def has_sections(files: Mapping[str, bytes]) -> bool:
+def has_sections(tree: SourceTree) -> bool:
     """Whether a tree has such a file."""
-    return any(map(is_page, files))
+    return any(map(is_page, tree.sizes))
 
 
 # ── in ───────────────────────────────────────────────────────────────────────────────
 
 
-def read_sections(files: Mapping[str, bytes], _folder: str) -> Iterator[SkillFolder | Problem]:
+def read_sections(tree: SourceTree, _folder: str) -> Iterator[SkillFolder | Problem]:
     """The skills of every such file of a tree."""
-    for path, content in sorted(files.items()):
-        if is_page(path):
-            try:
-                yield from _sections(path, front_matter.text_of(content))
-            except BadInputError as error:
-                yield Problem(path, error.key, error.code, error.message)
+    for path, content in sorted(pages(tree, is_page).items()):
+        try:
+            yield from _sections(path, front_matter.text_of(content))
+        except BadInputError as error:
+            yield Problem(path, error.key, error.code, error.message)
 
 
 def _sections(path: str, text: str) -> Iterator[SkillFolder | Problem]:

@@ -1,9 +1,10 @@
 """Skills as Claude Code has them: `.claude/skills/<name>/SKILL.md`, its own keys at the top."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from skillvault.exchange.skills.agent_skills import SkillFolder
-from skillvault.exchange.skills.folders import export_folders, read_folders, skill_folders, valid
+from skillvault.exchange.skills.folders import export_folders, read_folders, valid
+from skillvault.exchange.source_tree import SourceTree, skills_in
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Problem
 
@@ -19,14 +20,14 @@ KEYS = frozenset(
 )
 
 
-def has_claude_code(files: Mapping[str, bytes]) -> bool:
+def has_claude_code(tree: SourceTree) -> bool:
     """Whether a tree has skills where Claude Code looks for them."""
-    return any(f"/{folder}/".rfind(f"/{ROOT}/") >= 0 for folder in skill_folders(files))
+    return any(f"/{ROOT}/" in f"/{found.folder}/" for found in skills_in(tree))
 
 
-def read_claude_code(files: Mapping[str, bytes], folder: str) -> Iterator[SkillFolder | Problem]:
+def read_claude_code(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
     """Every skill of a tree."""
-    return read_folders(files, folder, NAME)
+    return read_folders(tree, folder, NAME)
 
 
 def write_claude_code(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:

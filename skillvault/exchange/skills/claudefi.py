@@ -4,13 +4,15 @@ They come in; claudefi reads no skill of others from there.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from skillvault import front_matter, markdown, strict_yaml
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.exchange.skills.folders import pages
+from skillvault.exchange.source_tree import SourceTree
 from skillvault.records import Problem, stamp
 from skillvault.text import shorten
 
@@ -19,33 +21,34 @@ _FILE = re.compile(
     r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
     r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
 )
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # with a title, not with front matter
 _RETIRED = re.compile(r"(?:^|/)archive/")
 _MADE = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
 _DESCRIPTION = 300
 
 
-def is_reflection(path: str, content: bytes) -> bool:
-    """Whether a file is one, by its name and by what it begins with."""
-    return bool(_FILE.fullmatch(path)) and content.lstrip(b"\xef\xbb\xbf").startswith(b"# ")
-
-
-def has_reflections(files: Mapping[str, bytes]) -> bool:
+def has_reflections(tree: SourceTree) -> bool:
     """Whether a tree has reflections in it."""
-    return any(is_reflection(path, content) for path, content in files.items())
+    return any(_BEGINS.match(content) for content in _reflections(tree).values())
 
 
-def read_reflections(files: Mapping[str, bytes], _folder: str) -> Iterator[SkillFolder | Problem]:
+def read_reflections(tree: SourceTree, _folder: str) -> Iterator[SkillFolder | Problem]:
     """Every reflection of a tree but those that claudefi has put into its archive."""
-    for path, content in sorted(files.items()):
+    for path, content in sorted(_reflections(tree).items()):
         match = _FILE.fullmatch(path)
-        if match and not _RETIRED.search(path):
+        if match and _BEGINS.match(content):
             try:
-                yield from _skills(match, front_matter.text_of(content))
+                yield _skill_of(match, front_matter.text_of(content))
             except BadInputError as error:
                 yield Problem(path, error.key, error.code, error.message)
 
 
-def _skills(match: re.Match[str], text: str) -> Iterator[SkillFolder | Problem]:
+def _reflections(tree: SourceTree) -> dict[str, bytes]:
+    """The files whose names say that they are reflections, the retired ones left out."""
+    return pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
+
+
+def _skill_of(match: re.Match[str], text: str) -> SkillFolder | Problem:
     kind, domain = match["kind"], match["domain"]
     metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
     if created := _created(match["at"], text):
@@ -55,7 +58,7 @@ def _skills(match: re.Match[str], text: str) -> Iterator[SkillFolder | Problem]:
         "description": _description(domain, text),
         "metadata": metadata,
     }
-    yield agent_skills.read_skill(
+    return agent_skills.read_skill(
         {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
     )
 

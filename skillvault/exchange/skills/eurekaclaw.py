@@ -15,7 +15,16 @@ from skillvault import front_matter, markdown
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import fitting, read_folders, skill_folders, write_folders
+from skillvault.exchange.skills.folders import (
+    fitting,
+    has_skills,
+    pages,
+    placed,
+    read_folders,
+    skill_pages,
+    write_folders,
+)
+from skillvault.exchange.source_tree import SourceTree, skills_in
 from skillvault.export import Export, OutgoingSkill, OwnPart
 from skillvault.records import Problem
 from skillvault.text import shorten
@@ -30,33 +39,28 @@ _TEXT = ("description", "version", "source", *_LISTS)
 _DESCRIPTION = 300  # characters of one that is made of a skill's text
 
 
-def has_eurekaclaw(files: Mapping[str, bytes]) -> bool:
-    """Whether a tree has a file with keys of EurekaClaw's, or flat files with front matter."""
-    pages = {path: data for path, data in files.items() if path.endswith(".md")}
-    if any(_KEYS.search(content) for content in pages.values()):
+def has_eurekaclaw(tree: SourceTree) -> bool:
+    """Whether a tree has a skill with keys of EurekaClaw's, or flat files with front matter."""
+    if any(map(_KEYS.search, skill_pages(tree).values())):
         return True
-    flat = not skill_folders(files)
-    return flat and any(front_matter.begins(_lenient(content)) for content in pages.values())
+    flat = not has_skills(tree)
+    return flat and any(map(_has_front_matter, pages(tree, lambda _: True).values()))
 
 
-def _lenient(content: bytes) -> str:
-    return content.decode("utf-8-sig", "replace")
+def _has_front_matter(content: bytes) -> bool:
+    return front_matter.begins(content.decode("utf-8-sig", "replace"))
 
 
-def read_eurekaclaw(files: Mapping[str, bytes], folder: str) -> Iterator[SkillFolder | Problem]:
+def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
     """Every skill of a tree: of its folders, and of the flat files outside of these."""
-    described = {path: _with_description(content) for path, content in files.items()}
-    yield from read_folders(described, folder, NAME)
-    inside = [f"{root}/" if root else "" for root in skill_folders(files)]
-    for path, content in sorted(described.items()):
-        if path.endswith(".md") and not any(path.startswith(root) for root in inside):
+    yield from read_folders(tree, folder, NAME, _with_description)
+    inside = {path for found in skills_in(tree) for path in found.paths}
+    flat = pages(tree, lambda path: path not in inside)
+    for path, content in sorted(flat.items()):
+        if _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
-            skill = agent_skills.read_skill({FILE: content}, stem, NAME)
-            yield skill if isinstance(skill, SkillFolder) else _at(path, skill)
-
-
-def _at(path: str, problem: Problem) -> Problem:
-    return Problem(path, problem.key, problem.code, problem.message)
+            skill = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
+            yield skill if isinstance(skill, SkillFolder) else placed(skill, path)
 
 
 def _with_description(content: bytes) -> bytes:

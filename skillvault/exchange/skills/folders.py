@@ -8,11 +8,13 @@ from msgspec.structs import replace
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.exchange.source_tree import SourceTree, files_of, skills_in
 from skillvault.export import WHOLE, Export, LeftOut, OutgoingSkill, OwnPart
 from skillvault.records import Problem
 from skillvault.text import lead
 
 NAMES = (FILE, "skill.md")
+_MAX_PAGE = 1024 * 1024
 _CUTS = (600, 400, 300, 250, 200, 150, 100)  # in the last one it still says when to use a skill
 
 
@@ -27,37 +29,55 @@ Written = Callable[[OutgoingSkill], Mapping[str, bytes]]
 Cost = Callable[[OutgoingSkill], int]
 
 
-def skill_folders(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
-    """The folders with a SKILL.md, by path: their files. One inside another is its material."""
-    roots = sorted({_split(path)[0] for path in files if _split(path)[1] in NAMES}, key=len)
-    folders: dict[str, dict[str, bytes]] = {}
-    for root in roots:
-        if not any(_is_below(root, other) for other in folders):
-            folders[root] = {
-                path[len(root) + bool(root) :]: content
-                for path, content in files.items()
-                if _is_below(path, root)
-            }
-    return dict(sorted(folders.items()))
-
-
 def read_folders(
-    files: Mapping[str, bytes], folder: str, origin: str
+    tree: SourceTree, folder: str, origin: str, adapted: Callable[[bytes], bytes] | None = None
 ) -> Iterator[SkillFolder | Problem]:
-    """Every skill of a tree; `folder` is what the tree itself is called."""
-    for root, below in skill_folders(files).items():
-        skill = agent_skills.read_skill(below, _split(root)[1] or folder, origin)
-        yield skill if isinstance(skill, SkillFolder) else _placed(skill, root)
+    """Every skill of a tree; `folder` is what the tree itself is called.
+
+    `adapted` gives the SKILL.md as it is to be read.
+    """
+    for found in skills_in(tree):
+        try:
+            files = files_of(tree, found)
+        except BadInputError as error:
+            yield Problem(found.folder or folder, error.key, error.code, error.message)
+            continue
+        if adapted is not None:
+            files = {p: adapted(data) if p in NAMES else data for p, data in files.items()}
+        name = found.folder.rpartition("/")[2] or folder
+        skill = agent_skills.read_skill(files, name, origin)
+        yield skill if isinstance(skill, SkillFolder) else placed(skill, _page_of(found.folder))
 
 
-def read_plain(files: Mapping[str, bytes], folder: str) -> Iterator[SkillFolder | Problem]:
+def read_plain(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
     """Every skill of a tree of plain folders."""
-    return read_folders(files, folder, agent_skills.ORIGIN)
+    return read_folders(tree, folder, agent_skills.ORIGIN)
 
 
-def _placed(problem: Problem, root: str) -> Problem:
-    path = f"{root}/{FILE}" if root else FILE
+def has_skills(tree: SourceTree) -> bool:
+    """Whether there is any folder with a SKILL.md."""
+    return bool(skills_in(tree))
+
+
+def placed(problem: Problem, path: str) -> Problem:
+    """A problem of a file that stands at another path than whoever read it knew."""
     return Problem(path, problem.key, problem.code, problem.message)
+
+
+def pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
+    """The markdown files whose path fits, by path; none is larger than a page can be."""
+    paths = [p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]
+    return dict(tree.read([path for path in paths if path.endswith(".md")]))
+
+
+def skill_pages(tree: SourceTree) -> dict[str, bytes]:
+    """Each SKILL.md that is the one of a skill."""
+    roots = {found.folder for found in skills_in(tree)}
+    return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in roots)
+
+
+def _page_of(folder: str) -> str:
+    return f"{folder}/{FILE}" if folder else FILE
 
 
 def write_folders(
@@ -129,12 +149,3 @@ def fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> 
             reason = f"takes {size} characters; {room} of the budget of {budget} are free"
             fit.left_out.append(LeftOut(skill.name, reason))
     return fit
-
-
-def _split(path: str) -> tuple[str, str]:
-    folder, _, name = path.rpartition("/")
-    return folder, name
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(f"{folder}/")

@@ -4,16 +4,11 @@ What it needs of a machine stands in `metadata.openclaw` (in older files `clawdb
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from skillvault.exchange.skills.agent_skills import SkillFolder
-from skillvault.exchange.skills.folders import (
-    NAMES,
-    export_folders,
-    read_folders,
-    skill_folders,
-    valid,
-)
+from skillvault.exchange.skills.folders import export_folders, read_folders, skill_pages, valid
+from skillvault.exchange.source_tree import SourceTree
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Problem
 
@@ -32,18 +27,14 @@ _NEEDS = re.compile(
 _FRAME = 97  # characters around name, description and place in its list
 
 
-def has_openclaw(files: Mapping[str, bytes]) -> bool:
+def has_openclaw(tree: SourceTree) -> bool:
     """Whether a tree has a skill that says what it needs of OpenClaw's machine."""
-    return any(
-        _NEEDS.search(below[name])
-        for below in skill_folders(files).values()
-        for name in below.keys() & set(NAMES)
-    )
+    return any(map(_NEEDS.search, skill_pages(tree).values()))
 
 
-def read_openclaw(files: Mapping[str, bytes], folder: str) -> Iterator[SkillFolder | Problem]:
+def read_openclaw(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
     """Every skill of a tree."""
-    return read_folders(files, folder, NAME)
+    return read_folders(tree, folder, NAME)
 
 
 def write_openclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:

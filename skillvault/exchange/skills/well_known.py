@@ -14,11 +14,10 @@ import msgspec
 
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import fitting, valid, write_folders
+from skillvault.exchange.well_known import PLACE, SCHEMA
 from skillvault.export import Export, LeftOut, OutgoingSkill
 
-ROOT = ".well-known/agent-skills"
-INDEX = "index.json"
-SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+ROOT, _, INDEX = PLACE.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
 _TIME = (1980, 1, 1, 0, 0, 0)  # the first that an archive can tell
 _READABLE = 0o100644 << 16

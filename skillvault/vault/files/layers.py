@@ -3,7 +3,6 @@
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """
 
-import os
 import stat
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -115,32 +114,6 @@ def read(path: str, layer: str, known: str | None = None) -> Shelved | Problem |
         return Shelved(_decoded(place, name, content), layer, path, version)
     except BadInputError as error:
         return Problem(path, error.key, error.code, error.message)
-
-
-def material(path: str) -> dict[str, bytes]:
-    """The files of the skill whose file stands at a path, by their path in its folder.
-
-    A flat file has none beside it. Names that begin with a dot and links that lead out of the
-    folder are left out, as is what cannot be read.
-    """
-    place = Path(path)
-    if place.name != listing.FILE:
-        return {listing.FILE: _skill_bytes(place)}
-    root = place.parent.resolve()
-    files = {listing.FILE: _skill_bytes(place)}
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            file = Path(folder, name)
-            if not name.startswith(".") and file != place and _is_material(file, root):
-                files.setdefault(file.relative_to(root).as_posix(), file.read_bytes())
-    return files
-
-
-def _is_material(file: Path, root: Path) -> bool:
-    """Whether a file is one of a skill's: regular, and in its folder wherever a link leads."""
-    target = file.resolve()
-    return target.is_file() and root in target.parents
 
 
 def _decoded(path: Path, name: str, content: bytes) -> Skill:

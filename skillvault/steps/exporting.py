@@ -17,7 +17,7 @@ from skillvault.records import Elsewhere, Problem, Shelved
 from skillvault.text import listed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import layout, listing
+from skillvault.vault.files import layers, layout, listing
 
 if TYPE_CHECKING:
     from skillvault.exchange import folder, source_tree
@@ -149,9 +149,9 @@ def _committed_files(head: "Topics", name: str) -> dict[str, bytes]:
 def _beside(entry: Shelved) -> dict[str, bytes]:
     """The files of a skill of another layer; BadInputError for what is none of its own."""
     place = Path(entry.path)
+    if place.name != listing.FILE:  # one of many flat files
+        return {listing.FILE: layers.skill_bytes(place)}
     tree = folder.folder_tree(place.parent)
-    if place.name != listing.FILE:
-        return {listing.FILE: tree.read([place.name])[place.name]}
     return source_tree.files_of(tree, source_tree.skills_in(tree)[0])
 
 

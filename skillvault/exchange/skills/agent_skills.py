@@ -170,7 +170,7 @@ def _sorted_out(
 def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
     """What a vault reads of the keys that other tools write at the top, by its own keys."""
     return {
-        home: _spaced(meta[key]) if home in _WORDS else as_text(meta[key])
+        home: _as_read(home, meta[key])
         for key, home in _HOMES.items()
         if key in meta and home not in metadata and _may_say(home, meta[key])
     }
@@ -204,6 +204,13 @@ def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
         else:
             kept[f"{origin}.{_METADATA}{key}"] = as_text(value)
     return kept
+
+
+def _as_read(home: str, value: Any) -> str:
+    """A foreign value as it stands where a vault reads it."""
+    if home in _WORDS:
+        return _spaced(value)
+    return value if isinstance(value, str) else as_text(value)
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -305,9 +312,9 @@ def _current(home: str, before: Any, now: Any) -> Any:
     """What an author wrote, unless the vault has another value for it since then."""
     if now is None:
         return before
-    if home in _WORDS:
-        return before if _spaced(before) == now else str(now).split()
-    return before if as_text(before) == now else now
+    if _as_read(home, before) == now:
+        return before
+    return str(now).split() if home in _WORDS else now
 
 
 def _is_json(text: str) -> bool:

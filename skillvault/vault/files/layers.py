@@ -107,7 +107,7 @@ def read(path: str, layer: str, known: str | None = None) -> Shelved | Problem |
     place = Path(path)
     name = place.parent.name if place.name == listing.FILE else place.stem
     try:
-        content = _skill_bytes(place)
+        content = skill_bytes(place)
         version = blob_id(content)
         if version == known:
             return None
@@ -131,7 +131,8 @@ def _decoded(path: Path, name: str, content: bytes) -> Skill:
     return msgspec.structs.replace(skill, name=skill_name)
 
 
-def _skill_bytes(path: Path) -> bytes:
+def skill_bytes(path: Path) -> bytes:
+    """A skill's file; BadInputError for what is none of a size that one has."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:

@@ -92,7 +92,9 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
     if top.get("description") != skill.description:
         away.setdefault(f"{ORIGIN}.description", as_text(theirs.get("description")))
         top["description"] = skill.description
-    metadata = {**_metadata_of(theirs), **_homes(theirs, _metadata_of(theirs)), **away}
+    others = {key: value for key, value in theirs.items() if key not in top}
+    metadata = {**_metadata_of(theirs), **_homes(others, _metadata_of(theirs)), **away}
+    metadata = {k: as_text(v) if _FENCE in str(v) else v for k, v in metadata.items()}
     return _with_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
 
 

@@ -72,6 +72,7 @@ def _section_name(title: str) -> str:
 
 def _exported(block: str) -> Iterator[SkillFolder | Problem]:
     """What an export wrote between the marks."""
+    block = block.removesuffix(END)
     marks = list(_SKILL.finditer(block))
     ends = [*(mark.start() for mark in marks[1:]), len(block)]
     for mark, end in zip(marks, ends, strict=True):

@@ -59,10 +59,11 @@ class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, or a part of one, and why.
 
     Of `reason` the lines that begin with two spaces are a table's and stay as they are.
-    `writes` are new records and `files` new files of other kinds (path -> bytes), `edits`
-    and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names the inbox
-    entries that become redundant once the commit is made. `commit_with`: it shares its commit with
-    the changes beside it that state the same, intake always, others if they are more than a few.
+    `writes` are new records and `files` whole files (path -> bytes), `removes` paths that go;
+    `edits` and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names
+    the inbox entries that become redundant once the commit is made. `commit_with`: it shares its
+    commit with the changes beside it that state the same, intake always, others if they are more
+    than a few.
     """
 
     step: str
@@ -70,6 +71,7 @@ class Change(Struct, frozen=True, kw_only=True):
     reason: str = ""
     writes: tuple[Record, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
+    removes: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     moves: tuple[Move, ...] = ()

@@ -201,6 +201,16 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             "id-mismatch",
             "id: does not derive from the link's type and ends; restore the file",
         )
+    elif (link.source.kind == "origin") != (link.type == "installed") or (
+        link.target.kind == "origin"
+    ):
+        yield Problem(
+            path,
+            "type",
+            "bad-ends",
+            "type: installed leads from an origin to a skill, and nothing else from or to one; "
+            "restore the file with git",
+        )
     elif link.type == "contradicted" and (link.source.kind, link.target.kind) != _AGAINST:
         yield Problem(
             path,
@@ -240,7 +250,7 @@ def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
         elif isinstance(record, Fact) and record.supersedes:
             ends = (("supersedes", Ref("fact", record.supersedes)),)
         for key, ref in ends:
-            if str(ref) not in view.existing:
+            if ref.kind != "origin" and str(ref) not in view.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"
                 yield Problem(path, key, "missing-end", message), view.removed(ref)
 

@@ -17,7 +17,10 @@ Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-RecordKind = Literal["outcome", "evaluation", "recommendation", "fact", "skill", "link"]
+# An `origin` is no record: what was installed from somewhere, by its content's digest.
+RecordKind = Literal[
+    "outcome", "evaluation", "recommendation", "fact", "skill", "link", "origin",
+]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
@@ -347,6 +350,7 @@ class Skill(Struct, frozen=True):
     elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
     retired: str | None = None  # by its domain's time, when its use retired it
     trial: str | None = None  # and since when it is tried again, or was last
+    replaces: str | None = None  # the skill in skills/ whose next version it is
 
 
 class Shelved(Struct, frozen=True):

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from skillvault.errors import BadInputError
+from skillvault.hidden_characters import has_hidden
 from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 
 Scalar = str | bool | int | float | None
@@ -52,9 +53,15 @@ def load(text: str) -> Any:
 
 def dump(value: Any) -> str:
     """`value` in block style, keys in the order given, long text as literal blocks."""
+    text = _dumped(value, _Dumper)
+    # The quick one writes an emoji as its number, and what joins two of them as it is.
+    return _dumped(value, _EmojiDumper) if "\\U" in text and has_hidden(text) else text
+
+
+def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"]) -> str:
     text: str = yaml.dump(
         value,
-        Dumper=_Dumper,
+        Dumper=dumper,
         sort_keys=False,
         allow_unicode=True,
         default_flow_style=False,
@@ -200,26 +207,33 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
 # ── writing ──────────────────────────────────────────────────────────────────────────
 
 
-class _Dumper(yaml.CSafeDumper):
-    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
+class _WithoutAliases:
+    """Writes a value out wherever it stands."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
-_Dumper.yaml_implicit_resolvers = {
-    first: list(found) for first, found in yaml.CSafeDumper.yaml_implicit_resolvers.items()
-}
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+class _Dumper(_WithoutAliases, yaml.CSafeDumper):
+    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
 
 
-def _text_node(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
+    """The same, slower, with characters beyond the first plane as they are."""
+
+
+def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text_node)
+for _kind in (_Dumper, _EmojiDumper):
+    _kind.yaml_implicit_resolvers = {
+        first: list(found) for first, found in yaml.SafeDumper.yaml_implicit_resolvers.items()
+    }
+    _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+    _kind.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+    _kind.add_representer(str, _text_node)
 
 
 # ── editing ──────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "curate", "assess", "recommend", "merge", "refresh", "promote", "generate",
+        "why_not", "curate", "install", "lint", "assess", "recommend", "merge", "refresh", "promote", "generate",
         "evaluate",
         "record", "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection",
         "sections", "length", "naming",

@@ -10,7 +10,7 @@ from skillvault import __version__
 
 # Each command stands in the module of its name, as a function of that name.
 COMMANDS = (
-    *("check", "doctor", "export", "fact", "impact", "import", "init", "judge", "log"),
+    *("check", "doctor", "export", "fact", "impact", "import", "init", "install", "judge", "log"),
     *("quarantine", "recommend", "record", "run", "search", "skill", "stats", "status", "watch"),
     *("why", "why-not"),
 )

@@ -16,7 +16,10 @@ MAX_FILES = 1000  # of one skill
 MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 _SKILL_FILES = ("SKILL.md", "skill.md")
-_LEFT_OUT = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+# What is git's or a tool's own, and no part of a skill whose folder is a whole repository.
+_LEFT_OUT = frozenset(
+    ".git .gitignore .gitattributes .gitmodules .github node_modules __pycache__ .venv".split()
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 

@@ -157,7 +157,7 @@ class Store(threading.local):
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
-        files: dict[str, bytes | None] = dict(change.files)
+        files: dict[str, bytes | None] = dict.fromkeys(change.removes) | dict(change.files)
         for record in change.writes:
             try:
                 path = layout.path_of(record)

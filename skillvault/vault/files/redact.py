@@ -64,6 +64,7 @@ _REPLACED = frozenset(
     "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
 )
 _MARKER = "[redacted: Secret Keyword]"
+_MARK = re.compile(r"\[redacted: ([^\]]+)\]")
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
     rf"(?:{DENYLIST_REGEX})|passphrase|api[- ]key"
@@ -125,6 +126,13 @@ def redacted_text(text: str) -> str:
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
+
+
+def secret_kinds(text: str) -> list[str]:
+    """The kinds of the secrets in a text, each once."""
+    redacted = redacted_text(text)
+    marks = () if redacted == text else _MARK.findall(redacted)
+    return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
 
 
 def cleaned(value: Any) -> Any:

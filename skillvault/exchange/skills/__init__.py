@@ -16,13 +16,13 @@ from skillvault.exchange.skills import (
     openclaw,
     well_known,
 )
-from skillvault.exchange.skills.agent_skills import SkillFolder
+from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Problem
 
 # A tree of files, and what it is called -> its skills.
-Reader = Callable[[SourceTree, str], Iterator[SkillFolder | Problem]]
+Reader = Callable[[SourceTree, str], Iterator[TreeSkill | Problem]]
 # Live skills, best first, and a budget of characters -> what they become.
 Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
 

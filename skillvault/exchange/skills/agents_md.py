@@ -6,13 +6,15 @@ level 2 that a person wrote, and what stands between the marks as it went out.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from skillvault import front_matter, markdown, strict_yaml
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
-from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import fitting, pages
+from skillvault.exchange.skills.agent_skills import FILE
+from skillvault.exchange.skills.folders import TreeSkill, fitting, pages, placed
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.export import Export, LeftOut, OutgoingSkill, OwnPart
 from skillvault.records import Problem
@@ -42,7 +44,7 @@ def has_sections(tree: SourceTree) -> bool:
 # ── in ───────────────────────────────────────────────────────────────────────────────
 
 
-def read_sections(tree: SourceTree, _folder: str) -> Iterator[SkillFolder | Problem]:
+def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
     """The skills of every such file of a tree."""
     for path, content in sorted(pages(tree, is_page).items()):
         try:
@@ -51,18 +53,29 @@ def read_sections(tree: SourceTree, _folder: str) -> Iterator[SkillFolder | Prob
             yield Problem(path, error.key, error.code, error.message)
 
 
-def _sections(path: str, text: str) -> Iterator[SkillFolder | Problem]:
+class _Said(NamedTuple):
+    """What a section comes to: a name, when to use it, its text."""
+
+    name: str
+    description: str
+    text: str
+
+
+def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
     before, block, behind = _split_marks(text)
-    yield from _exported(block)
-    for part in (before, behind):
-        for section in markdown.sections(part):
-            title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
-            statement = next(iter(markdown.statements(section.text)), None)
-            if statement is not None:
-                about = shorten(f"Use when it is about {title}. {statement}", _DESCRIPTION)
-                yield _section_skill(
-                    _section_name(title), about, section.text, {"agents-md.file": path}
-                )
+    yield from _taken_in(path, _exported(block), {})
+    written = (*_written(before), *_written(behind))
+    yield from _taken_in(path, written, {"agents-md.file": path})
+
+
+def _written(text: str) -> Iterator[_Said]:
+    """The sections that a person wrote, those without a statement left out."""
+    for section in markdown.sections(text):
+        title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
+        statement = next(iter(markdown.statements(section.text)), None)
+        if statement is not None:
+            about = shorten(f"Use when it is about {title}. {statement}", _DESCRIPTION)
+            yield _Said(_section_name(title), about, section.text)
 
 
 def _section_name(title: str) -> str:
@@ -70,22 +83,32 @@ def _section_name(title: str) -> str:
     return slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
 
 
-def _exported(block: str) -> Iterator[SkillFolder | Problem]:
+def _exported(block: str) -> Iterator[_Said]:
     """What an export wrote between the marks."""
     block = block.removesuffix(END)
     marks = list(_SKILL.finditer(block))
     ends = [*(mark.start() for mark in marks[1:]), len(block)]
     for mark, end in zip(marks, ends, strict=True):
         description, _, body = block[mark.end() : end].partition("\n")
-        yield _section_skill(mark["name"], description, body, {})
+        yield _Said(mark["name"], description, body)
 
 
-def _section_skill(
-    name: str, description: str, text: str, metadata: Mapping[str, str]
-) -> SkillFolder | Problem:
-    front = {"name": name, "description": description, "metadata": dict(metadata)}
-    content = f"---\n{strict_yaml.dump(front)}---\n\n{text.strip()}\n"
-    return agent_skills.read_skill({FILE: content.encode()}, name, NAME)
+def _taken_in(
+    path: str, sections: Iterable[_Said], metadata: Mapping[str, str]
+) -> Iterator[TreeSkill | Problem]:
+    """The sections of one file as skills; of two of one name each has its own place."""
+    places: Counter[str] = Counter()
+    for section in sections:
+        places[section.name] += 1
+        number = f"-{places[section.name]}" if places[section.name] > 1 else ""
+        front = {"name": section.name, "description": section.description}
+        said = {**front, "metadata": metadata} if metadata else front
+        content = f"---\n{strict_yaml.dump(said)}---\n\n{section.text.strip()}\n".encode()
+        skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
+        if isinstance(skill, Problem):
+            yield placed(skill, path)
+        else:
+            yield TreeSkill(f"{path}#{section.name}{number}", skill, {FILE: content})
 
 
 # ── out ──────────────────────────────────────────────────────────────────────────────

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from skillvault.exchange.skills.agent_skills import SkillFolder
-from skillvault.exchange.skills.folders import export_folders, read_folders, valid
+from skillvault.exchange.skills.folders import TreeSkill, export_folders, read_folders, valid
 from skillvault.exchange.source_tree import SourceTree, skills_in
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Problem
@@ -25,7 +24,7 @@ def has_claude_code(tree: SourceTree) -> bool:
     return any(f"/{ROOT}/" in f"/{found.folder}/" for found in skills_in(tree))
 
 
-def read_claude_code(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
+def read_claude_code(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
     """Every skill of a tree."""
     return read_folders(tree, folder, NAME)
 

@@ -11,7 +11,7 @@ from skillvault import front_matter, markdown, strict_yaml
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import pages
+from skillvault.exchange.skills.folders import TreeSkill, pages, placed
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.records import Problem, stamp
 from skillvault.text import shorten
@@ -32,15 +32,20 @@ def has_reflections(tree: SourceTree) -> bool:
     return any(_BEGINS.match(content) for content in _reflections(tree).values())
 
 
-def read_reflections(tree: SourceTree, _folder: str) -> Iterator[SkillFolder | Problem]:
+def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
     """Every reflection of a tree but those that claudefi has put into its archive."""
     for path, content in sorted(_reflections(tree).items()):
         match = _FILE.fullmatch(path)
         if match and _BEGINS.match(content):
             try:
-                yield _skill_of(match, front_matter.text_of(content))
+                skill = _skill_of(match, front_matter.text_of(content))
             except BadInputError as error:
                 yield Problem(path, error.key, error.code, error.message)
+                continue
+            if isinstance(skill, Problem):
+                yield placed(skill, path)
+            else:
+                yield TreeSkill(path, skill, {FILE: content})
 
 
 def _reflections(tree: SourceTree) -> dict[str, bytes]:

@@ -10,12 +10,14 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from skillvault import front_matter, markdown
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
-from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import (
+    TreeSkill,
     fitting,
     has_skills,
     pages,
@@ -51,16 +53,25 @@ def _has_front_matter(content: bytes) -> bool:
     return front_matter.begins(content.decode("utf-8-sig", "replace"))
 
 
-def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
+def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
     """Every skill of a tree: of its folders, and of the flat files outside of these."""
-    yield from read_folders(tree, folder, NAME, _with_description)
+    for skill in read_folders(tree, folder, NAME, _with_description):
+        yield skill if isinstance(skill, Problem) else replace(skill, published=_uncounted(skill))
     inside = {path for found in skills_in(tree) for path in found.paths}
     flat = pages(tree, lambda path: path not in inside)
     for path, content in sorted(flat.items()):
         if _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
-            skill = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
-            yield skill if isinstance(skill, SkillFolder) else placed(skill, path)
+            read = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
+            if isinstance(read, Problem):
+                yield placed(read, path)
+            else:
+                yield TreeSkill(path, read, {FILE: _own_text(FILE, content)})
+
+
+def _uncounted(skill: TreeSkill) -> dict[str, bytes]:
+    """What a skill is without its counters, which make no other version of it."""
+    return {path: _own_text(path, content) for path, content in skill.published.items()}
 
 
 def _with_description(content: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.errors import BadInputError
@@ -18,6 +19,17 @@ _MAX_PAGE = 1024 * 1024
 _CUTS = (600, 400, 300, 250, 200, 150, 100)  # in the last one it still says when to use a skill
 
 
+class TreeSkill(Struct, frozen=True):
+    """A skill of a tree, as a vault takes it in: its place there, and what it was there.
+
+    `published` is what tells it from its next version.
+    """
+
+    place: str
+    folder: SkillFolder
+    published: Mapping[str, bytes]
+
+
 class Fit(NamedTuple):
     """The skills that fit a budget, and those that do not."""
 
@@ -31,25 +43,29 @@ Cost = Callable[[OutgoingSkill], int]
 
 def read_folders(
     tree: SourceTree, folder: str, origin: str, adapted: Callable[[bytes], bytes] | None = None
-) -> Iterator[SkillFolder | Problem]:
+) -> Iterator[TreeSkill | Problem]:
     """Every skill of a tree; `folder` is what the tree itself is called.
 
     `adapted` gives the SKILL.md as it is to be read.
     """
     for found in skills_in(tree):
         try:
-            files = files_of(tree, found)
+            published = files_of(tree, found)
         except BadInputError as error:
             yield Problem(found.folder or folder, error.key, error.code, error.message)
             continue
+        files = published
         if adapted is not None:
-            files = {p: adapted(data) if p in NAMES else data for p, data in files.items()}
+            files = {p: adapted(data) if p in NAMES else data for p, data in published.items()}
         name = found.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
-        yield skill if isinstance(skill, SkillFolder) else placed(skill, _page_of(found.folder))
+        if isinstance(skill, Problem):
+            yield placed(skill, f"{found.folder}/{FILE}" if found.folder else FILE)
+        else:
+            yield TreeSkill(found.folder, skill, published)
 
 
-def read_plain(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
+def read_plain(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
     """Every skill of a tree of plain folders."""
     return read_folders(tree, folder, agent_skills.ORIGIN)
 
@@ -74,10 +90,6 @@ def skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Each SKILL.md that is the one of a skill."""
     roots = {found.folder for found in skills_in(tree)}
     return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in roots)
-
-
-def _page_of(folder: str) -> str:
-    return f"{folder}/{FILE}" if folder else FILE
 
 
 def write_folders(

@@ -6,8 +6,13 @@ What it needs of a machine stands in `metadata.openclaw` (in older files `clawdb
 import re
 from collections.abc import Iterator, Sequence
 
-from skillvault.exchange.skills.agent_skills import SkillFolder
-from skillvault.exchange.skills.folders import export_folders, read_folders, skill_pages, valid
+from skillvault.exchange.skills.folders import (
+    TreeSkill,
+    export_folders,
+    read_folders,
+    skill_pages,
+    valid,
+)
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Problem
@@ -32,7 +37,7 @@ def has_openclaw(tree: SourceTree) -> bool:
     return any(map(_NEEDS.search, skill_pages(tree).values()))
 
 
-def read_openclaw(tree: SourceTree, folder: str) -> Iterator[SkillFolder | Problem]:
+def read_openclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
     """Every skill of a tree."""
     return read_folders(tree, folder, NAME)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from skillvault import front_matter, strict_yaml
 from skillvault.exchange.skills import SKILL_FORMATS
 from skillvault.exchange.skills.agent_skills import SkillFolder
+from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.source_tree import SourceTree, tree_of
 from skillvault.export import Export, OutgoingSkill
 from skillvault.records import Elsewhere, Problem
@@ -44,13 +45,13 @@ def files_in(folder: str, **files: bytes) -> dict[str, bytes]:
 
 def read_as(name: str, files: Mapping[str, bytes], folder: str = "tree") -> list[SkillFolder]:
     """The skills of a tree in a format, which has no problems."""
-    found = list(every(name, tree_of(files), folder))
+    found = every(name, tree_of(files), folder)
     problems = [problem for problem in found if isinstance(problem, Problem)]
     assert not problems, problems
-    return [skill for skill in found if isinstance(skill, SkillFolder)]
+    return [skill.folder for skill in found if isinstance(skill, TreeSkill)]
 
 
-def every(name: str, tree: SourceTree, folder: str = "tree") -> list[SkillFolder | Problem]:
+def every(name: str, tree: SourceTree, folder: str = "tree") -> list[TreeSkill | Problem]:
     """The skills and problems of a tree in a format."""
     read = SKILL_FORMATS[name].read
     assert read is not None

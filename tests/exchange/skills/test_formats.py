@@ -13,7 +13,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.exchange import well_known
 from skillvault.exchange.skills import SKILL_FORMATS, claude_code, codex, format_of
-from skillvault.exchange.skills.agent_skills import SkillFolder
+from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.source_tree import tree_of
 from skillvault.export import OutgoingSkill
 from skillvault.records import Elsewhere, Problem
@@ -184,7 +184,7 @@ def test_a_skill_that_cannot_be_read_is_a_problem_and_the_others_come_in() -> No
         found = every(name, tree_of(files))
         problems = {p.path: p.code for p in found if isinstance(p, Problem)}
         assert problems == {"bad/SKILL.md": "no-front-matter", "up": "unsafe-path"}
-        assert [s.skill.name for s in found if isinstance(s, SkillFolder)] == ["good"]
+        assert [s.folder.skill.name for s in found if isinstance(s, TreeSkill)] == ["good"]
 
 
 # ── what a host takes ────────────────────────────────────────────────────────────────

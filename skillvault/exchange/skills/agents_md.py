@@ -74,7 +74,7 @@ def _written(text: str) -> Iterator[_Said]:
         title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
         statement = next(iter(markdown.statements(section.text)), None)
         if statement is not None:
-            about = shorten(f"Use when it is about {title}. {statement}", _DESCRIPTION)
+            about = shorten(f"Use for {title}. {statement}", _DESCRIPTION)
             yield _Said(_section_name(title), about, section.text)
 
 
@@ -88,7 +88,7 @@ def _exported(block: str) -> Iterator[_Said]:
     block = block.removesuffix(END)
     marks = list(_SKILL.finditer(block))
     ends = [*(mark.start() for mark in marks[1:]), len(block)]
-    for mark, end in zip(marks, ends, strict=True):
+    for mark, end in zip(marks, ends, strict=False):
         description, _, body = block[mark.end() : end].partition("\n")
         yield _Said(mark["name"], description, body)
 

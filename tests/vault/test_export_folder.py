@@ -9,7 +9,8 @@ import pytest
 
 from skillvault.errors import BadInputError, EditedError
 from skillvault.exchange.skills.agents_md import OWN as SECTION
-from skillvault.export import WHOLE, Export, OwnPart
+from skillvault.export import Export
+from skillvault.vault.commit.files import draft_file
 from skillvault.vault.export_folder import LIST, Synced, sync
 from skillvault.vault.failpoint import VARIABLE
 
@@ -17,8 +18,8 @@ SKILLS = ".claude/skills"
 Act = Callable[[Path], object]
 
 
-def export(own: OwnPart = WHOLE, **skills: dict[str, bytes]) -> Export:
-    return Export({f"{SKILLS}/{name}": files for name, files in skills.items()}, own=own)
+def export(**skills: dict[str, bytes]) -> Export:
+    return Export({f"{SKILLS}/{name}": files for name, files in skills.items()})
 
 
 ONE = {"SKILL.md": b"one\n", "references/a.md": b"a\n"}
@@ -322,15 +323,12 @@ def test_what_a_person_saves_meanwhile_is_not_written_over(
 ) -> None:
     put(one=ONE)
     place = tmp_path / "out" / SKILLS / "one/SKILL.md"
-    from skillvault.vault import export_folder  # noqa: PLC0415 (where the test steps in)
-
-    draft = export_folder.draft_file
 
     def saved_first(folder: Path, content: bytes) -> Path:
         place.write_bytes(b"mine\n")
-        return draft(folder, content)
+        return draft_file(folder, content)
 
-    monkeypatch.setattr(export_folder, "draft_file", saved_first)
+    monkeypatch.setattr("skillvault.vault.export_folder.draft_file", saved_first)
     with pytest.raises(EditedError, match="changed meanwhile"):
         put(one={"SKILL.md": b"newer\n"})
     assert place.read_bytes() == b"mine\n"

@@ -49,7 +49,7 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     problems: list[Problem] = []
     names: set[str] = set()
     for distribution in distributions():
-        text, name = _entry_points_text(distribution), _name(distribution)
+        text, name = _entry_points_text(distribution), _distribution_name(distribution)
         if GROUP not in text or name in names:
             continue
         names.add(name)
@@ -68,7 +68,7 @@ def _entry_points_text(distribution: "Distribution") -> str:
         return ""  # not even its group can be read
 
 
-def _name(distribution: "Distribution") -> str:
+def _distribution_name(distribution: "Distribution") -> str:
     try:
         return str(distribution.metadata["Name"] or "a package without a name").lower()
     except _UNREADABLE:

@@ -34,6 +34,7 @@ from skillvault.records import (
     kind_of,
 )
 from skillvault.steps.curate import Curator, decide
+from skillvault.steps.exporting import Exporter
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -149,6 +150,7 @@ class Vault:
             _clock,
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
+        self.exporter = Exporter(self.store, lambda: self.shelf)
         self._judge = judge
         self._run_turn = threading.RLock()
 

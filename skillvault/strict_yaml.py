@@ -18,6 +18,7 @@ from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 Scalar = str | bool | int | float | None
 Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
@@ -153,7 +154,7 @@ def _check(event: yaml.Event, depth: int) -> None:
     if tag := getattr(event, "tag", None):
         raise _at(event, f"tag {tag!r} is not supported; write plain values", "tag")
     if depth > MAX_DEPTH:
-        raise _at(event, f"nested deeper than {MAX_DEPTH} levels; flatten it", "too-deep")
+        raise _at(event, _TOO_DEEP, "too-deep")
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -201,6 +202,8 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
     line = mark.line + 1 if mark else None
     problem = error.problem or "not YAML"
     where = f"line {line}: " if line else ""
+    if "nesting depth" in problem:  # newer releases of libyaml stop before an event is seen
+        return BadInputError(f"{where}{_TOO_DEEP}", code="too-deep", line=line)
     return BadInputError(f"{where}not valid YAML ({problem})", code="yaml", line=line)
 
 

@@ -14,10 +14,9 @@ DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "curate", "install", "lint", "assess", "recommend", "merge", "refresh", "promote", "generate",
-        "evaluate",
-        "record", "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection",
-        "sections", "length", "naming",
+        "why_not", "curate", "install", "lint", "assess", "recommend", "merge", "refresh",
+        "promote", "generate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
+        "account", "contrast", "rejection", "sections", "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "git", "files",
@@ -26,6 +25,7 @@ ORDER = {
     "judge": ["claude", "offline"],
 }  # fmt: skip
 HOMES = {
+    "httpx2": {"exchange/fetch"},
     "git": {"vault/git"},
     "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},

@@ -70,7 +70,7 @@ class Fetcher:
                 if answer.status_code not in _MOVED:
                     return _body(answer, url, deadline)
                 location = answer.headers.get("location", "")
-            url = str(target.join(_parsed(location)))
+            url = _joined(target, location)
         raise _refused(url, f"more than {_REDIRECTS} redirects", "redirect")
 
     @contextlib.contextmanager
@@ -237,6 +237,14 @@ def _parsed(url: str) -> httpx2.URL:
         return httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
         raise _refused(url, f"no URL ({error})", "bad-url") from None
+
+
+def _joined(url: httpx2.URL, location: str) -> str:
+    """Where a redirect leads."""
+    try:
+        return str(url.join(location))
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise _refused(location, f"no URL ({error})", "bad-url") from None
 
 
 def _place(url: httpx2.URL) -> tuple[str, int]:

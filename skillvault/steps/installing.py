@@ -136,7 +136,7 @@ class Installer:
             )
         for name in names or sorted(known):
             try:
-                work.update(name, known[name])
+                work.update(name, known[name], asks=name in names)
             except (BadInputError, GitError, UsageError) as error:
                 work.report.problems.append(problem_of(name, error))
         return work.report
@@ -185,20 +185,25 @@ class _Installation:
         before = {known.url: name for name, known in origins(head).items()}
         if origin.url in before and not head.links.by_source([origin.ref]):
             name = before[origin.url]
-            self.renew(name, origins(head)[name], lambda: skill)
+            self.renew(name, origins(head)[name], lambda: skill, asks=True)
         elif origin.url not in before and _is_said(head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
             self.take(skill)
 
-    def update(self, name: str, origin: Origin) -> None:
-        """Bring in the version of one skill that its source has now."""
+    def update(self, name: str, origin: Origin, *, asks: bool) -> None:
+        """Bring in the version of one skill that its source has now.
+
+        One that a person took away comes again only if somebody `asks` for it.
+        """
         if sentence := importing.is_no_source(name, origin):
             self.report.known.append(sentence)
         else:
-            self.renew(name, origin, lambda: self._newer(name, origin))
+            self.renew(name, origin, lambda: self._newer(name, origin), asks=asks)
 
-    def renew(self, name: str, origin: Origin, newer: Callable[[], Incoming | None]) -> None:
+    def renew(
+        self, name: str, origin: Origin, newer: Callable[[], Incoming | None], *, asks: bool
+    ) -> None:
         """Bring in a newer version of one skill, with what was changed here since `origin`."""
         head = self._store.head()
         shelf = (head.records.path_of(Ref("skill", name)) or "").partition("/")[0]
@@ -213,6 +218,12 @@ class _Installation:
         theirs = rules.as_proposed(skill.folder.files, name)
         kept = keep_changes(self._store.git.runner, self._base(head, origin, name), ours, theirs)
         target, replaces = rules.place_of_update(name, standing, is_approved=shelf == "skills")
+        if not asks and _was_taken_away(head, skill.origin, target):
+            self.report.known.append(
+                f"{name}: the version that {origin.url} has was taken away by a person; "
+                f"`skillvault install --update {name}` brings it again"
+            )
+            return
         files = rules.as_proposed(kept.files, target, replaces)
         published = rules.as_proposed(theirs, target, replaces)
         lines = lint_of(files)
@@ -332,6 +343,13 @@ def _known(head: Topics, origin: Origin) -> str | None:
                 f"`skillvault install --update {name}` brings this one"
             )
     return None
+
+
+def _was_taken_away(head: Topics, origin: Origin, name: str) -> bool:
+    """Whether this very version came in under this name before, and is gone."""
+    target = Ref("skill", name)
+    commits = head.history.commits_from(origin.ref)
+    return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
 def _is_said(head: Topics, skill: Incoming) -> bool:

@@ -180,6 +180,15 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
 
 
+def foreign_skill(name: str, content: bytes) -> Skill:
+    """A skill as other people write one; raises BadInputError.
+
+    An unquoted colon in a value, nested metadata and lists there are read, which the vault's own
+    files may not have.
+    """
+    return _skill(name, _whole(content), foreign=True)
+
+
 def _whole(content: bytes) -> str:
     """A committed file's text; BadInputError if a merge left its markers in it."""
     text = front_matter.text_of(content)
@@ -215,8 +224,10 @@ def _stored_link(raw: dict[str, Any]) -> Link:
     return stored(raw, Link)
 
 
-def _skill(name: str, text: str) -> Skill:
-    meta, body = front_matter.read(text)
+def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
+    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
+    if foreign:
+        meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
@@ -236,6 +247,18 @@ def _skill(name: str, text: str) -> Skill:
         elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
         **values,
     )
+
+
+def _without_nested(metadata: Any) -> Any:
+    """Metadata whose values are texts: lists of words joined, what is nested left out."""
+    if not isinstance(metadata, dict):
+        return metadata
+    return {
+        key: " ".join(map(_as_text, value)) if isinstance(value, list) else value
+        for key, value in metadata.items()
+        if not isinstance(value, dict)
+        and not (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    }
 
 
 def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:

@@ -25,6 +25,8 @@ from skillvault import hidden_characters
 from skillvault.errors import BadInputError
 from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
 from skillvault.records import Outcome, Recommendation, plain
+from skillvault.vault.files.secret_cues import cues_in
+from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
 _OURS = (
@@ -65,6 +67,13 @@ _REPLACED = frozenset(
 )
 _MARKER = "[redacted: Secret Keyword]"
 _MARK = re.compile(r"\[redacted: ([^\]]+)\]")
+# What stands where a secret would and is none: code that reads it, words about it.
+_NO_VALUE = re.compile(
+    r"\w+(?:\.\w+)+[\[(]|(?:required|optional|missing|empty|none|null|unset|hidden|masked|invalid"
+    r"|wrong|incorrect|expired)\W*\Z",
+    re.IGNORECASE,
+)
+_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
     rf"(?:{DENYLIST_REGEX})|passphrase|api[- ]key"
@@ -121,8 +130,22 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
 
 def redacted_text(text: str) -> str:
     """`text` with `[redacted: <kind>]` in place of each secret."""
+    plain_text = text.translate(_FULL_WIDTH)
+    redacted_plain = _redacted_text(plain_text)
+    if text in (plain_text, redacted_plain) or plain_text == redacted_plain:
+        return redacted_plain if plain_text == text else text
+    lines = zip(*(t.split("\n") for t in (text, plain_text, redacted_plain)), strict=False)
+    if redacted_plain.count("\n") != text.count("\n"):
+        return redacted_plain
+    return "\n".join(line if before == after else after for line, before, after in lines)
+
+
+def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
+    text = TOKEN.sub(_token_marker, text)
+    for cue in cues_in(text):
+        text = cue.pattern.sub(partial(_without_secret, kind=cue.kind), text)
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
@@ -133,6 +156,19 @@ def secret_kinds(text: str) -> list[str]:
     redacted = redacted_text(text)
     marks = () if redacted == text else _MARK.findall(redacted)
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
+
+
+def _token_marker(match: re.Match[str]) -> str:
+    return f"[redacted: {kind_of_token(match[0])}]"
+
+
+def _without_secret(match: re.Match[str], *, kind: str) -> str:
+    """The match with its secret replaced, unless a marker stands there already."""
+    group = "quoted" if match.groupdict().get("quoted") else "secret"
+    start, end = (at - match.start() for at in match.span(group))
+    if "[redacted: " in match[group] or _NO_VALUE.match(match[group]):
+        return match[0]
+    return f"{match[0][:start]}[redacted: {kind}]{match[0][end:]}"
 
 
 def cleaned(value: Any) -> Any:
@@ -173,7 +209,7 @@ def _assignments(line: str) -> str:
 
 def _without(match: re.Match[str], *, group: int) -> str:
     """The match with its value replaced, unless a marker stands there already."""
-    if "[redacted: " in match[group]:
+    if "[redacted: " in match[group] or _NO_VALUE.match(match[group]):
         return match[0]
     start, end = (at - match.start() for at in match.span(group))
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"

@@ -206,7 +206,10 @@ class WritableLayers(Layers):
         changed = False
         for path in paths:
             before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None)
+            content = files.read(path, layer, before[0] if before else None, folder)
+            if isinstance(content, files.Prose):
+                changed |= self._remove(folder, [path] if before else [])
+                continue
             if content is None or (row := _row(content)) == before:
                 continue
             self._database.begin()

@@ -13,6 +13,7 @@ from skillvault import policy, profiles, records
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
+from skillvault.vault.files.listing import Names
 from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
@@ -188,7 +189,8 @@ def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
     chosen = repr(profiles.PROFILES)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, *map(_told, filter(_is_struct, kinds))]
+    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
+    said += map(_told, filter(_is_struct, kinds))
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 

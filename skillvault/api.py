@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         judges,
         lookup,
         loop,
+        older_vault,
         registry,
         rules,
         shelf_rules,
@@ -92,6 +93,7 @@ else:
     installing = LazyModule("steps.installing")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
+    older_vault = LazyModule("steps.older_vault")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     sides = LazyModule("steps.sides")
@@ -203,7 +205,12 @@ class Vault:
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
         equipped = setup.equip(root, git, post_merge=post_merge)
-        return vault, setup.SetupReport(made.did + equipped.did, made.left + equipped.left)
+        marked = older_vault.mark_skills(vault.store, now or _clock())
+        parts = (made, equipped, marked)
+        return vault, setup.SetupReport(
+            [line for part in parts for line in part.did],
+            [line for part in parts for line in part.left],
+        )
 
     @staticmethod
     def doctor(
@@ -480,12 +487,12 @@ class Vault:
                 named = head.policy.shelf
                 if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
                     notes += shelf_rules.names_of_nothing(self.shelf.ready())
-            return Checked(sorted(problems), sorted([*notes, *uncommitted, *missing]))
+            return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
-        return Checked(sorted(ours), sorted(notes))
+        return Checked(_in_order(ours), _in_order(notes))
 
     # ── facts ────────────────────────────────────────────────────────────────────────
 
@@ -690,6 +697,10 @@ def _foreign(
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
             refused.append(Refused(path.name, error.code, message, error.line))
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.order)
 
 
 def _clock() -> datetime:

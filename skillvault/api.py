@@ -30,6 +30,7 @@ from skillvault.records import (
     Skill,
 )
 from skillvault.steps.curate import Curator
+from skillvault.steps.exporting import Exporter
 from skillvault.steps.memory import Memory
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
@@ -138,6 +139,7 @@ class Vault:
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
         self.memory = Memory(self.store, _clock)
+        self.exporter = Exporter(self.store, lambda: self.shelf)
         self._judge = judge
         self._run_turn = threading.RLock()
 

@@ -3,6 +3,8 @@
 No file is opened here. The one home of frontmatter.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +17,12 @@ MAX_FRONT_MATTER = 64 * 1024
 # The top-level keys of a skill, by the Agent Skills specification.
 SKILL_KEYS = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
 
+# A key of a skill with a value that is neither quoted nor a block.
+_PLAIN = re.compile(
+    r"^(?P<key>name|description|license|compatibility|allowed-tools): +"
+    r"(?P<value>[^\s'\"|>][^\r\n]*?)[ \t]*(?=\r?$)",
+    re.MULTILINE,
+)
 _HANDLER = YAMLHandler()
 
 
@@ -71,6 +79,21 @@ def read(text: str) -> tuple[dict[str, Any], str]:
     return as_mapping(strict_yaml.load(front)), body.strip()
 
 
+def read_foreign(text: str) -> tuple[dict[str, Any], str]:
+    """The same, also if YAML takes a plain value of a skill's key for something else."""
+    try:
+        return read(text)
+    except BadInputError as error:
+        if error.code not in ("yaml", "anchor", "tag"):
+            raise
+        front, body = split(text)
+        quoted = _PLAIN.sub(_quoted, front)
+        try:
+            return as_mapping(strict_yaml.load(quoted)), body.strip()
+        except BadInputError:
+            raise error from None
+
+
 def as_mapping(value: Any) -> dict[str, Any]:
     """A value that must be keys and values."""
     if isinstance(value, dict):
@@ -117,6 +140,10 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
     except BadInputError:
         return _rewritten(mapping, after)
     return _rewritten(mapping, after)
+
+
+def _quoted(line: re.Match[str]) -> str:
+    return f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}"
 
 
 def _rewritten(mapping: Mapping[str, Any], after: str) -> bytes:

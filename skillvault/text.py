@@ -171,6 +171,17 @@ def whole(text: str, limit: int) -> str:
     return line[:limit]
 
 
+def lead(text: str, limit: int) -> str:
+    """As many of the first sentences as the limit holds; of a longer one its first words."""
+    kept = ""
+    for sentence in split_prose(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or shorten(text, limit)
+
+
 def tokens(text: str) -> int:
     """About how many tokens a model reads: one per 4 ASCII characters, one per other."""
     plain = sum(character.isascii() for character in text)

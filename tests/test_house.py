@@ -8,7 +8,7 @@ WORDS = {
     "records", "brief", "intake", "strict_json", "strict_yaml", "front_matter", "change",
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
-    "due", "conditions", "profiles", "citations", "grounds", "aliases",
+    "due", "conditions", "export", "profiles", "citations", "grounds", "aliases",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
@@ -19,8 +19,8 @@ ORDER = {
         "account", "contrast", "rejection", "sections", "length", "naming",
     ],
     "vault": [
-        "check", "lost", "provenance", "setup", "commit", "index", "git", "files", "search",
-        "spending", "disk", "drafts", "failpoint",
+        "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "git", "files",
+        "search", "spending", "disk", "drafts", "failpoint",
     ],
     "judge": ["claude", "offline"],
 }  # fmt: skip

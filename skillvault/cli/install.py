@@ -80,7 +80,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
         report = installer.install(_source(source, registry), names, now=now, dry=dry)
     if not dry and report.installed:
         pack(vault)
-    _print_report(report, as_data=as_data)
+    print_report(report, as_data=as_data)
 
 
 def _check(
@@ -124,7 +124,8 @@ def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_
         sys.exit(1)
 
 
-def _print_report(report: InstallReport, *, as_data: bool) -> None:
+def print_report(report: InstallReport, *, as_data: bool) -> None:
+    """What came in; exit code 1 if something did not."""
     if as_data:
         print_json(_shape(report))
     else:

@@ -12,7 +12,7 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import SkillFolder
 from skillvault.exchange.sources import REGISTRY
 from skillvault.learning.install import FILE, Files, Origin, digest_of, metadata_of
-from skillvault.records import Problem
+from skillvault.records import Problem, Skill
 from skillvault.steps.skill_sources import Offer
 
 _INTERNAL = "agent-skills.metadata.internal"
@@ -30,6 +30,13 @@ class Incoming(Struct, frozen=True):
     def name(self) -> str:
         """What it is called where it comes from."""
         return self.folder.skill.name
+
+    def is_said_by(self, other: Skill | None) -> bool:
+        """Whether another skill says the same, as one does that was exported and comes back."""
+        if other is None:
+            return False
+        said = (other.description.split(), other.body.strip())
+        return said == (self.folder.skill.description.split(), self.folder.skill.body.strip())
 
     @property
     def is_internal(self) -> bool:

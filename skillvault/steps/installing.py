@@ -6,6 +6,7 @@ copied into `skills/`.
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct, field
 
@@ -15,6 +16,7 @@ from skillvault.exchange.sources import REGISTRY, Source, source_of
 from skillvault.learning import install as rules
 from skillvault.learning.install import FILE, Files, Origin
 from skillvault.records import Problem, Ref
+from skillvault.steps import importing
 from skillvault.steps.incoming import Incoming, chosen, problem_of, read_offers
 from skillvault.steps.installed import files_below, lint_of, origins
 from skillvault.steps.local_changes import keep_changes
@@ -44,6 +46,13 @@ class InstallReport(Struct):
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
+
+    def add(self, other: "InstallReport") -> None:
+        """What came in with another one."""
+        self.installed += other.installed
+        self.known += other.known
+        self.problems += other.problems
+        self.waiting += other.waiting
 
 
 class Offered(Struct, frozen=True):
@@ -90,6 +99,25 @@ class Installer:
         work.report.problems += problems
         for skill in skills:
             work.take(skill)
+        return work.report
+
+    def import_skills(
+        self,
+        path: Path,
+        format_name: str | None = None,
+        *,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> InstallReport:
+        """Bring in the skills of a folder or file in another program's format.
+
+        What came from there before is renewed if it is another version. UsageError where there is
+        nothing of that format, or of any.
+        """
+        work = self._begun(now, dry=dry)
+        skills, work.report.problems = importing.read_path(path, format_name)
+        for skill in skills:
+            work.take_or_renew(skill)
         return work.report
 
     def update(
@@ -151,17 +179,38 @@ class _Installation:
         change = rules.install_change(name, files, origin, lines, self._now)
         self._publish([change], origin, lines)
 
+    def take_or_renew(self, skill: Incoming) -> None:
+        """Commit one skill, or its next version where another came from the same place."""
+        head, origin = self._store.head(), skill.origin
+        before = {known.url: name for name, known in origins(head).items()}
+        if origin.url in before and not head.links.by_source([origin.ref]):
+            name = before[origin.url]
+            self.renew(name, origins(head)[name], lambda: skill, asks=True)
+        elif origin.url not in before and _is_said(head, skill):
+            self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
+        else:
+            self.take(skill)
+
     def update(self, name: str, origin: Origin, *, asks: bool) -> None:
         """Bring in the version of one skill that its source has now.
 
         One that a person took away comes again only if somebody `asks` for it.
         """
+        if sentence := importing.is_no_source(name, origin):
+            self.report.known.append(sentence)
+        else:
+            self.renew(name, origin, lambda: self._newer(name, origin), asks=asks)
+
+    def renew(
+        self, name: str, origin: Origin, newer: Callable[[], Incoming | None], *, asks: bool
+    ) -> None:
+        """Bring in a newer version of one skill, with what was changed here since `origin`."""
         head = self._store.head()
         shelf = (head.records.path_of(Ref("skill", name)) or "").partition("/")[0]
         if sentence := _stays(head, name, shelf):
             self.report.known.append(sentence)
             return
-        skill = self._newer(name, origin)
+        skill = newer()
         if skill is None:
             return
         standing = files_below(head, f"{shelf}/{name}")
@@ -301,6 +350,15 @@ def _was_taken_away(head: Topics, origin: Origin, name: str) -> bool:
     target = Ref("skill", name)
     commits = head.history.commits_from(origin.ref)
     return target not in head.records and any(str(target) in c.targets for c in commits)
+
+
+def _is_said(head: Topics, skill: Incoming) -> bool:
+    """Whether a skill of the vault says the same, as of one that was exported and comes back."""
+    place = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
+    standing = files_below(head, place) if place else {}
+    others = skill.folder.files.items()
+    same_files = all(standing.get(path) == data for path, data in others if path != FILE)
+    return same_files and skill.is_said_by(head.skills.find(skill.name))
 
 
 def _stays(head: Topics, name: str, shelf: str) -> str | None:

@@ -244,20 +244,7 @@ class Shelf:
         by_domain = candidates[1]
         known = self.uses.evidence(head)
         if query.domain not in by_domain:
-            rows = [
-                *_rows(head.skills.candidates(query.domain), known),
-                *_layer_rows(
-                    head.layers.layer_candidates(query.domain), known, head.policy, query.domain
-                ),
-            ]
-            counts, scale = _counts_elsewhere(head), head.policy.effect.scale
-            expected = {name: expected_lift(one, scale) for name, one in counts.items()}
-            by_domain[query.domain] = [
-                msgspec.structs.replace(one, elsewhere=expected[one.name])
-                if one.name in expected
-                else one
-                for one in sorted(rows, key=lambda one: one.name)
-            ]
+            by_domain[query.domain] = _candidates_of(head, known, query.domain)
         found = by_domain[query.domain]
         if not query.pins:
             return found
@@ -403,6 +390,16 @@ class Shelf:
         return self._store.head()
 
 
+def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
+    """What may be served whatever the task, of a domain and of none, or of all; best first.
+
+    Of the package's own skills only those that a person or the policy asks for.
+    """
+    head = shelf.ready()
+    known = shelf.uses.evidence(head)
+    return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+
+
 def has_model() -> bool:
     """Whether the extra `semantic` is installed."""
     return find_spec("wordllama") is not None
@@ -454,6 +451,22 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
     return [msgspec.structs.replace(found[name], name=name) for name in sorted(found)]
 
 
+def _candidates_of(
+    head: Topics, known: Mapping[str, Evidence], domain: str | None
+) -> list[Candidate]:
+    """The skills in force of a domain and of none, or of all, by name."""
+    rows = [
+        *_rows(head.skills.candidates(domain), known),
+        *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
+    ]
+    counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+    expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+    return [
+        msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
+        for row in sorted(rows, key=lambda row: row.name)
+    ]
+
+
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
     """What stands on the vault's own shelf as candidates; of two of one name the first."""
     seen: set[str] = set()
@@ -466,10 +479,10 @@ def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[C
 
 
 def _layer_rows(
-    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str
+    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
 ) -> Iterator[Candidate]:
     """What the layers before the vault's have as candidates, each with the status it earned."""
-    seeds = domain in policy.shelf.seeds
+    seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
     for name, kind, size, of, status, roles, stages, blob, layer in rows:
         evidence = known.get(name, recommend.NO_EVIDENCE)
         earned = _earned(name, status, evidence, policy)

@@ -2,25 +2,28 @@
 
 Pure, both ways. In the vault a file keeps every byte but the keys that it may not have there:
 what is no key of the specification, or is the vault's to say, has its home in `metadata` under
-`agent-skills.`, and nested values are one JSON text each.
+its origin's name, as `agent-skills.`, and nested values are one JSON text each.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
-from skillvault import front_matter
+from skillvault import front_matter, strict_yaml
 from skillvault.errors import BadInputError
+from skillvault.export import OutgoingSkill
 from skillvault.front_matter import SKILL_KEYS
 from skillvault.records import SKILL_KINDS, Problem, Skill
 from skillvault.text import is_slug, shorten, slug
 
 FILE = "SKILL.md"
-PREFIX = "agent-skills."
-_IN_METADATA = f"{PREFIX}metadata."
+ORIGIN = "agent-skills"
+# Whose keys may have been put away in `metadata`, each under `<origin>.`
+ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-md")
+_METADATA = "metadata."  # what stood in `metadata` itself, behind the origin
 MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
 
 # What only the vault says of its skills; `trust` may be lowered by a file, never raised.
@@ -43,11 +46,13 @@ class SkillFolder(Struct, frozen=True):
     files: Mapping[str, bytes]
 
 
-def read_skill(files: Mapping[str, bytes], folder: str = "") -> SkillFolder | Problem:
+def read_skill(
+    files: Mapping[str, bytes], folder: str = "", origin: str = ORIGIN
+) -> SkillFolder | Problem:
     """A skill as a vault takes it in, to wait in `proposed/`, or why it cannot be read.
 
     `files` are its files by path; `folder` is what its folder is called, which its name is by
-    default.
+    default. What has no home in a vault is kept under `origin`, one of `ORIGINS`.
     """
     source = next((path for path in (FILE, "skill.md") if path in files), None)
     if source is None:
@@ -56,8 +61,9 @@ def read_skill(files: Mapping[str, bytes], folder: str = "") -> SkillFolder | Pr
     try:
         text = front_matter.text_of(files[source])
         meta, body = front_matter.read(text)
+        meta = _taken_back(meta)
         name = _name_of(meta, folder)
-        adapted = _taken_in(meta, name)
+        adapted = _taken_in(meta, name, origin)
         skill = _skill(name, adapted, body)
         content = front_matter.with_mapping(text.encode(), adapted)
     except BadInputError as error:
@@ -67,14 +73,47 @@ def read_skill(files: Mapping[str, bytes], folder: str = "") -> SkillFolder | Pr
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """A skill of a vault as other tools have it: what was put away in `metadata` is back.
+    """A skill of a vault as its author wrote it: what was put away in `metadata` is back.
 
     Raises BadInputError for what is no skill.
     """
-    meta, _ = front_matter.read(front_matter.text_of(files[FILE]))
-    restored = _restored(meta)
-    content = files[FILE] if restored == meta else front_matter.with_mapping(files[FILE], restored)
-    return {**files, FILE: content}
+    return _with_front_matter(files, _restored(_front_matter_of(files)))
+
+
+def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
+    """A skill of a vault as the specification has it, with the name and description it goes by.
+
+    Of what its author wrote beside the specification's keys only `keys` are back at the top.
+    Raises BadInputError for what is no skill.
+    """
+    files = skill.files
+    theirs = _restored(_front_matter_of(files))
+    top, away = _sorted_out(theirs, skill.name, keys=keys)
+    if top.get("description") != skill.description:
+        away.setdefault(f"{ORIGIN}.description", as_text(theirs.get("description")))
+        top["description"] = skill.description
+    others = {key: value for key, value in theirs.items() if key not in top}
+    metadata = {**_metadata_of(theirs), **_homes(others, _metadata_of(theirs)), **away}
+    metadata = {k: as_text(v) if _FENCE in str(v) else v for k, v in metadata.items()}
+    return _with_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
+
+
+def authored(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The front matter of a vault's skill as its author wrote it."""
+    return _restored(_front_matter_of(files))
+
+
+def _front_matter_of(files: Mapping[str, bytes]) -> dict[str, Any]:
+    return front_matter.read(front_matter.text_of(files[FILE]))[0]
+
+
+def _with_front_matter(files: Mapping[str, bytes], mapping: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files with another front matter; one that says it already, in block style, stays."""
+    text = front_matter.text_of(files[FILE])
+    front, _ = front_matter.split(text)
+    if strict_yaml.is_block(front) and strict_yaml.load(front) == mapping:
+        return dict(files)
+    return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
 
 
 def as_text(value: Any) -> str:
@@ -104,19 +143,39 @@ def _name_of(meta: Mapping[str, Any], folder: str) -> str:
     )
 
 
-def _taken_in(meta: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _taken_in(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
     """The front matter of a skill as a vault's file has it."""
-    top, metadata = dict[str, Any](), _kept_metadata(meta)
+    top, away = _sorted_out(meta, name, origin)
+    metadata = _kept_metadata(meta, origin)
+    return {**top, "metadata": {**metadata, **_homes(meta, metadata), **away, **_status_of(meta)}}
+
+
+def _sorted_out(
+    meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """(what may stand at the top of a file, what of the top is put away) under the name it has."""
+    top, away = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
         if key in SKILL_KEYS and not isinstance(value, dict | list):
             top[key] = _fitting(key, value)
+        elif key in keys:
+            top[key] = value
         if key not in top or top[key] != value:
-            metadata[PREFIX + key] = as_text(value)
+            away[f"{origin}.{key}"] = as_text(value)
     if str(meta.get("name", name)) != name:
-        metadata[f"{PREFIX}name"] = as_text(meta["name"])
-    return {**top, "metadata": {**metadata, **_status_of(meta)}}
+        away[f"{origin}.name"] = as_text(meta["name"])
+    return top, away
+
+
+def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What a vault reads of the keys that other tools write at the top, by its own keys."""
+    return {
+        home: _as_read(home, meta[key])
+        for key, home in _HOMES.items()
+        if key in meta and home not in metadata and _may_say(home, meta[key])
+    }
 
 
 def _status_of(meta: Mapping[str, Any]) -> dict[str, str]:
@@ -136,20 +195,24 @@ def _fitting(key: str, value: Any) -> Any:
     return text if text != str(value) else value
 
 
-def _kept_metadata(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """What a skill says in `metadata`, and what has its home there, in the vault's form."""
+def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """What a skill says in `metadata`, in the vault's form."""
     kept: dict[str, Any] = {}
     for key, value in _metadata_of(meta).items():
         if key in _WORDS and isinstance(value, list):
-            kept[key], kept[_IN_METADATA + key] = _spaced(value), as_text(value)
+            kept[key], kept[f"{origin}.{_METADATA}{key}"] = _spaced(value), as_text(value)
         elif _may_say(key, value):
             kept[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
-            kept[_IN_METADATA + key] = as_text(value)
-    for key, home in _HOMES.items():
-        if key in meta and home not in kept and _may_say(home, meta[key]):
-            kept[home] = _spaced(meta[key]) if home in _WORDS else as_text(meta[key])
+            kept[f"{origin}.{_METADATA}{key}"] = as_text(value)
     return kept
+
+
+def _as_read(home: str, value: Any) -> str:
+    """A foreign value as it stands where a vault reads it."""
+    if home in _WORDS:
+        return _spaced(value)
+    return value if isinstance(value, str) else as_text(value)
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -162,7 +225,7 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _may_say(key: str, value: Any) -> bool:
     """Whether a vault reads a foreign skill's word on a key as its author meant it."""
-    if key in _OURS or key.startswith(PREFIX) or _is_nested(value) or _FENCE in str(value):
+    if key in _OURS or _put_away(key) or _is_nested(value) or _FENCE in str(value):
         return False
     if key == "kind":
         return value in SKILL_KINDS
@@ -214,17 +277,46 @@ def _restored(meta: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {
         key: from_text(value) if _is_nested(value) else value
         for key, value in _metadata_of(meta).items()
-        if key not in _OURS and not key.startswith(PREFIX)
+        if key not in _OURS
     }
+    return _taken_back({**meta, "metadata": metadata})
+
+
+def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """A front matter with what was put away in its `metadata` where it was.
+
+    A key of which the file says something else since then has what the file says.
+    """
+    stored = _metadata_of(meta)
+    metadata = {key: value for key, value in stored.items() if not _put_away(key)}
     top = {key: value for key, value in meta.items() if key != "metadata"}
-    for key, value in _metadata_of(meta).items():
-        if key.startswith(_IN_METADATA):
-            metadata[key.removeprefix(_IN_METADATA)] = from_text(value)
-        elif key.startswith(PREFIX):
-            name = key.removeprefix(PREFIX)
-            top[name] = from_text(value)
-            metadata.pop(_HOMES.get(name, ""), None)
+    for key, value in stored.items():
+        name = _put_away(key)
+        if name is None:
+            continue
+        if name.startswith(_METADATA):
+            name = name.removeprefix(_METADATA)
+            now = stored.get(name) if name in _WORDS else None
+            metadata[name] = _current(name, from_text(value), now)
+        else:
+            home = _HOMES.get(name, "")
+            top[name] = _current(home, from_text(value), metadata.pop(home, None))
     return top | ({"metadata": metadata} if metadata else {})
+
+
+def _put_away(key: str) -> str | None:
+    """The name of what is kept under an origin's; None for a key that is not so kept."""
+    origin, dot, name = key.partition(".")
+    return name if dot and origin in ORIGINS else None
+
+
+def _current(home: str, before: Any, now: Any) -> Any:
+    """What an author wrote, unless the vault has another value for it since then."""
+    if now is None:
+        return before
+    if _as_read(home, before) == now:
+        return before
+    return str(now).split() if home in _WORDS else now
 
 
 def _is_json(text: str) -> bool:

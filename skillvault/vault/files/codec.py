@@ -4,7 +4,6 @@ What a person wrote is read leniently in form and strictly in kind, and changed 
 surgical edits of named keys (`front_matter`).
 """
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -43,12 +42,6 @@ _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their file
 _MANY = 10**9
 _KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
 
-# A key of the specification with a value that is neither quoted nor a block.
-_PLAIN = re.compile(
-    r"^(?P<key>name|description|license|compatibility|allowed-tools): +"
-    r"(?P<value>[^\s'\"|>][^\r\n]*?)[ \t]*(?=\r?$)",
-    re.MULTILINE,
-)
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _CHOICES = {
     "kind": SKILL_KINDS, "status": SKILL_STATUSES, "origin": ORIGINS, "trust": get_args(Trust),
@@ -233,7 +226,7 @@ def _stored_link(raw: dict[str, Any]) -> Link:
 
 
 def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
-    meta, body = _foreign_front_matter(text) if foreign else front_matter.read(text)
+    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
     if foreign:
         meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
@@ -256,25 +249,6 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
         internal=values_of.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
-
-
-def _foreign_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The same as `front_matter.read`, also if YAML takes a plain value for something else."""
-    try:
-        return front_matter.read(text)
-    except BadInputError as error:
-        if error.code not in ("yaml", "anchor", "tag"):
-            raise
-        front, body = front_matter.split(text)
-        quoted = _PLAIN.sub(_quoted, front)
-        try:
-            return front_matter.as_mapping(strict_yaml.load(quoted)), body.strip()
-        except BadInputError:
-            raise error from None
-
-
-def _quoted(line: re.Match[str]) -> str:
-    return f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}"
 
 
 def _without_nested(metadata: Any) -> Any:

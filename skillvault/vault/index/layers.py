@@ -135,10 +135,12 @@ class Layers:
         query = "select name, counted, rate from layer_skill where counted is not null and serves"
         return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
 
-    def layer_candidates(self, domain: str) -> list[LayerRow]:
-        """Those that serve, of a domain and of none."""
-        query = f"{_CANDIDATE} where serves and (domain is null or domain = ?) order by name"
-        return list(map(LayerRow._make, self._reader.rows(query, [domain])))
+    def layer_candidates(self, domain: str | None = None) -> list[LayerRow]:
+        """Those that serve: of a domain and of none if one is given, else all."""
+        also = "" if domain is None else "and (domain is null or domain = ?)"
+        query = f"{_CANDIDATE} where serves {also} order by name"
+        rows = self._reader.rows(query, [] if domain is None else [domain])
+        return list(map(LayerRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[LayerRow]:
         """Those that serve and have one of these names."""

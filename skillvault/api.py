@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import (
         imported,
-        installing,
         judges,
         lookup,
         loop,
@@ -87,7 +86,6 @@ else:
     advising = LazyModule("steps.advise")
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
-    installing = LazyModule("steps.installing")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault = LazyModule("steps.older_vault")
@@ -149,11 +147,6 @@ class Vault:
         if self._judge is not None:
             return self._judge
         return judges.appointed(self.store)
-
-    @cached_property
-    def installer(self) -> installing.Installer:
-        """What brings in skills of other people, and the package's own as files."""
-        return installing.Installer(self.store, _clock)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:

@@ -321,6 +321,7 @@ class Vault:
         budget: int | None = None,
         strategy: Strategy | None = None,
         decision: str | None = None,
+        agent: str | None = None,
         action: str | None = None,
         explain: bool = False,
         now: datetime | None = None,
@@ -331,12 +332,15 @@ class Vault:
         it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
         For a domain that the vault does not know the answer is empty, and not recorded. With a
         `decision` the answer is recorded through the inbox, and only then skills are held out;
-        otherwise nothing is written. UsageError for a domain that is no slug, a decision that is
-        empty, and what cannot be recorded.
+        otherwise nothing is written. `agent` is who asks, as `source.agent` of its outcomes says:
+        only those are joined with what is recorded. UsageError for a domain that is no slug, a
+        decision that is empty, an agent without one, and what cannot be recorded.
         """
         setup.check_domains([domain])
         if decision is not None:
-            _check_recordable(decision, context or {}, task)
+            _check_recordable((decision, agent), context or {}, task)
+        elif agent is not None:
+            raise UsageError("an agent's name is recorded with a decision; pass its id too")
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
@@ -347,6 +351,7 @@ class Vault:
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
             decision=decision,
+            agent=agent,
             action=action,
             explain=explain,
         )
@@ -381,9 +386,12 @@ class Vault:
         """
         return self.shelf.effects(skill, domain)
 
-    def stats(self, decision: str) -> dict[str, Any]:
-        """What a decision was shown, what it applied, how it ended; see `effect.detect`."""
-        return self.shelf.stats(decision)
+    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
+        """What a decision was shown, what it applied, how it ended; see `effect.detect`.
+
+        `agent`: of several that use the same id, whose it is; else of the one who asked.
+        """
+        return self.shelf.stats(decision, agent)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
         """Whether a decision may be carried out: a file like an outcome's, without its result.
@@ -580,15 +588,23 @@ def _question(vault: Vault) -> Run:
     )
 
 
-def _check_recordable(decision: str, context: Mapping[str, Scalar], task: str) -> None:
-    """UsageError for what the inbox would refuse later, when nobody looks."""
+def _check_recordable(
+    named: tuple[str, str | None], context: Mapping[str, Scalar], task: str
+) -> None:
+    """UsageError for what the inbox would refuse later, when nobody looks.
+
+    `named` are the decision's id and the agent.
+    """
+    decision, agent = named
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the id that its outcome will have")
+    if agent is not None and not agent.strip():
+        raise UsageError("the agent's name is empty; pass the one that its outcome will have")
     try:
-        json.dumps([decision, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
+        json.dumps([*named, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise UsageError(
-            "the decision's id, its task or its context contains a value that is neither UTF-8 "
+            "the decision's id, its agent, task or context contains a value that is neither UTF-8 "
             "text nor a finite number; replace it"
         ) from None
     if len(task.encode()) > MAX_TEXT:

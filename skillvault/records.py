@@ -283,11 +283,13 @@ class ShownCounts(Struct, frozen=True, kw_only=True):
 class Recommendation(Struct, frozen=True, kw_only=True):
     """What was shown for a decision. What became of it is computed by joining outcomes.
 
-    `task` is what was asked. `id` and `received` (a sha256) derive from the record as it arrived.
+    `agent` is who asked, `task` what was asked. `id` and `received` (a sha256) derive from the
+    record as it arrived.
     """
 
     id: str
     decision: Text
+    agent: Text | None = None
     domain: str
     at: Time
     task: str = ""

@@ -8,7 +8,7 @@ WORDS = {
     "records", "brief", "intake", "strict_json", "strict_yaml", "front_matter", "change",
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
-    "due", "conditions", "export", "profiles", "citations", "grounds", "aliases",
+    "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.

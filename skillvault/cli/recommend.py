@@ -63,6 +63,7 @@ _NO_MODEL = (
 )
 @click.option("--action", metavar="NAME", help="Show the skills about this action first.")
 @click.option("--decision", metavar="ID", help="Record what was shown for this decision.")
+@click.option("--agent", metavar="NAME", help="Say who asks, so that nobody else has it recorded.")
 @click.option(
     "--format",
     "form",
@@ -90,6 +91,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     strategy: Strategy | None,
     action: str | None,
     decision: str | None,
+    agent: str | None,
     form: str,
     explain: bool,
     vault_path: Path | None,
@@ -108,6 +110,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         budget=budget,
         strategy=strategy,
         decision=decision,
+        agent=agent,
         action=action,
         explain=explain,
         now=now,

@@ -169,7 +169,8 @@ def _used(
 ) -> Iterator[Used]:
     decision = outcome.decision.id
     shown = head.recommendations.by_decision(decision) if decision else []
-    for one in detect.detected_uses(outcome, shown, known, read):
+    ends = head.outcomes.ends(decision) if decision and shown else []
+    for one in detect.detected_uses(outcome, shown, known, read, ends=ends):
         told = (one.match, one.confidence, one.quote, one.offer)
         yield Used(outcome.id, one.skill, micros(one.made), *told)
 

@@ -70,6 +70,7 @@ def record(answer: Answer, query: Query, at: datetime, task: str = "") -> dict[s
     raw: dict[str, Any] = {
         "type": "recommendation",
         "decision": answer.decision,
+        **({"agent": query.agent} if query.agent else {}),
         "domain": answer.domain,
         "at": stamp(at),
         **({"task": task} if task.strip() else {}),

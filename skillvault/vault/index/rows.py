@@ -106,6 +106,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 parsed.decision.id,
                 parsed.result.status,
                 parsed.decision.task,
+                source.agent,
             )
             yield "decided", ref.id, *_decided(parsed)
         case Evaluation():
@@ -120,7 +121,8 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)
             yield "skill", ref.id, top, *said, *more, *counters(parsed)
         case Recommendation():
-            yield "recommendation", ref.id, parsed.decision, parsed.trust, parsed.task
+            about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
+            yield "recommendation", ref.id, *about, micros(parsed.at)
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends
@@ -138,9 +140,9 @@ def joined(names: Iterable[str]) -> str:
 
 
 def _decided(outcome: Outcome) -> tuple[Any, ...]:
-    """What may make one episode of several decisions: when, by whom, on what."""
+    """What else may make one episode of several decisions: when, in which batch, on what."""
     made, source, task = outcome.decision.made_at, outcome.source, outcome.decision.task.strip()
-    return None if made is None else micros(made), source.batch, source.agent, task
+    return None if made is None else micros(made), source.batch, task
 
 
 def micros(at: datetime) -> int:

@@ -48,9 +48,9 @@ create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not
 create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text, status text, task text);
+    at integer, event text, session text, decision text, status text, task text, agent text);
 create table decided (
-    n integer primary key, id text, made integer, batch text, agent text, task text);
+    n integer primary key, id text, made integer, batch text, task text);
 create table evaluation (
     n integer primary key, id text, judge text, version text, model text,
     was_good integer, was_right integer);
@@ -80,13 +80,13 @@ create index outcome_id on outcome (id);
 create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
-    (domain, action, target, trust, at, id, status, decision);
+    (domain, action, target, trust, at, id, status, decision, agent);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
 create index outcome_decision on outcome (decision, at, id) where decision is not null;
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (
-    n integer primary key, id text, decision text, trust text, task text);
+    n integer primary key, id text, decision text, trust text, task text, agent text, at integer);
 create index recommendation_decision on recommendation (decision);
 create table used (
     outcome text, skill text, made integer, match text, confidence real, quote text, offer text,

@@ -17,10 +17,10 @@ from skillvault.vault.index.rows import bound
 
 _Kept = TypeVar("_Kept")
 
-# Of the outcomes of one decision the last counts.
+# Of the outcomes that one agent has of a decision the last counts; see `claims`.
 _CLOSED = (
     "o.trust = 'local' and not exists (select 1 from outcome p where p.decision = o.decision "
-    "and p.trust = 'local' and (p.at, p.id) > (o.at, o.id))"
+    "and p.trust = 'local' and p.agent is o.agent and (p.at, p.id) > (o.at, o.id))"
 )
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
@@ -119,7 +119,7 @@ class Uses:
     def decided(self, domain: str) -> list[DecidedRow]:
         """When and in which session a domain's closed decisions were made, as far as is known."""
         query = (
-            "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, d.agent, d.task "
+            "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
             "from outcome o cross join decided d on d.id = o.id "
             f"where o.domain = ? and o.status != 'neutral' and {_CLOSED}"
         )

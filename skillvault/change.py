@@ -19,6 +19,7 @@ FORMAT = 1
 SUBJECT = 72
 BATCH = 100  # records of one change that is intake
 INTAKE = "intake"
+FOUNDING = "init"  # the step that founds a vault and mends an older one
 FEW = 2  # so many skills that a step changes in a row have a commit each
 _RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message
 
@@ -38,7 +39,7 @@ class Edit(Struct, frozen=True):
 
     path: str
     key: tuple[str, ...]
-    value: str | tuple[str, ...]
+    value: str | bool | tuple[str, ...]
 
 
 class Move(Struct, frozen=True):

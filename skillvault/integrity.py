@@ -14,6 +14,7 @@ from skillvault.text import is_slug
 
 MAX_DESCRIPTION = 1024
 _NO_SKILL = "SKILL.md"
+_MARK = "metadata.internal"
 _AGAINST = ("evaluation", "fact")  # between which a link may contradict
 
 
@@ -135,6 +136,7 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
             f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
             "correct the status, or move the skill",
         )
+    yield from _mark_notes(path, skill)
     if skill.foreign:
         yield Problem(
             path,
@@ -145,6 +147,17 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
         )
     if not skill.body:
         yield Problem(path, None, "no-body", "the skill has no text below its front matter")
+
+
+def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
+    """That a host would load what is not served, or leave out what is."""
+    served = path.startswith("skills/")
+    if served and skill.internal:
+        message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
+        yield Problem(path, _MARK, "internal", f"{_MARK}: {message}")
+    if not served and not skill.internal:
+        message = "not true, so `npx skills` installs what is not served; run `skillvault init`"
+        yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
 
 
 def _evaluation(path: str, evaluation: Evaluation) -> Iterator[Problem]:

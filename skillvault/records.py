@@ -56,13 +56,18 @@ class Ref(Struct, frozen=True, order=True):
         return f"{self.kind}:{self.id}"
 
 
-class Problem(Struct, frozen=True, order=True):
+class Problem(Struct, frozen=True):
     """A mistake in a file, as a value: where, which key, a stable code, one sentence."""
 
     path: str
     key: str | None
     code: str
     message: str
+
+    @property
+    def order(self) -> tuple[str, str, str, str]:
+        """Position in a list; what concerns the whole file comes before what concerns a key."""
+        return (self.path, self.key or "", self.code, self.message)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -351,6 +356,7 @@ class Skill(Struct, frozen=True):
     retired: str | None = None  # by its domain's time, when its use retired it
     trial: str | None = None  # and since when it is tried again, or was last
     replaces: str | None = None  # the skill in skills/ whose next version it is
+    internal: bool = False  # hosts that walk a whole tree leave it out
 
 
 class Shelved(Struct, frozen=True):

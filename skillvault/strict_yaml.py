@@ -18,6 +18,7 @@ from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 Scalar = str | bool | int | float | None
 Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
+_ENDS_LINE = re.compile("[\x85\u2028\u2029]")  # to YAML 1.1
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
@@ -97,13 +98,16 @@ def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
 def without(text: str, key: tuple[str, ...]) -> str:
     """`text` without the mapping entry at `key`; every other byte stays.
 
-    Raises BadInputError where it cannot go without other text.
+    A mapping that held nothing else goes along, and what is not there needs nothing. Raises
+    BadInputError if other text would go.
     """
-    expected = _lacking(load(text), key)
-    edited = _removed(text, key)
+    before = load(text)
+    if not _has(before, key):
+        return text
     try:
-        matches = load(edited) == expected
-    except BadInputError:
+        edited = _removed(text, key)
+        matches = (load(edited) or {}) == _data_without(before, key)
+    except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
         raise _by_hand(key)
@@ -227,6 +231,8 @@ class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
 
 def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
+    if isinstance(dumper, _EmojiDumper) and _ENDS_LINE.search(text):
+        style = '"'  # in any other it writes them as they are, and a reader folds them
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -254,16 +260,6 @@ def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
     return {**mapping, head: _with(old, tuple(rest), value) if rest else new}
 
 
-def _lacking(before: Any, key: tuple[str, ...]) -> Any:
-    """The data without an entry; a mapping that loses its last one is None."""
-    head, *rest = key
-    if not isinstance(before, dict) or head not in before:
-        return before
-    if rest:
-        return {**before, head: _lacking(before[head], tuple(rest))}
-    return {name: value for name, value in before.items() if name != head} or None
-
-
 def _by_hand(key: tuple[str, ...]) -> BadInputError:
     name = ".".join(key)
     return BadInputError(
@@ -287,38 +283,6 @@ def _edited(text: str, key: tuple[str, ...], value: Value) -> str:
             return _inserted(text, node, key[depth:], value, eol=eol, at_end=depth == 0)
         node = child
     return _replaced(text, node, value, eol)
-
-
-def _removed(text: str, key: tuple[str, ...]) -> str:
-    """Without the lines from a key of a block mapping to the next one, or its comments."""
-    node, end = yaml.compose(text, Loader=yaml.SafeLoader), len(text)
-    for depth, name in enumerate(key):
-        if not isinstance(node, yaml.MappingNode) or node.flow_style:
-            raise _by_hand(key)
-        starts = [key_node.start_mark.index for key_node, _ in node.value] + [end]
-        place = next((n for n, (k, _) in enumerate(node.value) if k.value == name), None)
-        if place is None:
-            return text
-        start, end, node = starts[place], starts[place + 1], node.value[place][1]
-        if depth + 1 < len(key):
-            end = min(end, node.end_mark.index)
-    start, end = _line_start(text, start), end if end == len(text) else _line_start(text, end)
-    return text[:start] + text[_end_of(text, node, start, end) :]
-
-
-def _line_start(text: str, index: int) -> int:
-    return text.rfind("\n", 0, index) + 1
-
-
-def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
-    """Where what belongs to an entry ends: empty lines and comments below it are another's."""
-    lines = text[start:end].splitlines(keepends=True)
-    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
-    while len(lines) > 1 and (
-        not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
-    ):
-        end -= len(lines.pop())
-    return end
 
 
 def _replaced(text: str, node: yaml.Node, value: Value, eol: str) -> str:
@@ -370,3 +334,76 @@ def _flow(key: tuple[str, ...], value: Value) -> str:
     for name in reversed(key[:-1]):
         inner = f"{name}: {{{inner}}}"
     return inner
+
+
+# ── removing ─────────────────────────────────────────────────────────────────────────
+
+
+def _has(data: Any, key: tuple[str, ...]) -> bool:
+    """Whether there is an entry at a place; refuses a place that is not what the key says."""
+    head, *rest = key
+    if data is None:
+        return False
+    if not isinstance(data, dict):
+        raise _by_hand(key)
+    return head in data and (not rest or _has(data[head], tuple(rest)))
+
+
+def _data_without(before: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
+    """The data that a removal shall give."""
+    head, *rest = key
+    inner = _data_without(before[head], tuple(rest)) if rest else {}
+    others = {name: value for name, value in before.items() if name != head}
+    return {name: inner if name == head else before[name] for name in before} if inner else others
+
+
+def _removed(text: str, key: tuple[str, ...]) -> str:
+    """The text without an entry, or without the outermost one that holds nothing else."""
+    node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    entries: list[tuple[yaml.MappingNode, int]] = []
+    for name in key:
+        if not isinstance(node, yaml.MappingNode):
+            raise _by_hand(key)
+        place = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
+        if not entries or len(node.value) > 1:
+            entries.append((node, place))
+        node = node.value[place][1]
+    mapping, place = entries[-1]
+    cut = _flow_entry if mapping.flow_style else _block_entry
+    start, end = cut(text, mapping, place)
+    return text[:start] + text[end:]
+
+
+def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+    """Where an entry of a flow mapping stands, with the comma and the blank that are its own."""
+    entries = mapping.value
+    start, end = entries[place][0].start_mark.index, entries[place][1].end_mark.index
+    if place + 1 == len(entries):
+        return (entries[place - 1][1].end_mark.index if place else start), end
+    comma = text.index(",", end) + 1
+    return start, comma + (text[comma] == " ")
+
+
+def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+    """Where the lines of an entry of a block mapping stand, up to those of the next thing."""
+    key, value = mapping.value[place]
+    start = _line_start(text, key.start_mark.index)
+    is_last = place + 1 == len(mapping.value)
+    end = (mapping.end_mark if is_last else mapping.value[place + 1][0].start_mark).index
+    end = end if end == len(text) else _line_start(text, end)
+    return start, _end_of(text, value, start, end)
+
+
+def _line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
+    """Where what belongs to an entry ends: empty lines and comments below it are another's."""
+    lines = text[start:end].splitlines(keepends=True)
+    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
+    while len(lines) > 1 and (
+        not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
+    ):
+        end -= len(lines.pop())
+    return end

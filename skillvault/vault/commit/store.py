@@ -35,7 +35,7 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 if TYPE_CHECKING:
     from skillvault import front_matter
     from skillvault.vault import spending
-    from skillvault.vault.commit import fence, journal, locks, publish, recovery
+    from skillvault.vault.commit import fence, journal, locks, publish, recovery, shelf_marks
     from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.publish import StagedChange
     from skillvault.vault.files import codec
@@ -45,6 +45,7 @@ else:  # a reader loads nothing of what only writers need
     fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
     locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
     publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
+    shelf_marks = LazyModule("vault.commit.shelf_marks")
 
 _TRIES = 5
 
@@ -183,7 +184,7 @@ class Store(threading.local):
             content = files.get(path) or moved[path]
             files.setdefault(target, content)  # what the change itself places there stands
             files[path] = None
-        return files
+        return shelf_marks.marked(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
         """What a change does to files; `staged` shows them from now on."""

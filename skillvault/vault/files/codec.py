@@ -145,6 +145,7 @@ def _fact_text(fact: Fact) -> str:
 def _skill_text(skill: Skill) -> str:
     words = {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
     metadata = {
+        "internal": skill.internal,
         "kind": skill.kind, "domain": skill.domain, "subject": skill.subject,
         "account": skill.account, "status": skill.status, "origin": skill.origin,
         "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
@@ -245,6 +246,7 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
         body=body,
         foreign=tuple(key for key in meta if key not in _KNOWN),
         elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
+        internal=values_of.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
 

@@ -65,8 +65,8 @@ def test_a_key_goes_and_every_other_byte_stays(front: str, left: str) -> None:
         assert without_key(before.encode(), ("a",)) == after.encode()
 
 
-def test_a_key_that_cannot_go_alone_is_refused() -> None:
-    assert refused(without_key, b"---\n{a: 1, b: 2}\n---\n", ("a",)).code == "edit"
+def test_a_key_of_a_mapping_on_one_line_goes_with_its_comma() -> None:
+    assert without_key(b"---\n{a: 1, b: 2}\n---\n", ("a",)) == b"---\n{b: 2}\n---\n"
 
 
 @pytest.mark.parametrize(
@@ -333,6 +333,7 @@ SKILLS = (
     Skill("12", "1.0", "b", version="1.10", created="2026-11-20", trust="untrusted"),
     Skill("renamed", "d", "b", subject="perps open_long SOL-PERP", origin="generated"),
     Skill("x" * 64, "a --- b", "b", origin="generated", status="proven"),
+    Skill("waiting", "d", "b", status="proposed", internal=True),
 )
 
 

@@ -23,18 +23,15 @@ from skillvault.intake import MAX_TEXT
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import (
-    IMPORTANCES,
     Commit,
-    Fact,
-    Importance,
     Problem,
     Ref,
     Scalar,
     Skill,
-    kind_of,
 )
-from skillvault.steps.curate import Curator, decide
+from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
+from skillvault.steps.memory import Memory
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -60,7 +57,6 @@ if TYPE_CHECKING:
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import (
         imported,
-        installing,
         judges,
         lookup,
         loop,
@@ -90,7 +86,6 @@ else:
     advising = LazyModule("steps.advise")
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
-    installing = LazyModule("steps.installing")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault = LazyModule("steps.older_vault")
@@ -114,17 +109,6 @@ class Listed(Struct, frozen=True):
     origin: str
     created: str | None
     expires: str | None
-    path: str
-
-
-class ListedFact(Struct, frozen=True):
-    """A fact as `fact list` shows it."""
-
-    id: str
-    domain: str
-    importance: str
-    kind: str
-    text: str
     path: str
 
 
@@ -153,6 +137,7 @@ class Vault:
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
         self.exporter = Exporter(self.store, lambda: self.shelf)
+        self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -162,11 +147,6 @@ class Vault:
         if self._judge is not None:
             return self._judge
         return judges.appointed(self.store)
-
-    @cached_property
-    def installer(self) -> installing.Installer:
-        """What brings in skills of other people, and the package's own as files."""
-        return installing.Installer(self.store, _clock)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
@@ -493,71 +473,6 @@ class Vault:
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
-
-    # ── facts ────────────────────────────────────────────────────────────────────────
-
-    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """The facts that nothing supersedes, by domain, the most important first.
-
-        `trusted`: without those of untrusted sources.
-        """
-        head = self.store.head()
-        if domain is not None and domain not in head.domains:
-            known = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {known}")
-        gone = {fact.supersedes for fact in head.facts.values()}
-        found = [
-            fact
-            for fact in head.facts.values()
-            if fact.id not in gone
-            and domain in (None, fact.domain)
-            and not (trusted and fact.trust != "local")
-        ]
-        found.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
-        fields = ("id", "domain", "importance", "kind", "text")
-        return [
-            ListedFact(
-                **{field: getattr(fact, field) for field in fields},
-                path=head.records.path_of(Ref("fact", fact.id)) or "",
-            )
-            for fact in found
-        ]
-
-    def fact(self, name: str) -> tuple[Fact, str]:
-        """(fact, path); UsageError where there is none."""
-        found, path = lookup.read(self.store, name)
-        if not isinstance(found, Fact):
-            kind = kind_of(found)
-            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
-        return found, path
-
-    def add_fact(
-        self,
-        text: str,
-        domain: str,
-        *,
-        importance: Importance = "medium",
-        supersedes: str | None = None,
-        review_by: str | None = None,
-        now: datetime | None = None,
-        dry: bool = False,
-    ) -> Report:
-        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
-        now = now or _clock()
-        setup.check_domains([domain])
-        head = self.store.head()
-        old = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
-            redact.cleaned(text),
-            domain,
-            importance=importance,
-            supersedes=old,
-            review_by=review_by,
-            now=now,
-        )
-        if Ref("fact", fact.id) in head.records:
-            raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return decide(self.store, promote.added(fact, now), now, dry=dry)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 

@@ -65,11 +65,11 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     SOURCE is a folder, a git URL (`#REF:FOLDER` behind it), owner/repo[/folder] on GitHub, a site
     with an index of skills, or clawhub:owner/name. With --update it is the name of a skill.
     """
-    _check(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
+    _check_options(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
     vault = open_vault(vault_path)
-    installer = vault.installer
+    installer = vault.curate.installer
     if lists:
-        offers, problems = installer.offers(_source(source, registry), names)
+        offers, problems = installer.offers(_source_from(source, registry), names)
         _print_offers(offers, problems, as_data=as_data)
         return
     if seeds:
@@ -77,13 +77,13 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     elif updates:
         report = installer.update([source] if source else [], now=now, dry=dry)
     else:
-        report = installer.install(_source(source, registry), names, now=now, dry=dry)
+        report = installer.install(_source_from(source, registry), names, now=now, dry=dry)
     if not dry and report.installed:
         pack(vault)
     print_report(report, as_data=as_data)
 
 
-def _check(
+def _check_options(
     source: str | None,
     names: Sequence[str],
     *,
@@ -107,7 +107,7 @@ def _check(
         )
 
 
-def _source(text: str | None, registry: str) -> Source:
+def _source_from(text: str | None, registry: str) -> Source:
     place = text or ""
     return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
 

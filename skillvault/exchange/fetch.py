@@ -5,8 +5,10 @@ on this machine; a private address never, this machine only where the person's o
 """
 
 import contextlib
+import functools
 import ipaddress
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +55,7 @@ class Fetcher:
         resolve: Resolve = socket.getaddrinfo,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self._source = _place(_parsed(source))
+        self._source = _host_of(_parsed(source))
         self._seconds = seconds
         self._resolve = resolve
         self._transport = transport
@@ -70,14 +72,14 @@ class Fetcher:
                 if answer.status_code not in _MOVED:
                     return _body(answer, url, deadline)
                 location = answer.headers.get("location", "")
-            url = _joined(target, location)
+            url = _redirected(target, location)
         raise _refused(url, f"more than {_REDIRECTS} redirects", "redirect")
 
     @contextlib.contextmanager
     def _answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
         """The answer to one request, its body unread; a busy server is waited for as it says."""
         watch = _Watch(deadline)
-        with httpx2.Client(transport=self._transport, trust_env=False) as client, watch:
+        with self._client() as client, watch:
             for attempt in range(_WAITS + 1):
                 answer = self._sent(client, url, watch)
                 if answer.status_code not in _BUSY or attempt == _WAITS:
@@ -93,6 +95,9 @@ class Fetcher:
                 raise watch.refusal(str(url), error) from None
             finally:
                 answer.close()
+
+    def _client(self) -> httpx2.Client:
+        return httpx2.Client(transport=self._transport, verify=_tls(), trust_env=False)
 
     def _sent(self, client: httpx2.Client, url: httpx2.URL, watch: "_Watch") -> httpx2.Response:
         """One request to the address of its host that was checked."""
@@ -115,21 +120,21 @@ class Fetcher:
         """The one address of a host, resolved once; BadInputError if it may not be asked."""
         if url.scheme not in ("https", "http"):
             raise _refused(str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme")
-        if _place(url) not in self._addresses:
-            self._addresses[_place(url)] = self._checked_address(url)
-        address = self._addresses[_place(url)]
+        if _host_of(url) not in self._addresses:
+            self._addresses[_host_of(url)] = self._checked_address(url)
+        address = self._addresses[_host_of(url)]
         if url.scheme == "http" and not ipaddress.ip_address(address).is_loopback:
             raise _refused(str(url), "plain http, which anybody on the way may change", "scheme")
         return address
 
     def _checked_address(self, url: httpx2.URL) -> str:
-        host, port = _place(url)
+        host, port = _host_of(url)
         try:
             answers = self._resolve(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise _refused(str(url), f"no address of {host} ({error})", "unreachable") from None
         addresses = [str(answer[4][0]).partition("%")[0] for answer in answers]
-        own = _place(url) == self._source and _is_local_name(host)
+        own = _host_of(url) == self._source and _is_local_name(host)
         for address in addresses:
             if not (is_public(address) or (own and ipaddress.ip_address(address).is_loopback)):
                 raise _refused(str(url), f"{host} is {address}, a private address", "private")
@@ -171,6 +176,12 @@ class _Watch:
         if self._stream is not None:
             with contextlib.suppress(OSError):  # it has ended by itself
                 self._stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """What the machine trusts; to read it takes longer than most answers."""
+    return httpx2.create_ssl_context()
 
 
 def is_public(address: str) -> bool:
@@ -239,7 +250,7 @@ def _parsed(url: str) -> httpx2.URL:
         raise _refused(url, f"no URL ({error})", "bad-url") from None
 
 
-def _joined(url: httpx2.URL, location: str) -> str:
+def _redirected(url: httpx2.URL, location: str) -> str:
     """Where a redirect leads."""
     try:
         return str(url.join(location))
@@ -247,7 +258,7 @@ def _joined(url: httpx2.URL, location: str) -> str:
         raise _refused(location, f"no URL ({error})", "bad-url") from None
 
 
-def _place(url: httpx2.URL) -> tuple[str, int]:
+def _host_of(url: httpx2.URL) -> tuple[str, int]:
     """Where a URL leads: host and port."""
     return url.host, url.port or (443 if url.scheme == "https" else 80)
 

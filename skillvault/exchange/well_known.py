@@ -25,7 +25,7 @@ _MAX_ENTRIES = 2000
 Fetch = Callable[[str], bytes]
 
 
-class Listing(Struct, frozen=True):
+class SiteSkill(Struct, frozen=True):
     """A skill that a site's index names."""
 
     name: str
@@ -34,34 +34,34 @@ class Listing(Struct, frozen=True):
     packed: bool
 
 
-def index_of(site: str, fetch: Fetch) -> tuple[list[Listing], dict[str, BadInputError]]:
+def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
     """(the skills of a site, name or place -> why an entry of its index is none).
 
     BadInputError where there is no index of this version.
     """
     url = f"{site}/{PLACE}"
     entries = _entries(fetch(url), url)
-    listings: list[Listing] = []
+    skills: list[SiteSkill] = []
     refused: dict[str, BadInputError] = {}
     for number, entry in enumerate(entries):
         try:
-            listings.append(_listing(entry, url))
+            skills.append(_site_skill(entry, url))
         except BadInputError as error:
             refused[f"skills[{number}]"] = error
-    return listings, refused
+    return skills, refused
 
 
-def files_at(listing: Listing, fetch: Fetch) -> Mapping[str, bytes]:
+def files_at(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
     """The files of a skill, by path; BadInputError if they are not what the index says."""
-    content = fetch(listing.url)
+    content = fetch(skill.url)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    if digest != listing.digest:
+    if digest != skill.digest:
         raise BadInputError(
-            f"{listing.url}: its digest is {digest[:19]}… and the index says "
-            f"{listing.digest[:19]}…; tell the site's owner",
+            f"{skill.url}: its digest is {digest[:19]}… and the index says "
+            f"{skill.digest[:19]}…; tell the site's owner",
             code="digest",
         )
-    return unpack(content) if listing.packed else {"SKILL.md": content}
+    return unpack(content) if skill.packed else {"SKILL.md": content}
 
 
 def _entries(content: bytes, url: str) -> list[Any]:
@@ -83,7 +83,7 @@ def _entries(content: bytes, url: str) -> list[Any]:
     return entries
 
 
-def _listing(entry: Any, url: str) -> Listing:
+def _site_skill(entry: Any, url: str) -> SiteSkill:
     if not isinstance(entry, dict):
         raise BadInputError("expected a mapping", code="bad-index")
     name, place, digest = (entry.get(key) for key in ("name", "url", "digest"))
@@ -101,10 +101,10 @@ def _listing(entry: Any, url: str) -> Listing:
             code="bad-index",
             key="type",
         )
-    return Listing(name, _joined(url, place, name), digest, entry["type"] == "archive")
+    return SiteSkill(name, _address_of(url, place, name), digest, entry["type"] == "archive")
 
 
-def _joined(url: str, place: str, name: str) -> str:
+def _address_of(url: str, place: str, name: str) -> str:
     try:
         joined = urljoin(url, place)
         scheme = urlsplit(joined).scheme

@@ -119,13 +119,13 @@ def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[st
 
 
 def install_change(
-    name: str, files: Files, origin: Origin, lint: Sequence[str], now: datetime
+    name: str, files: Files, origin: Origin, *, lint: Sequence[str], now: datetime
 ) -> Change:
     """A skill comes in, to wait for a person."""
     return Change(
         step=STEP,
         subject=f"{name} from {shorten(origin.url, _SHOWN_PLACE)}",
-        reason="\n".join([_told(origin), *lint]),
+        reason="\n".join([_sentence(origin), *lint]),
         writes=(origin.link(name, now),),
         files=_below(f"proposed/{name}", files),
         sources=(origin.ref,),
@@ -214,7 +214,7 @@ def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
     return tuple((f"{place}/{path}", files[path]) for path in sorted(files))
 
 
-def _told(origin: Origin) -> str:
+def _sentence(origin: Origin) -> str:
     version = f", version {origin.version}" if origin.version else ""
     files = f"{origin.files} file{'s' * (origin.files != 1)}"
     return f"From {origin.url}{version}: {files}, {origin.digest}."

@@ -5,7 +5,7 @@ Floor 3, beside the steps.
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from skillvault.change import Change
     from skillvault.learning import curate as rules
     from skillvault.policy import Policy
-    from skillvault.steps import installed, lookup, putting, run
+    from skillvault.steps import installed, installing, lookup, putting, run
     from skillvault.vault.commit.publish import StagedChange
 else:
     rules = LazyModule("learning.curate")
-    installed = LazyModule("steps.installed")
+    installed, installing = LazyModule("steps.installed"), LazyModule("steps.installing")
     lookup, run = LazyModule("steps.lookup"), LazyModule("steps.run")
     putting = LazyModule("steps.putting")
 
@@ -47,6 +47,11 @@ class Curator:
         self._store = store
         self._clock = clock
         self._beside = beside
+
+    @cached_property
+    def installer(self) -> "installing.Installer":
+        """What brings in skills of other people, and the package's own as files."""
+        return installing.Installer(self._store, self._clock)
 
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/, new or over the one of its name, with one commit.

@@ -94,7 +94,7 @@ class Installer:
         What cannot be taken is a problem, and the others come in. UsageError if one that is named
         is not there.
         """
-        work = self._begun(now, dry=dry)
+        work = self._started(now, dry=dry)
         skills, problems = _skills_of(source, names)
         work.report.problems += problems
         for skill in skills:
@@ -114,7 +114,7 @@ class Installer:
         What came from there before is renewed if it is another version. UsageError where there is
         nothing of that format, or of any.
         """
-        work = self._begun(now, dry=dry)
+        work = self._started(now, dry=dry)
         skills, work.report.problems = importing.read_path(path, format_name)
         for skill in skills:
             work.take_or_renew(skill)
@@ -127,7 +127,7 @@ class Installer:
 
         What was changed here since is kept; of an approved skill the new version waits beside it.
         """
-        work = self._begun(now, dry=dry)
+        work = self._started(now, dry=dry)
         known = origins(self._store.head())
         if missing := [name for name in names if name not in known]:
             raise UsageError(
@@ -145,12 +145,12 @@ class Installer:
         self, *, force: bool = False, now: datetime | None = None, dry: bool = False
     ) -> InstallReport:
         """Copy the package's own skills into skills/; names that stand stay, but for `force`."""
-        work = self._begun(now, dry=dry)
+        work = self._started(now, dry=dry)
         for name, files in _seeds():
             work.copy_seed(name, files, force=force)
         return work.report
 
-    def _begun(self, now: datetime | None, *, dry: bool) -> "_Installation":
+    def _started(self, now: datetime | None, *, dry: bool) -> "_Installation":
         return _Installation(self._store, now or self._clock(), dry=dry)
 
 
@@ -176,7 +176,7 @@ class _Installation:
             return
         files = rules.as_proposed(skill.folder.files, name)
         lines = lint_of(files)
-        change = rules.install_change(name, files, origin, lines, self._now)
+        change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._publish([change], origin, lines)
 
     def take_or_renew(self, skill: Incoming) -> None:
@@ -216,7 +216,7 @@ class _Installation:
         standing = files_below(head, f"{shelf}/{name}")
         ours = rules.as_proposed(standing, name)
         theirs = rules.as_proposed(skill.folder.files, name)
-        kept = keep_changes(self._store.git.runner, self._base(head, origin, name), ours, theirs)
+        kept = keep_changes(self._store.git, self._base(head, origin, name), ours, theirs)
         target, replaces = rules.place_of_update(name, standing, is_approved=shelf == "skills")
         if not asks and _was_taken_away(head, skill.origin, target):
             self.report.known.append(
@@ -228,7 +228,7 @@ class _Installation:
         published = rules.as_proposed(theirs, target, replaces)
         lines = lint_of(files)
         words = [*kept.sentences(name), *lines]
-        install = rules.install_change(target, published, skill.origin, words, self._now)
+        install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = files_below(head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
         self._publish(changes, skill.origin, lines)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from skillvault.learning.install import Files
 from skillvault.vault.git.merge_file import merged_text
-from skillvault.vault.git.process import Runner
+from skillvault.vault.git.repository import Git
 
 
 class KeptChanges(Struct, frozen=True):
@@ -26,12 +26,12 @@ class KeptChanges(Struct, frozen=True):
         ]
 
 
-def keep_changes(runner: Runner, base: Files, ours: Files, theirs: Files) -> KeptChanges:
+def keep_changes(git: Git, base: Files, ours: Files, theirs: Files) -> KeptChanges:
     """Theirs, with what is different in ours since the base."""
     kept = KeptChanges({}, [])
     for path in sorted({*base, *ours, *theirs}):
         versions = base.get(path), ours.get(path), theirs.get(path)
-        content, conflict = _kept(runner, *versions)
+        content, conflict = _merged(git, *versions)
         if content is not None:
             kept.files[path] = content
         if conflict:
@@ -39,8 +39,8 @@ def keep_changes(runner: Runner, base: Files, ours: Files, theirs: Files) -> Kep
     return kept
 
 
-def _kept(
-    runner: Runner, base: bytes | None, ours: bytes | None, theirs: bytes | None
+def _merged(
+    git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None
 ) -> tuple[bytes | None, str]:
     """(what becomes of a file, what of it was decided against theirs)."""
     if ours in (base, theirs):
@@ -51,7 +51,7 @@ def _kept(
         return None, "removed here, and changed by its author"
     if theirs is None:
         return ours, "removed by its author, and changed here"
-    merge = merged_text(runner, ours, base or b"", theirs)
+    merge = merged_text(git, ours, base or b"", theirs)
     if merge is None:
         return ours, "no text, and changed by both"
     places = f"{merge.conflicts} place{'s' * (merge.conflicts > 1)} changed by both"

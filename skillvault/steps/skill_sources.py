@@ -58,14 +58,14 @@ def opened(source: Source) -> Iterator[Opened]:
             tree = SourceTree(sizes, files.read, files.unfit)
             yield _in_tree(tree, source, version=files.commit)
     elif source.kind == "folder":
-        yield _in_tree(folder.folder_tree(_place(source)), source)
+        yield _in_tree(folder.folder_tree(_folder_of(source)), source)
     elif source.kind == "clawhub":
         yield Opened([_released(source, fetch.Fetcher(source.url).fetch)])
     else:
         yield _at_site(source, fetch.Fetcher(source.url).fetch)
 
 
-def _place(source: Source) -> Path:
+def _folder_of(source: Source) -> Path:
     place = Path(source.url).expanduser().resolve()
     if not place.is_dir():
         raise UsageError(f"{source.url}: no folder; name the folder of a skill, or one above it")
@@ -75,7 +75,7 @@ def _place(source: Source) -> Path:
 def _in_tree(tree: SourceTree, source: Source, version: str = "") -> Opened:
     """The skills in a tree of files; a folder is written as it is from everywhere."""
     if source.kind == "folder":
-        source = Source("folder", str(_place(source)))
+        source = Source("folder", str(_folder_of(source)))
     skills = skills_in(tree, source.folder)
     return Opened([_offer(tree, source, skill, version) for skill in skills])
 
@@ -93,25 +93,25 @@ def _offer(tree: SourceTree, source: Source, skill: SkillPaths, version: str) ->
 def _released(source: Source, get: well_known.Fetch) -> Offer:
     release = clawhub.latest(source.url, source.owner, source.skill, get)
 
-    def files() -> Files:
+    def released() -> Files:
         return _alone(clawhub.files_of_release(source.url, release, get))
 
-    return Offer(source.skill, source.naming("", ""), release.version, files)
+    return Offer(source.skill, source.naming("", ""), release.version, released)
 
 
 def _at_site(source: Source, get: well_known.Fetch) -> Opened:
-    listings, refused = well_known.index_of(source.url, get)
+    skills, refused = well_known.index_of(source.url, get)
     problems = [
         Problem(place, error.key, error.code, error.message) for place, error in refused.items()
     ]
-    named = [listing for listing in listings if source.skill in ("", listing.name)]
+    named = [skill for skill in skills if source.skill in ("", skill.name)]
 
-    def files(listing: well_known.Listing) -> Files:
-        return _alone(well_known.files_at(listing, get))
+    def checked(skill: well_known.SiteSkill) -> Files:
+        return _alone(well_known.files_at(skill, get))
 
     offers = [
-        Offer(listing.name, source.naming("", listing.name), "", partial(files, listing))
-        for listing in named
+        Offer(skill.name, source.naming("", skill.name), "", partial(checked, skill))
+        for skill in named
     ]
     return Opened(offers, problems)
 

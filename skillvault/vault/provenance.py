@@ -63,11 +63,11 @@ def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
 
     An origin's is where it lies, outside the vault.
     """
-    path = _place(snapshot, ref) if ref.kind == "origin" else snapshot.records.path_of(ref)
+    path = _url_of(snapshot, ref) if ref.kind == "origin" else snapshot.records.path_of(ref)
     return {"kind": ref.kind, "id": ref.id, "path": path}
 
 
-def _place(snapshot: Topics, origin: Ref) -> str | None:
+def _url_of(snapshot: Topics, origin: Ref) -> str | None:
     """Where what was installed came from, as its link says."""
     urls = (link.metadata.get("url") for link in snapshot.links.by_source([origin]))
     return next((str(url) for url in urls if url), None)

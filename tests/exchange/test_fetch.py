@@ -8,7 +8,6 @@ import httpx2
 import pytest
 
 from skillvault.errors import BadInputError
-from skillvault.exchange import fetch
 from skillvault.exchange.fetch import Fetcher, is_public
 from skillvault.exchange.source_tree import MAX_BYTES
 from tests.exchange.sites import Reply, Site, serving
@@ -98,7 +97,7 @@ def test_a_busy_server_is_waited_for_as_it_says(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(fetch.time, "sleep", waits.append)
+    monkeypatch.setattr("skillvault.exchange.fetch.time.sleep", waits.append)
     replies = iter(
         [Reply(status=429, headers={"Retry-After": "7"}), Reply(status=503), Reply(b"x")]
     )

@@ -31,7 +31,7 @@ from tests.exchange.sites import (
     zipped,
 )
 
-SECONDS = 1.0  # that a source may take here
+SECONDS, SLOW = 60.0, 1.0  # that a source may take, and one that means to take for ever
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def told(vault: Vault, source: str, **options: Any) -> str:
     """Why nothing came of a source; AssertionError if something did."""
     before = vault.store.tip(), Person(vault.root).status()
     try:
-        report = vault.installer.install(source_of(source, **options), now=NOW)
+        report = vault.curate.installer.install(source_of(source, **options), now=NOW)
         words = " ".join(f"{p.message} [{p.code}]" for p in report.problems)
         assert not report.installed
     except SkillvaultError as error:
@@ -170,7 +170,11 @@ SITES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("case", SITES)
-def test_a_hostile_site_installs_nothing_and_says_why(shut: Vault, case: str) -> None:
+def test_a_hostile_site_installs_nothing_and_says_why(
+    shut: Vault, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if SITES[case].code == "slow":
+        monkeypatch.setattr("tests.steps.test_hostile_sources.SECONDS", SLOW)
     with serving(SITES[case].routes()) as site:
         assert f"[{SITES[case].code}]" in told(shut, site.url)
 
@@ -245,6 +249,11 @@ def commit(author: Person) -> str:
     author.git("add", "-A")
     author.git("commit", "-qm", "x")
     return f"file://{author.root}"
+
+
+def put_empty(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_bytes(b"")
 
 
 def put_link(author: Person) -> None:
@@ -327,7 +336,7 @@ def test_nothing_of_a_repository_runs(vault: Vault, repository: Person, tmp_path
     for name in ("post-checkout", "pre-commit", "post-merge", "reference-transaction"):
         hook = repository.write(f".git/hooks/{name}", f"#!/bin/sh\n{runs}\n")
         hook.chmod(0o755)
-    report = vault.installer.install(source_of(source), now=NOW)
+    report = vault.curate.installer.install(source_of(source), now=NOW)
     assert [installed.name for installed in report.installed] == ["review"]
     assert not proof.exists()
     assert sorted(p.name for p in (vault.root / "proposed/review").iterdir()) == ["SKILL.md"]
@@ -378,10 +387,10 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a link to a folder": (lambda at: (at / "link").symlink_to("/etc"), "a link"),
     "a pipe": (lambda at: os.mkfifo(at / "pipe"), "a device"),
     "very many files": (
-        lambda at: [(at / str(n)).touch() for n in range(MAX_FILES + 1)], "too-large"
+        lambda at: put_empty(at, *map(str, range(MAX_FILES + 1))), "too-large"
     ),
     "a large file": (lambda at: os.truncate(at / "SKILL.md", MAX_BYTES + 1), "too-large"),
-    "names that differ in case": (lambda at: [(at / n).touch() for n in ("a", "A")], "unsafe-path"),
+    "names that differ in case": (lambda at: put_empty(at, "a", "A"), "unsafe-path"),
     "no text": (lambda at: (at / "SKILL.md").write_bytes(b"\xff\xfe\0"), "not-utf8"),
 }  # fmt: skip
 

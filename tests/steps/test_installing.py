@@ -12,7 +12,7 @@ from skillvault.exchange.sources import source_of
 from skillvault.steps.installing import InstallReport
 from skillvault.vault.files import layers
 from tests.conftest import NOW, Person
-from tests.exchange.sites import Reply, offering, serving, skill_file, tarred, zipped
+from tests.exchange.sites import Reply, Routes, offering, serving, skill_file, tarred, zipped
 
 LATER = NOW.replace(month=12)
 TEXT = "First.\n\nSecond.\n\nThird.\n\nFourth.\n\nFifth."
@@ -43,11 +43,11 @@ def author(tmp_path: Path) -> Author:
 
 
 def install(vault: Vault, source: object, *names: str) -> InstallReport:
-    return vault.installer.install(source_of(str(source)), names, now=NOW)
+    return vault.curate.installer.install(source_of(str(source)), names, now=NOW)
 
 
 def update(vault: Vault, *names: str) -> InstallReport:
-    return vault.installer.update(names, now=LATER)
+    return vault.curate.installer.update(names, now=LATER)
 
 
 def text(vault: Vault, path: str) -> str:
@@ -111,7 +111,7 @@ def test_the_link_says_where_it_came_from_and_why_tells_it(vault: Vault, author:
 
 def test_a_dry_run_says_the_same_and_writes_nothing(vault: Vault, author: Author) -> None:
     before = vault.store.tip()
-    report = vault.installer.install(source_of(str(author.root)), dry=True, now=NOW)
+    report = vault.curate.installer.install(source_of(str(author.root)), dry=True, now=NOW)
     assert names(report) == ["review"]
     assert vault.store.tip() == before
     assert not (vault.root / "proposed/review").exists()
@@ -157,7 +157,7 @@ def test_only_what_is_named_comes_in_and_what_its_author_hides_only_then(
     hidden = "---\nname: hidden\ndescription: d\nmetadata:\n  internal: true\n---\n\nx\n"
     author.write("hidden/SKILL.md", hidden)
     author.write("tests/SKILL.md", skill_file("tests").decode())
-    rows, _ = vault.installer.offers(source_of(str(author.root)))
+    rows, _ = vault.curate.installer.offers(source_of(str(author.root)))
     assert [row.name for row in rows] == ["review", "tests"]
     assert names(install(vault, author.root, "hidden")) == ["hidden"]
     assert names(install(vault, author.root)) == ["review", "tests"]
@@ -226,13 +226,13 @@ def test_a_site_and_a_newer_version_of_it(vault: Vault, pack: Callable[..., byte
 def test_a_registry_is_asked_for_its_latest_version_and_remembered(vault: Vault) -> None:
     shown, given = "/api/v1/skills/review?ownerHandle=ann", "/api/v1/download?slug=review"
     archive = Reply(zipped({"SKILL.md": skill_file("review"), "a/b.txt": b"b"}))
-    routes = {
+    routes: Routes = {
         shown: Reply(b'{"latestVersion": {"version": "1.2.0"}, "moderation": null}'),
         f"{given}&ownerHandle=ann&version=1.2.0": archive,
     }
     with serving(routes) as site:
         source = source_of("clawhub:ann/review", registry=site.url)
-        assert names(vault.installer.install(source, now=NOW)) == ["review"]
+        assert names(vault.curate.installer.install(source, now=NOW)) == ["review"]
         assert site.asked == list(routes)
         (link,) = vault.store.head().links.values()
         assert link.metadata["url"] == "clawhub:ann/review"
@@ -390,11 +390,11 @@ def test_seeds_are_copied_and_a_name_that_stands_stays_without_force(
     person.write(f"skills/{seeds[0]}/SKILL.md", skill_file(seeds[0], "Mine.").decode())
     person.git("add", "-A")
     person.git("commit", "-qm", "mine")
-    report = vault.installer.seeds(now=NOW)
+    report = vault.curate.installer.seeds(now=NOW)
     assert names(report) == seeds[1:]
     assert "Mine." in text(vault, f"skills/{seeds[0]}/SKILL.md")
     assert vault.check().problems == []
-    assert names(vault.installer.seeds(now=NOW, force=True)) == seeds[:1]
+    assert names(vault.curate.installer.seeds(now=NOW, force=True)) == seeds[:1]
     assert "Mine." not in text(vault, f"skills/{seeds[0]}/SKILL.md")
-    assert vault.installer.seeds(now=NOW, force=True).installed == []
+    assert vault.curate.installer.seeds(now=NOW, force=True).installed == []
     assert person.status() == ""

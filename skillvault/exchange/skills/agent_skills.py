@@ -60,7 +60,7 @@ def read_skill(
         return Problem(folder or FILE, None, "no-skill", message)
     try:
         text = front_matter.text_of(files[source])
-        meta, body = front_matter.read(text)
+        meta, body = front_matter.read_foreign(text)
         meta = _taken_back(meta)
         name = _name_of(meta, folder)
         adapted = _taken_in(meta, name, origin)

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.vault.git.process import Runner
+from skillvault.vault.git.repository import Git
 
 _BINARY = 255
 _MOST = 127  # conflicts that git counts
@@ -18,7 +18,7 @@ class MergedText(NamedTuple):
     conflicts: int
 
 
-def merged_text(runner: Runner, ours: bytes, base: bytes, theirs: bytes) -> MergedText | None:
+def merged_text(git: Git, ours: bytes, base: bytes, theirs: bytes) -> MergedText | None:
     """The merge of two texts that were one; None of what is no text."""
     with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
         paths = [Path(place) / name for name in _NAMES]
@@ -26,7 +26,7 @@ def merged_text(runner: Runner, ours: bytes, base: bytes, theirs: bytes) -> Merg
             path.write_bytes(content)
         names = [str(path) for path in paths]
         codes = (*range(_MOST + 1), _BINARY)
-        conflicts, _ = runner.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
+        conflicts, _ = git.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
         if conflicts == _BINARY:
             return None
-        return MergedText(runner.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts)
+        return MergedText(git.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts)

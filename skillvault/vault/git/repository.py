@@ -48,15 +48,11 @@ class Git:
         self._runner = Runner(root, index)
         self.run = self._runner.run
         self.text = self._runner.text
+        self.answer = self._runner.answer
         self.fenced = self._runner.fenced
         self.alone = self._runner.alone
         self._dirs: tuple[Path, Path] | None = None
         self._believed: Believed | None = None
-
-    @property
-    def runner(self) -> Runner:
-        """What calls git here."""
-        return self._runner
 
     @cached_property
     def objects(self) -> Objects:

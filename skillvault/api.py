@@ -136,8 +136,8 @@ class Vault:
             _clock,
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
-        self.memory = Memory(self.store, _clock)
         self.exporter = Exporter(self.store, lambda: self.shelf)
+        self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 

@@ -1,4 +1,4 @@
-"""Secrets leave an outcome before anything of it is written, because history keeps all.
+"""Secrets leave a record before anything of it is written, because history keeps all.
 
 The detectors are detect-secrets' (its one home), except the entropy ones, which take
 hashes, ids and long words of prose for secrets. Where one finds something a marker says
@@ -21,8 +21,15 @@ from detect_secrets.plugins.keyword import (
     PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX,
 )
 
-from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
-from skillvault.records import Outcome, Recommendation, plain
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    session_id,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
+from skillvault.records import Outcome, Recommendation, Session, plain
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
 _OURS = (
@@ -114,6 +121,12 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
     """The recommendation with every secret in its texts replaced by a marker."""
     fields = _clean({k: v for k, v in plain_recommendation(record).items() if k != "received"})
     return stored_recommendation({**fields, "received": record.received}, record.id)
+
+
+def redacted_session(record: Session) -> Session:
+    """The session with every secret in its texts replaced by a marker, in its id too."""
+    fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
+    return stored_session({**fields, "received": record.received}, session_id(fields["id"]))
 
 
 def redacted_text(text: str) -> str:

@@ -425,9 +425,9 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact or domain, with its numbers.
+        """What each step says of one outcome, fact, session or domain, with its numbers.
 
-        ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `session` or `domain`, its id), the answers in the order of the loop).
         """
         run = _question(self)
         if text in run.view.domains:

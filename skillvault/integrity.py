@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from skillvault.intake import session_id
 from skillvault.records import (
+    PROGRAMS_OWN,
     Evaluation,
     Fact,
     Link,
@@ -74,12 +75,12 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     for path, record in view.records.items():
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            if record.origin == "generated" and Ref("skill", record.name) not in linked:
+            if record.origin in PROGRAMS_OWN and Ref("skill", record.name) not in linked:
                 yield Problem(
                     path,
                     None,
                     "no-links",
-                    f"a generated skill without links; restore links/{record.name}/ with git",
+                    f"a {record.origin} skill without links; restore links/{record.name}/ with git",
                 )
         if isinstance(record, Fact) and record.kind == "judge":
             yield from _fact_notes(path, record, linked)

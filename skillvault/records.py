@@ -33,6 +33,7 @@ SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
 SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
+PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 

@@ -32,7 +32,7 @@ class DomainSessions:
         compared with what is trusted.
         """
         for name, skill in self._living(session.trust):
-            behind = self.excerpts_behind(name) if _may_be_of_sessions(skill) else []
+            behind = self.excerpts_behind(name) if skill.origin == "distilled" else []
             overlaps = Overlaps(behind).of(session)
             if any(overlap.is_whole for overlap in overlaps.values()):
                 return name
@@ -46,7 +46,3 @@ class DomainSessions:
         names = [*view.names("skills", self._domain), *view.names("proposed", self._domain)]
         skills = view.live(names)
         yield from sorted(pair for pair in skills.items() if pair[1].trust == trust)
-
-
-def _may_be_of_sessions(skill: Skill) -> bool:
-    return skill.origin == "distilled" or skill.kind == "evolved"

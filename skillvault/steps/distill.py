@@ -53,10 +53,10 @@ def standing(run: Run, session: Session) -> tuple[SessionState, SessionPresent]:
 
 def _present(run: Run, session: Session) -> SessionPresent:
     source = Ref("session", session.id)
-    made = run.made(STEP, "skill", [source]).get(session.id)
+    own = run.made(STEP, "skill", [source]).get(session.id)
     linked = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
     living = run.view.records.existing(link.target for link in linked)
-    skill = made or next((ref.id for ref in sorted(living)), None)
+    skill = own or next((ref.id for ref in sorted(living)), None)
     rejection = None if skill else run.rejections.of_source(STEP, source, "skill")
     if skill or rejection:
         ref = Ref("skill", skill or "")

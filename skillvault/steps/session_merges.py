@@ -50,7 +50,7 @@ def _of_domain(run: Run, domain: str, is_ours: Callable[[str], bool]) -> Iterato
     sessions = {session.id: session for some in behind.values() for session in some}
     for group in groups_of(sessions.values(), run.policy.merge.similarity):
         ids = {session.id for session in group}
-        names = [name for name in skills if any(one.id in ids for one in behind[name])]
+        names = [name for name in skills if any(session.id in ids for session in behind[name])]
         if (due := _due(run, group, {name: skills[name] for name in names}, is_ours)) is not None:
             yield due
 

@@ -80,8 +80,8 @@ def session_state(session: Session, present: SessionPresent, rules: DistillPolic
         sha = present.rejection.commit[:10]
         return SessionState("rejected", f"made {name} in {sha}, which was taken away since")
     if present.skill:
-        told = f", which {present.merged} stands for" if present.merged else ""
-        return SessionState("done", f"distilled {present.skill}{told}")
+        stand_in = f", which {present.merged} stands for" if present.merged else ""
+        return SessionState("done", f"distilled {present.skill}{stand_in}")
     failures, successes = len(_different(session)), len(session.successes)
     if failures < rules.min_failures and successes < rules.min_successes:
         return SessionState(

@@ -74,12 +74,12 @@ class Overlaps:
 
 def says_all(body: str, session: Session) -> bool:
     """Whether a skill's text has all that an excerpt of a session says."""
-    said = _said(body)
-    return all(any(said.same(normal_form(text)) for text in texts) for texts in _wordings(session))
+    forms = _forms_in(body)
+    return all(any(forms.same(normal_form(text)) for text in texts) for texts in _wordings(session))
 
 
 @lru_cache(maxsize=1024)  # each session is compared with all skills of its domain
-def _said(body: str) -> Forms:
+def _forms_in(body: str) -> Forms:
     forms = Forms()
     for statement in markdown.statements(body):
         forms.add(normal_form(statement))
@@ -97,8 +97,8 @@ def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Sess
     for session in ordered:
         for other, overlap in overlaps.of(session).items():
             if overlap.is_above(share):
-                one, two = _first(roots, session.id), _first(roots, other)
-                roots[max(one, two)] = min(one, two)
+                a, b = _first(roots, session.id), _first(roots, other)
+                roots[max(a, b)] = min(a, b)
     grouped: dict[str, list[Session]] = defaultdict(list)
     for session in ordered:
         grouped[_first(roots, session.id)].append(session)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.errors import BadInputError, PausedError, UsageError, VaultBusyError
 from skillvault.intake import MAX_TEXT
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         older_vault,
         registry,
         rules,
+        session_sources,
         shelf_rules,
         sides,
     )
@@ -92,6 +94,7 @@ else:
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     sides = LazyModule("steps.sides")
+    session_sources = LazyModule("steps.session_sources")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
@@ -261,18 +264,8 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Put outcomes, as (file name, bytes), through the inbox into the vault."""
-        now = now or _clock()
-        with guarded():
-            if dry:
-                arrived = [Received(name, data) for name, data in files]
-                return _record(self, runs.RunOptions(dry=True, arrived=arrived), now)
-            with self.inbox.dropped(files) as names:
-                try:
-                    return _record(self, runs.RunOptions(names=names, track=track), now)
-                except PausedError as error:
-                    raise PausedError(
-                        f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
-                    ) from None
+        options = runs.RunOptions(dry=dry, track=track)
+        return _taken_in(self, files, options, now or _clock())
 
     def import_files(
         self,
@@ -440,9 +433,9 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact or domain, with its numbers.
+        """What each step says of one outcome, fact, session or domain, with its numbers.
 
-        ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `session` or `domain`, its id), the answers in the order of the loop).
         """
         run = _question(self)
         if text in run.view.domains:
@@ -562,9 +555,31 @@ def _new_run(
     return runs.Run(store, judge=judge, now=now or _clock(), options=options, shelf=shelf)
 
 
-def _record(vault: Vault, options: RunOptions, now: datetime) -> Report:
+def _taken_in(
+    vault: Vault,
+    files: Iterable[tuple[str, bytes]],
+    options: RunOptions,
+    now: datetime,
+    *,
+    steps: Sequence[str] = ("record",),
+) -> Report:
+    """Put files through the inbox into the vault, and do these steps."""
+    with guarded():
+        if options.dry:
+            arrived = [Received(name, data) for name, data in files]
+            return _run_steps(vault, replace(options, arrived=arrived), now, steps)
+        with vault.inbox.dropped(files) as names:
+            try:
+                return _run_steps(vault, replace(options, names=names), now, steps)
+            except PausedError as error:
+                raise PausedError(
+                    f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
+                ) from None
+
+
+def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence[str]) -> Report:
     with _recovered(vault, dry=options.dry) as store:
-        return loop.run(_new_run(vault, store, options, now=now), ["record"])
+        return loop.run(_new_run(vault, store, options, now=now), steps)
 
 
 def _done(state: Run, wanted: Sequence[str]) -> Report:
@@ -573,6 +588,29 @@ def _done(state: Run, wanted: Sequence[str]) -> Report:
         state.renew()  # what waits may have met another run
     report.reasons = partial(reasons.reasons, state)
     return report
+
+
+def distill(
+    vault: Vault,
+    session: str,
+    *,
+    domain: str | None = None,
+    now: datetime | None = None,
+    dry: bool = False,
+    on_done: Callable[[Done], None] | None = None,
+) -> tuple[str, Mapping[str, int], Report]:
+    """Make a skill of a session: of its file, its transcript, or the id of one that ended.
+
+    (its id, how many lines of a transcript were not understood by what they are, the report).
+    UsageError for what means no session, BadInputError for a transcript that tells of none.
+    """
+    setup.check_domains([domain] if domain is not None else [])
+    source = session_sources.session_source(vault.store.head(), session, domain)
+    files = [source.file] if source.file else []
+    options = runs.RunOptions(dry=dry, on_done=on_done)
+    with vault._run_turn:  # noqa: SLF001 (its own)
+        report = _taken_in(vault, files, options, now or _clock(), steps=("record", "distill"))
+    return source.session, source.unread, report
 
 
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:

@@ -154,6 +154,36 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return round(score, _DIGITS) > round(self.pattern_above, _DIGITS)
 
 
+class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which finished sessions become a skill, and how much of them."""
+
+    min_failures: Annotated[
+        int, Meta(ge=1, description="A session with so many different failures becomes a skill.")
+    ] = 2
+    min_successes: Annotated[
+        int, Meta(ge=1, description="And so does one with so many successes.")
+    ] = 5
+    failures: Annotated[
+        int, Meta(ge=0, description="The most failures of a session that are told, the first ones.")
+    ] = 5
+    successes: Annotated[
+        int,
+        Meta(ge=0, description="The most successes of a session that are told, the first ones."),
+    ] = 5
+    min_similar: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="How many others must share more than `merge.similarity` of the fewer "
+            "statements with a session's skill to become one with it.",
+        ),
+    ] = 1
+    max_tokens: Annotated[
+        int,
+        Meta(ge=256, description="The most tokens of a model's reply about a session."),
+    ] = 1024
+
+
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which skills say the same, and how long the one that stands for them may be."""
 
@@ -443,7 +473,10 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     )
     fast_model: Annotated[
         str,
-        Meta(description="The Claude model asked before acting if little is at stake."),
+        Meta(
+            description="The Claude model asked before acting if little is at stake, and about "
+            "sessions."
+        ),
     ] = FAST
     max_tokens: Annotated[
         int, Meta(ge=256, description="The most tokens of a reply, thinking included.")
@@ -527,6 +560,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)
     generate: GeneratePolicy = field(default_factory=GeneratePolicy)
+    distill: DistillPolicy = field(default_factory=DistillPolicy)
     merge: MergePolicy = field(default_factory=MergePolicy)
     shelf: ShelfPolicy = field(default_factory=ShelfPolicy)
     recommend: RecommendPolicy = field(default_factory=RecommendPolicy)

@@ -19,7 +19,7 @@ InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "met
 Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
 RecordKind = Literal[
-    "outcome", "evaluation", "recommendation", "fact", "skill", "link", "origin",
+    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "origin",
 ]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
@@ -36,6 +36,7 @@ SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
 SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
+PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 
@@ -304,6 +305,52 @@ class Recommendation(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
 
+class SessionFailure(Struct, frozen=True, kw_only=True):
+    """What failed in a session: on what, why, and what had been tried."""
+
+    lemma: Text
+    reason: str = ""
+    attempt: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+class SessionSuccess(Struct, frozen=True, kw_only=True):
+    """What worked in a session: on what, and how."""
+
+    lemma: Text
+    text: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """A finished session: what failed in it and what worked, each in its order.
+
+    `name` is what outcomes call it (`source.session`); `id` is made of it, `received` (a sha256)
+    derives from the record as it arrived. `transcript` names the client that wrote down what this
+    is an extract of.
+    """
+
+    id: str
+    name: Text
+    domain: str
+    ended_at: Time
+    agent: Text | None = None
+    failures: tuple[SessionFailure, ...] = ()
+    successes: tuple[SessionSuccess, ...] = ()
+    tags: tuple[Text, ...] = ()
+    roles: tuple[Text, ...] = ()
+    stages: tuple[Text, ...] = ()
+    transcript: Text | None = None
+    trust: Trust = "local"
+    received: str
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Position in time; those that ended at once stand in the order of their ids."""
+        return (self.ended_at, self.id)
+
+
 class Fact(Struct, frozen=True, kw_only=True):
     """One thing the vault holds to be true; `text` may have several lines.
 
@@ -381,7 +428,7 @@ class Link(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Fact | Skill | Link
+Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link
 
 
 def kind_of(record: Record) -> str:

@@ -15,8 +15,8 @@ DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 ORDER = {
     "learning": [
         "why_not", "curate", "install", "lint", "assess", "recommend", "merge", "refresh",
-        "promote", "generate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
-        "account", "contrast", "rejection", "sections", "length", "naming",
+        "promote", "distill", "generate", "evaluate", "record", "advise", "accuracy", "effect",
+        "expire", "account", "contrast", "rejection", "sections", "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "git", "files",

@@ -13,6 +13,7 @@ from skillvault.change import Change
 from skillvault.due import Agenda, Queue
 from skillvault.learning import (
     curate,
+    distill,
     effect,
     evaluate,
     generate,
@@ -74,6 +75,13 @@ _LOOP = (
         waiting=lazy("generate:waiting"),
         writes_skills=True,
         depends_on=generate.DEPENDS_ON,
+    ),
+    Step(
+        name="distill",
+        run=lazy("distill:step"),
+        waiting=lazy("distill:waiting"),
+        writes_skills=True,
+        depends_on=distill.DEPENDS_ON,
     ),
     Step(
         name="refresh",

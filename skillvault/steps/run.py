@@ -25,6 +25,7 @@ from skillvault.records import (
     Recommendation,
     RecordKind,
     Ref,
+    Session,
     Skill,
     Trust,
 )
@@ -236,7 +237,11 @@ class Run:
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
         """Per trust, the domains that there were when the run began."""
-        return {trust: self.view.outcomes.domains(trust) for trust in get_args(Trust)}
+        view = self.view
+        return {
+            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
+            for trust in get_args(Trust)
+        }
 
     def leave(self, names: Iterable[str], reason: str) -> None:
         """Say why inbox entries are not taken in this run."""
@@ -376,7 +381,9 @@ class Run:
         if self.options.on_done:
             self.options.on_done(done)
 
-    def free(self, records: Iterable[Outcome | Evaluation | Recommendation]) -> dict[str, bool]:
+    def free(
+        self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
+    ) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
         files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
         held = self.store.local_edits(files)

@@ -1,4 +1,4 @@
-"""Secrets and hidden characters leave an outcome before anything of it is written.
+"""Secrets and hidden characters leave a record before anything of it is written.
 
 The detectors are detect-secrets' (its one home), except the entropy ones, which take
 hashes, ids and long words of prose for secrets. Where one finds something a marker says
@@ -23,8 +23,15 @@ from detect_secrets.plugins.keyword import (
 
 from skillvault import hidden_characters
 from skillvault.errors import BadInputError
-from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
-from skillvault.records import Outcome, Recommendation, plain
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    session_id,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
+from skillvault.records import Outcome, Recommendation, Session, plain
 from skillvault.vault.files.secret_cues import is_no_secret, with_markers
 from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
@@ -120,6 +127,12 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
     """The recommendation without hidden characters, with a marker in place of each secret."""
     fields = _clean({k: v for k, v in plain_recommendation(record).items() if k != "received"})
     return stored_recommendation({**fields, "received": record.received}, record.id)
+
+
+def redacted_session(record: Session) -> Session:
+    """The session with every secret in its texts replaced by a marker, in its id too."""
+    fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
+    return stored_session({**fields, "received": record.received}, session_id(fields["id"]))
 
 
 def redacted_text(text: str) -> str:

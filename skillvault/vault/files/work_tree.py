@@ -16,6 +16,7 @@ from skillvault.records import (
     Problem,
     Recommendation,
     Record,
+    Session,
     moment_of,
     stamp,
 )
@@ -125,6 +126,13 @@ def _check_path(path: str, record: Parsed) -> None:
             f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",
             code="domain-mismatch",
             key="domain",
+        )
+    if isinstance(record, Session) and path != layout.session_path(record):
+        raise BadInputError(
+            f"ended_at: {stamp(record.ended_at)} is not the day of its folder; a session is "
+            "written once, restore it",
+            code="id-mismatch",
+            key="ended_at",
         )
     key = {Outcome: "occurred_at", Recommendation: "at"}.get(type(record))
     if key and not path.rpartition("/")[2].startswith(moment_of(at := getattr(record, key))):

@@ -17,6 +17,7 @@ from skillvault.records import (
     Recommendation,
     Record,
     Ref,
+    Session,
     Skill,
 )
 from skillvault.text import tokens
@@ -32,7 +33,8 @@ KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Rec
 # The tables of records, each with the type of what it holds; of an outcome there are two.
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
-    "recommendation": "Recommendation", "fact": "Fact", "skill": "Skill", "link": "Link",
+    "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
+    "link": "Link",
 }  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
@@ -123,6 +125,15 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
         case Recommendation():
             about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
             yield "recommendation", ref.id, *about, micros(parsed.at)
+        case Session():
+            yield (
+                "session",
+                ref.id,
+                parsed.domain,
+                parsed.trust,
+                micros(parsed.ended_at),
+                parsed.name,
+            )
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends

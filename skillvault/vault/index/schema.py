@@ -83,6 +83,7 @@ create index outcome_subject on outcome
     (domain, action, target, trust, at, id, status, decision, agent);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
+create index outcome_session on outcome (session, trust) where session is not null;
 create index outcome_decision on outcome (decision, at, id) where decision is not null;
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (
@@ -95,6 +96,11 @@ create index used_skill on used (skill);
 create table begun (skill text, at integer, primary key (skill, at)) without rowid;
 create table sums (key text primary key, value blob) without rowid;
 create table evidence (key text primary key, value blob) without rowid;
+create table session (
+    n integer primary key, id text, domain text, trust text, at integer, name text);
+create index session_id on session (id);
+create index session_name on session (name);
+create index session_domain on session (domain, trust, at);
 create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);

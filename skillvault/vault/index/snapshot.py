@@ -23,6 +23,7 @@ from skillvault.vault.index.outcomes import Outcomes, Recommendations
 from skillvault.vault.index.reader import Blobs, Reader, Rows
 from skillvault.vault.index.records import Records
 from skillvault.vault.index.rows import File
+from skillvault.vault.index.sessions import Sessions
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects, WritableSubjects
 from skillvault.vault.index.tasks import Tasks, WritableTasks
@@ -42,6 +43,7 @@ class Topics(ABC):
         self.outcomes = Outcomes(reader)
         self.recommendations = Recommendations(reader)
         self.evaluations = Evaluations(reader)
+        self.sessions = Sessions(reader)
         self.facts = Facts(reader)
         self.links = Links(reader)
         self.skills = Skills(reader)
@@ -62,7 +64,10 @@ class Topics(ABC):
     @property
     def domains(self) -> list[str]:
         """Every domain with a record or named in vault.yaml, sorted."""
-        query = "select domain from outcome union select domain from fact"
+        query = (
+            "select domain from outcome union select domain from fact "
+            "union select domain from session"
+        )
         return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
 
     @property

@@ -42,7 +42,7 @@ def learned(vault: Vault, person: Person, tmp_path: Path) -> Vault:
         (folder / "scripts").mkdir(parents=True)
         (folder / "SKILL.md").write_text(text)
         (folder / "scripts/log.sh").write_text("git log -1\n")
-    vault.installer.import_skills(tmp_path / "foreign", now=NOW)
+    vault.curate.installer.import_skills(tmp_path / "foreign", now=NOW)
     vault.curate.approve("release-it", now=NOW)
     vault.curate.retire(vault.skills()[0].name, now=NOW)
     return vault
@@ -194,11 +194,11 @@ def test_real_skills_come_in_whole_and_go_out_whole(
     vault: Vault, tmp_path: Path, name: str, format_name: str, folder: str
 ) -> None:
     source = copied(clone(name), tmp_path / "clone")
-    report = vault.installer.import_skills(source / folder, now=NOW)
+    report = vault.curate.installer.import_skills(source / folder, now=NOW)
     assert not report.problems
     pages = sorted((source / folder).glob("*/SKILL.md"))
     assert len(report.installed) == len(pages)
-    assert not vault.installer.import_skills(source / folder, now=NOW).installed
+    assert not vault.curate.installer.import_skills(source / folder, now=NOW).installed
     for installed in report.installed:
         vault.curate.approve(installed.name, now=NOW)
     to = "claude-code" if format_name == "agent-skills" else format_name

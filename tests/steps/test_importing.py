@@ -26,7 +26,7 @@ def save(root: Path, **files: str) -> Path:
 
 
 def brought(vault: Vault, path: Path, format_name: str | None = None) -> InstallReport:
-    return vault.installer.import_skills(path, format_name, now=NOW)
+    return vault.curate.installer.import_skills(path, format_name, now=NOW)
 
 
 def names(report: InstallReport) -> list[str]:
@@ -92,7 +92,7 @@ def test_what_was_imported_has_no_source_to_ask_for_newer_versions(
 ) -> None:
     page = save(tmp_path, CLAUDE_md="## Style\n\nBlack, 100 columns.\n") / "CLAUDE.md"
     brought(vault, page)
-    report = vault.installer.update(now=NOW)
+    report = vault.curate.installer.update(now=NOW)
     assert report.known == [f"style: was imported; `skillvault import skills {page}` renews it"]
     assert not report.problems
 
@@ -101,7 +101,7 @@ def test_plain_folders_are_the_same_by_both_ways(vault: Vault, tmp_path: Path) -
     plain = "---\nname: one\ndescription: Use it.\n---\n\n# One\n"
     source = save(tmp_path / "tree", one__SKILL_md=plain)
     assert names(brought(vault, source)) == ["one"]
-    assert vault.installer.update(now=NOW).known == [f"one: is what {source}/one has"]
+    assert vault.curate.installer.update(now=NOW).known == [f"one: is what {source}/one has"]
 
 
 def test_a_name_that_is_taken_gets_a_tail_of_the_origin(vault: Vault, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_path_without_skills_says_so(
 def test_a_dry_run_shows_and_writes_nothing(vault: Vault, person: Person, tmp_path: Path) -> None:
     source = save(tmp_path / "tree", one__SKILL_md=EUREKA.format(name="one", count=3))
     before = person.git("rev-parse", "HEAD")
-    report = vault.installer.import_skills(source, now=NOW, dry=True)
+    report = vault.curate.installer.import_skills(source, now=NOW, dry=True)
     assert names(report) == ["one"]
     assert person.git("rev-parse", "HEAD") == before
 

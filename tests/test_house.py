@@ -13,8 +13,8 @@ DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "curate", "assess", "recommend", "merge", "refresh", "promote", "generate",
-        "evaluate",
+        "why_not", "curate", "assess", "capture", "recommend", "merge", "refresh", "promote",
+        "generate", "evaluate",
         "record", "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection",
         "sections", "length", "naming",
     ],

@@ -59,7 +59,7 @@ class Late:
                 time.sleep(_PAUSE)
             self._append_late()  # what was written before it was closed
             reach("late-appended")
-            self.forget()
+            self.let_go()
         finally:
             os.close(self._descriptor)
 
@@ -69,11 +69,11 @@ class Late:
             late = self._late()
             if late and late not in _content(self._place):
                 _append(self._place, late)
-            self.forget()
+            self.let_go()
         finally:
             os.close(self._descriptor)
 
-    def forget(self) -> None:
+    def let_go(self) -> None:
         """Let go of the second name."""
         if self._kept:
             self._kept.unlink(missing_ok=True)
@@ -106,64 +106,73 @@ def held_open(root: Path, path: str) -> int | None:
     return min(holders, default=None)
 
 
-def place_growing(
-    root: Path, path: str, folder: Path, growth: Growth, content: bytes
-) -> Late | None:
-    """Let a file of the work tree begin with `content` where it began with the growth's start.
+class GrowingFile:
+    """A file of the work tree that agents append to; `folder` is ours, in the git dir."""
 
-    None if nothing had to be replaced. `folder` is ours, in the git dir. EditedError if the file
-    begins otherwise.
-    """
-    if not os.path.lexists(root / path):
-        draft = draft_file(folder / "drafts", content + growth.left)
-        place_file(root, path, draft, mode=None, replace=False)
-        draft.unlink(missing_ok=True)
-        return None
+    def __init__(self, root: Path, path: str, folder: Path) -> None:
+        self._root = root
+        self._path = path
+        self._folder = folder
 
-    def begun(old: bytes) -> bytes:
-        if not old.startswith(growth.start):
-            raise EditedError(f"{path}: a file of yours appeared there; run again")
-        return content + growth.left + old[len(growth.start) :]
+    def place(self, growth: Growth, content: bytes) -> Late | None:
+        """Let it begin with `content` where it began with the growth's start.
 
-    return _replaced(root, path, folder, begun)
-
-
-def put_back_growing(root: Path, path: str, folder: Path, before: bytes, after: bytes) -> None:
-    """Let a file that begins as a publication left it begin as before, whatever came since."""
-
-    def begun(old: bytes) -> bytes:
-        is_left = old.startswith(after) and not old.startswith(before)
-        return before + old[len(after) :] if is_left else old
-
-    if late := _replaced(root, path, folder, begun):
-        late.settle()
-
-
-def _replaced(root: Path, path: str, folder: Path, change: Callable[[bytes], bytes]) -> Late | None:
-    """Replace a file by what becomes of its bytes; None if they stay."""
-    place = root / path
-    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    draft, late = None, None
-    try:
-        old = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-        new = change(old)
-        if new != old:
-            draft = draft_file(folder / "drafts", new)
-            kept = folder / f"late-{len(old)}-{quote(path, safe='')}-{draft_name()}"
-            late = Late(place, descriptor, _keep(place, kept), len(old))
-            reach("late-kept")
-            place_file(root, path, draft, mode=None, replace=True)
-    except BaseException:
-        if late:
-            late.forget()
-        os.close(descriptor)
-        raise
-    finally:
-        if draft:
+        None if nothing had to be replaced; EditedError if it begins otherwise.
+        """
+        if not os.path.lexists(self._root / self._path):
+            draft = draft_file(self._folder / "drafts", content + growth.left)
+            place_file(self._root, self._path, draft, mode=None, replace=False)
             draft.unlink(missing_ok=True)
-    if late is None:
-        os.close(descriptor)
-    return late
+            return None
+
+        def begun(old: bytes) -> bytes:
+            if not old.startswith(growth.start):
+                raise EditedError(f"{self._path}: a file of yours appeared there; run again")
+            return content + growth.left + old[len(growth.start) :]
+
+        return self._replace(begun)
+
+    def put_back(self, before: bytes, after: bytes) -> None:
+        """If it begins as a publication left it, let it begin as before, whatever came since."""
+
+        def begun(old: bytes) -> bytes:
+            is_left = old.startswith(after) and not old.startswith(before)
+            return before + old[len(after) :] if is_left else old
+
+        if late := self._replace(begun):
+            late.settle()
+
+    def _replace(self, change: Callable[[bytes], bytes]) -> Late | None:
+        """Put what becomes of its bytes in its place; None if they stay."""
+        place = self._root / self._path
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        late = None
+        try:
+            old = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+            new = change(old)
+            if new != old:
+                late = Late(place, descriptor, _keep(place, self._second_name(len(old))), len(old))
+                self._put(new)
+        except BaseException:
+            if late:
+                late.let_go()
+            os.close(descriptor)
+            raise
+        if late is None:
+            os.close(descriptor)
+        return late
+
+    def _second_name(self, taken: int) -> Path:
+        """A second name, which says how much of the file the new one stands for."""
+        return self._folder / f"late-{taken}-{quote(self._path, safe='')}-{draft_name()}"
+
+    def _put(self, content: bytes) -> None:
+        draft = draft_file(self._folder / "drafts", content)
+        try:
+            reach("late-kept")
+            place_file(self._root, self._path, draft, mode=None, replace=True)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def _keep(place: Path, kept: Path) -> Path | None:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from skillvault.errors import PausedError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.git_activity import clear_git_locks
-from skillvault.vault.commit.growing import put_back_growing
+from skillvault.vault.commit.growing import GrowingFile
 from skillvault.vault.commit.local_edits import begins_with, blob_at
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
@@ -232,7 +232,7 @@ class Journal:
     def _put_back(self, path: str, place: Place) -> None:
         if place.grows and place.before and place.after:
             before, after = self._blob(place.before), self._blob(place.after)
-            put_back_growing(self._root, path, self._folder, before, after)
+            GrowingFile(self._root, path, self._folder).put_back(before, after)
         elif place.before is None:
             files.remove_file(self._root, path)
         else:

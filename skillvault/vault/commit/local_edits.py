@@ -86,6 +86,7 @@ def local_edits(
     ground: Ground,
     files: Files,
     origins: Mapping[str, str] | None = None,
+    *,
     growths: Mapping[str, Growth] | None = None,
 ) -> dict[str, str]:
     """path -> why it is a person's now; empty if every path is ours.

@@ -22,7 +22,7 @@ from skillvault.errors import EditedError, GitError, VaultBusyError
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
-from skillvault.vault.commit.growing import Growth, Late, held_open, place_growing
+from skillvault.vault.commit.growing import GrowingFile, Growth, Late, held_open
 from skillvault.vault.commit.journal import Intent, Journal, Place
 from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits
 from skillvault.vault.disk import all_synced
@@ -348,7 +348,7 @@ class Writer:
         """What to publish a group on; EditedError if a path of it is edited locally."""
         files, origins = group.files, group.origins
         ground = ground_of(self._git, parent, files, origins, modes=settings.modes)
-        if edits := local_edits(self._root, ground, files, origins, group.growths):
+        if edits := local_edits(self._root, ground, files, origins, growths=group.growths):
             path, why = min(edits.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
         return _Base(parent, ground, settings)
@@ -424,7 +424,7 @@ class Writer:
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
 
     def _place_growing(self, path: str, growth: Growth, content: bytes | None) -> None:
-        late = place_growing(self._root, path, self._folder, growth, content or b"")
+        late = GrowingFile(self._root, path, self._folder).place(growth, content or b"")
         self._late += [late] if late else []
 
     def _roll_back(self, intent: Intent, cause: BaseException) -> None:

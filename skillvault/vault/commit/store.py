@@ -224,7 +224,7 @@ class Store(threading.local):
         modes = self.git.settings().modes
         commit = self.staged.commit
         ground = edits.ground_of(self.git, commit, files, origins, modes=modes)
-        return edits.local_edits(self.root, ground, files, origins, growths)
+        return edits.local_edits(self.root, ground, files, origins, growths=growths)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 

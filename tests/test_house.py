@@ -19,13 +19,15 @@ ORDER = {
         "sections", "length", "naming",
     ],
     "vault": [
-        "check", "lost", "provenance", "setup", "commit", "index", "git", "files", "search",
+        "check", "lost", "provenance", "setup", "commit", "index", "evidence", "git", "files",
+        "search",
         "spending", "disk", "drafts", "failpoint",
     ],
     "judge": ["claude", "offline"],
 }  # fmt: skip
 HOMES = {
     "git": {"vault/git"},
+    "ahocorasick": {"vault/evidence"},
     "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},

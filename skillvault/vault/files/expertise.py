@@ -11,8 +11,6 @@ from skillvault.intake import stored
 from skillvault.records import EvolutionEntry, Expertise, LearnedPattern
 from skillvault.vault.files import codec, strict_yaml
 
-PATH = "skills/learned/resources/expertise.yaml"
-
 
 def decode(content: bytes) -> Expertise:
     """The patterns that the bytes of the file state; BadInputError names the key."""

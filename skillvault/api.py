@@ -34,6 +34,7 @@ from skillvault.records import (
     kind_of,
 )
 from skillvault.steps.curate import Curator, decide
+from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from skillvault.steps import advise as advising
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import imported, judges, lookup, loop, registry, rules, shelf_rules, sides
+    from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -81,7 +83,7 @@ else:
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    sides = LazyModule("steps.sides")
+    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
@@ -136,6 +138,8 @@ class Vault:
             _clock,
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
+        self.notebook = Notebook(self.store)
+        self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -209,13 +213,14 @@ class Vault:
         consolidate: bool = True,
         batch: bool = False,
         between: Callable[[], None] | None = None,
+        code: Sequence[Path] = (),
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
         a batch, and is due again when that has ended. `between` is called where nothing is half
-        done; it may raise.
+        done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         unasked: dict[str, Question] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
@@ -230,6 +235,8 @@ class Vault:
                 dry=dry,
                 names=intake.names,
                 arrived=intake.arrived,
+                steps=wanted,
+                code=code,
                 consolidates=consolidate,
                 on_done=on_done,
                 between=between,
@@ -410,6 +417,9 @@ class Vault:
             tree = lookup.beside(self.store.head(), other)
             return {**tree, "sources": [], "against": [], "rules": []}
         head = self.store.head()
+        if (pattern := tiers.pattern_named(head, text)) is not None:
+            tree = tiers.why_pattern(self.store, head, pattern)
+            return {**tree, "sources": [], "against": [], "rules": []}
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
@@ -425,11 +435,13 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact or domain, with its numbers.
+        """What each step says of one outcome, fact, domain or rule, with its numbers.
 
-        ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `domain` or `rule`, its id), the answers in the order of the loop).
         """
         run = _question(self)
+        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
+            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
         if text in run.view.domains:
             return ("domain", text), reasons.why_no_strategy(run, text)
         ref = lookup.resolve(self.store, run.view, text, forward=True)
@@ -452,8 +464,10 @@ class Vault:
         view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
         remover = lookup.remover(self.store, head, view)
         committed = checks.checked_out(self.store.git, head)
+        mistakes, hints = tiers.mistakes(view.bytes_at(layout.LEARNINGS))
         if not staged:
             problems, notes = checks.findings(view, remover, view.contents.keys())
+            problems, notes = [*problems, *mistakes], [*notes, *hints]
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
@@ -463,6 +477,7 @@ class Vault:
             return Checked(sorted(problems), sorted([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
+        problems, notes = [*problems, *mistakes], [*notes, *hints]
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(sorted(ours), sorted(notes))

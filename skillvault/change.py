@@ -124,10 +124,14 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> set[Ref]:
-        """The records that must be there: what it is made of, and what its links point to."""
+        """The records that must be there: what it is made of, and what its links point to.
+
+        No pattern: that is an entry of a file whose version the change states.
+        """
         written = {ref_of(record) for record in self.writes}
         targets = (record.target for record in self.writes if isinstance(record, Link))
-        return {*self.sources, *targets} - written
+        sources = (ref for ref in self.sources if ref.kind != "pattern")
+        return {*sources, *targets} - written
 
 
 def skill_series(step: str, domain: str | None) -> str:

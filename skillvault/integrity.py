@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.records import Evaluation, Fact, Link, Problem, Record, Ref, Skill, link_id
+from skillvault.records import LEARNED, Evaluation, Fact, Link, Problem, Record, Ref, Skill, link_id
 from skillvault.text import is_slug
 
 MAX_DESCRIPTION = 1024
@@ -58,7 +58,8 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     for path, record in view.records.items():
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            if record.origin == "generated" and Ref("skill", record.name) not in linked:
+            is_made = record.origin == "generated" and record.name != LEARNED
+            if is_made and Ref("skill", record.name) not in linked:
                 yield Problem(
                     path,
                     None,

@@ -10,8 +10,19 @@ from skillvault import __version__
 
 # Each command stands in the module of its name, as a function of that name.
 COMMANDS = (
-    *("check", "doctor", "fact", "impact", "import", "init", "judge", "log", "quarantine"),
-    *("recommend", "record", "run", "search", "skill", "stats", "status", "watch", "why"),
+    *("check", "doctor", "fact", "impact", "import", "init", "judge", "learn", "log"),
+    *(
+        "quarantine",
+        "recommend",
+        "record",
+        "run",
+        "search",
+        "skill",
+        "stats",
+        "status",
+        "watch",
+        "why",
+    ),
     "why-not",
 )
 

@@ -12,7 +12,7 @@ from skillvault.cli.options import json_option, open_vault, print_json, vault_op
 @vault_option
 @json_option
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Show why an outcome, fact or domain taught nothing.
+    """Show why an outcome, fact, domain or rule taught nothing.
 
     If it taught something, it shows what; with the numbers that decided it.
     """

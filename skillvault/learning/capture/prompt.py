@@ -7,11 +7,11 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.learning.capture.rules import LATEST
-from skillvault.learning.recommend.render import inert_body
+from skillvault.learning.recommend.render import INSTRUCTION, element, inert_body
 from skillvault.records import LearnedPattern
 from skillvault.text import rule_key, tokens
 
-_BEST = 20  # patterns that a prompt gets
+BEST = 20  # patterns that a prompt gets
 _RANKS = {"high": 0, "medium": 1}  # of other confidence none is told
 PATTERNS = "## Validated patterns"
 RULES = "## Recent learnings (unvalidated)"
@@ -50,7 +50,7 @@ def told(
     """What a prompt gets of these, in at most so many tokens: the least is cut first."""
     every = list(patterns)
     keys = {pattern.key for pattern in every}
-    best = best_first(every)[:_BEST]
+    best = best_first(every)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
     cut = Told(tuple(best), tuple(latest))
     while budget is not None and tokens(cut.prompt_text) > budget:
@@ -69,8 +69,18 @@ def augment(
     base: str, patterns: Iterable[LearnedPattern | Mapping[str, Any]], rules: Sequence[str]
 ) -> str:
     """A prompt with what was learned behind it; as it is if nothing was."""
-    entries = [msgspec.convert(one, LearnedPattern, from_attributes=True) for one in patterns]
+    entries = [msgspec.convert(entry, LearnedPattern, from_attributes=True) for entry in patterns]
     return behind(base, told(entries, rules))
+
+
+def framed(base: str, learned: Told) -> str:
+    """A recommendation with patterns and rules behind it, in a frame that they cannot leave."""
+    if not learned.prompt_text:
+        return base
+    block = element("learned", learned.prompt_text)
+    if not base:
+        return f"{block}\n{element('instruction', INSTRUCTION)}"
+    return f"{base}\n\n---\n\n{block}"
 
 
 def behind(base: str, learned: Told) -> str:
@@ -84,6 +94,11 @@ def behind(base: str, learned: Told) -> str:
 def _section(heading: str, lines: Iterable[str]) -> str:
     bullets = "\n".join(lines)
     return f"{heading}\n\n{bullets}" if bullets else ""
+
+
+def pattern_line(pattern: LearnedPattern) -> str:
+    """A pattern as one bullet."""
+    return f"- [{pattern.confidence}] {_one_line(pattern.pattern)}"
 
 
 def _bullet(rule: str) -> str:

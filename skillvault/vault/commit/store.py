@@ -368,8 +368,7 @@ def _growths(change: Change, base: Topics) -> dict[str, Growth]:
 
 def _vault_files(root: Path) -> Iterator[str]:
     """The paths of the vault's files in the work tree."""
-    if (root / layout.MARK).is_file():
-        yield layout.MARK
+    yield from (name for name in (layout.MARK, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
         for folder, _, names in os.walk(root / top):
             for name in names:

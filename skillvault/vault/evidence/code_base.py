@@ -71,7 +71,7 @@ def open_code_base(place: Path, root: Path) -> CodeBase:
     entries = _listed(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
         sizes = dict(sorted(_walked(place, root)))
-        return CodeBase(name, _digest(sizes), sizes, lambda paths: _bytes_of(place, paths))
+        return CodeBase(name, _walked_version(sizes), sizes, lambda paths: _bytes_of(place, paths))
     ours = {
         path: entry
         for path, entry in entries.items()
@@ -79,11 +79,11 @@ def open_code_base(place: Path, root: Path) -> CodeBase:
     }
     objects = _objects(place)
 
-    def read(paths: Sequence[str]) -> Mapping[str, bytes]:
+    def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
         contents = objects.blobs(ours[path].blob for path in paths)
         return {path: contents[ours[path].blob] for path in paths}
 
-    return CodeBase(name, version, {path: entry.size for path, entry in ours.items()}, read)
+    return CodeBase(name, version, {path: entry.size for path, entry in ours.items()}, read_blobs)
 
 
 def _objects(place: Path) -> Objects:
@@ -152,7 +152,7 @@ def _bytes_of(place: Path, paths: Iterable[str]) -> dict[str, bytes]:
     return {path: (place / path).read_bytes() for path in paths}
 
 
-def _digest(sizes: Mapping[str, int]) -> str:
+def _walked_version(sizes: Mapping[str, int]) -> str:
     """What betrays that other files stand in a folder."""
     lines = "".join(f"{path}\0{size}\n" for path, size in sizes.items())
     return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()

@@ -39,13 +39,8 @@ class Searcher:
             terms |= _matches(self._loose, _squeezed(text))
         return terms
 
-    def lines_in(self, path: str, content: bytes) -> list[int]:
-        """The numbers of the lines of a file that hold any term."""
-        lines = enumerate(content.split(b"\n"), 1)
-        return [number for number, line in lines if self.terms_in(path, line)]
 
-
-def search(bases: Sequence[CodeBase], terms: Iterable[str]) -> Occurrences:
+def search_code(bases: Sequence[CodeBase], terms: Iterable[str]) -> Occurrences:
     """Which files of some code bases hold which terms."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
@@ -58,17 +53,32 @@ def search(bases: Sequence[CodeBase], terms: Iterable[str]) -> Occurrences:
 
 
 def lines_of(
-    bases: Sequence[CodeBase], terms: Iterable[str], files: Collection[str]
-) -> dict[str, list[int]]:
-    """File -> the lines on which any of the terms stand, of these files."""
-    searcher = Searcher(terms)
-    lines: dict[str, list[int]] = {}
-    for base in bases:
-        names = {path_in(bases, base, path): path for path in base.sizes}
-        paths = {path: name for name, path in names.items() if name in files}
-        for path, content in base.read(list(paths)).items():
-            lines[paths[path]] = searcher.lines_in(path, content)
+    bases: Sequence[CodeBase], terms_by_name: Mapping[str, tuple[Collection[str], Collection[str]]]
+) -> dict[str, dict[str, list[int]]]:
+    """Name -> file -> the lines on which any of its terms stand.
+
+    `terms_by_name` says by name (terms, files); each file is read once.
+    """
+    by_file: dict[str, list[str]] = {}
+    for name, (_, files) in terms_by_name.items():
+        for file in files:
+            by_file.setdefault(file, []).append(name)
+    searchers = {name: Searcher(terms) for name, (terms, _) in terms_by_name.items()}
+    lines: dict[str, dict[str, list[int]]] = {name: {} for name in terms_by_name}
+    for path, content in _contents_of(bases, by_file):
+        rows = content.split(b"\n")
+        for name in by_file[path]:
+            terms_in = searchers[name].terms_in
+            lines[name][path] = [n for n, row in enumerate(rows, 1) if terms_in(path, row)]
     return lines
+
+
+def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    for base in bases:
+        names = {path: path_in(bases, base, path) for path in base.sizes}
+        paths = [path for path, name in names.items() if name in files]
+        for path, content in base.read(paths).items():
+            yield names[path], content
 
 
 def path_in(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skillvault.errors import GitError
 from skillvault.vault.evidence.code_base import CodeBase, is_searched, open_code_base
-from skillvault.vault.evidence.search import Searcher, lines_of, search
+from skillvault.vault.evidence.search import Searcher, lines_of, search_code
 
 VAULT = Path("/no/vault")
 FILES = {
@@ -66,21 +66,21 @@ def grepped(place: Path, term: str) -> set[str]:
 
 @pytest.mark.parametrize("term", TERMS)
 def test_a_term_stands_in_the_files_that_git_greps(code: Path, term: str) -> None:
-    files = set(search([opened(code)], TERMS).files.get(term, ()))
+    files = set(search_code([opened(code)], TERMS).files.get(term, ()))
     looser = {"package.json"} if term.startswith("type") else set()
     assert files == grepped(code, term) | looser
 
 
 def test_a_folder_without_git_is_searched_alike(code: Path, tmp_path: Path) -> None:
     walked = opened(written(tmp_path / "plain", FILES))
-    assert search([walked], TERMS) == search([opened(code)], TERMS)
+    assert search_code([walked], TERMS) == search_code([opened(code)], TERMS)
     assert walked.sizes == opened(code).sizes
 
 
 def test_what_is_not_committed_is_no_evidence(code: Path) -> None:
     stray = code / "stray.py"
     stray.write_text("absent\n")
-    assert "absent" not in search([opened(code)], TERMS).files
+    assert "absent" not in search_code([opened(code)], TERMS).files
     stray.unlink()
 
 
@@ -111,9 +111,9 @@ def test_the_vault_inside_of_a_code_base_is_left_out(tmp_path: Path) -> None:
 def test_files_of_several_code_bases_are_told_apart(code: Path, tmp_path: Path) -> None:
     other = opened(written(tmp_path / "other", {"a.py": "one\ntwo userId\n"}))
     bases = [opened(code), other]
-    files = search(bases, ["userId"]).files["userId"]
+    files = search_code(bases, ["userId"]).files["userId"]
     assert files == {f"{code.name}/a.py", f"{code.name}/lib/b.py", "other/a.py"}
-    assert lines_of(bases, ["userId"], {"other/a.py"}) == {"other/a.py": [2]}
+    assert lines_of(bases, {"r": (["userId"], {"other/a.py"})}) == {"r": {"other/a.py": [2]}}
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:

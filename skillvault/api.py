@@ -57,8 +57,18 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
+    from skillvault.steps import (
+        capture,
+        imported,
+        judges,
+        lookup,
+        loop,
+        registry,
+        rules,
+        shelf_rules,
+        sides,
+    )
     from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import imported, judges, lookup, loop, registry, rules, shelf_rules, sides
     from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
@@ -83,6 +93,7 @@ else:
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
+    capture = LazyModule("steps.capture")
     sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
@@ -638,6 +649,11 @@ def _done(state: Run, wanted: Sequence[str]) -> Report:
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
     return sides.both_sides(_question(vault), ref)
+
+
+def rules_wait(vault: Vault) -> bool:
+    """Whether evidence for rules is to be looked for."""
+    return capture.is_due(_question(vault))
 
 
 def _question(vault: Vault) -> Run:

@@ -12,7 +12,7 @@ from pathlib import Path
 from skillvault.api import Vault
 from tests import forked
 from tests.conftest import Person
-from tests.crash.scenario import BAD, DROPPED, LATE, LATER, RECORDED, outcomes
+from tests.crash.scenario import BAD, DROPPED, LATE, LATER, RECORDED, RULES, noted, outcomes
 from tests.vault.given import HAND_MADE
 
 PACKAGE = Path(__file__).resolve().parents[2] / "skillvault"
@@ -106,6 +106,7 @@ class World:
         assert sorted(head.evaluations) == sorted(head.outcomes)
         assert vault.check().problems == []
         assert vault.inbox.names() == []
+        assert [noted(self.root).count(rule) for rule in RULES] == [1] * len(RULES)
         assert [(one.name, one.code) for one in vault.inbox.quarantine.files()] == [
             ("bad.yaml", "yaml")
         ]

@@ -1,6 +1,7 @@
 """A vault with a person's work in it, the machine that is killed, and what must hold after."""
 
 import ast
+import gc
 import os
 import shutil
 import signal
@@ -58,6 +59,8 @@ class World:
         for number, data in enumerate(outcomes()):
             world.drop(f"agent-{number}.json", data)
         world.drop("bad.yaml", BAD)
+        del vault
+        gc.collect()  # a vault that nobody uses any more still holds its index open
         return world
 
     def copied(self, root: Path) -> "World":

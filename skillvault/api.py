@@ -23,17 +23,14 @@ from skillvault.intake import MAX_TEXT
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import (
-    IMPORTANCES,
     Commit,
-    Fact,
-    Importance,
     Problem,
     Ref,
     Scalar,
     Skill,
-    kind_of,
 )
-from skillvault.steps.curate import Curator, decide
+from skillvault.steps.curate import Curator
+from skillvault.steps.memory import Memory
 from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
@@ -60,9 +57,11 @@ if TYPE_CHECKING:
     from skillvault.steps import (
         capture,
         imported,
+        installing,
         judges,
         lookup,
         loop,
+        older_vault,
         registry,
         rules,
         shelf_rules,
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from skillvault.vault import check as checks
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
+    from skillvault.vault.files import redact
 else:
     exchange = LazyModule("exchange")
     promote = LazyModule("learning.promote.facts")
@@ -89,8 +89,10 @@ else:
     advising = LazyModule("steps.advise")
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
+    installing = LazyModule("steps.installing")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
+    older_vault = LazyModule("steps.older_vault")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     capture = LazyModule("steps.capture")
@@ -99,6 +101,7 @@ else:
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
+    redact = LazyModule("vault.files.redact")
 
 
 class Listed(Struct, frozen=True):
@@ -111,17 +114,6 @@ class Listed(Struct, frozen=True):
     origin: str
     created: str | None
     expires: str | None
-    path: str
-
-
-class ListedFact(Struct, frozen=True):
-    """A fact as `fact list` shows it."""
-
-    id: str
-    domain: str
-    importance: str
-    kind: str
-    text: str
     path: str
 
 
@@ -151,6 +143,7 @@ class Vault:
         )
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
+        self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -160,6 +153,11 @@ class Vault:
         if self._judge is not None:
             return self._judge
         return judges.appointed(self.store)
+
+    @cached_property
+    def installer(self) -> installing.Installer:
+        """What brings in skills of other people, and the package's own as files."""
+        return installing.Installer(self.store, _clock)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
@@ -198,7 +196,12 @@ class Vault:
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
         equipped = setup.equip(root, git, post_merge=post_merge)
-        return vault, setup.SetupReport(made.did + equipped.did, made.left + equipped.left)
+        marked = older_vault.mark_skills(vault.store, now or _clock())
+        parts = (made, equipped, marked)
+        return vault, setup.SetupReport(
+            [line for part in parts for line in part.did],
+            [line for part in parts for line in part.left],
+        )
 
     @staticmethod
     def doctor(
@@ -485,73 +488,13 @@ class Vault:
                 named = head.policy.shelf
                 if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
                     notes += shelf_rules.names_of_nothing(self.shelf.ready())
-            return Checked(sorted(problems), sorted([*notes, *uncommitted, *missing]))
+            return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
         problems, notes = [*problems, *mistakes], [*notes, *hints]
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
-        return Checked(sorted(ours), sorted(notes))
-
-    # ── facts ────────────────────────────────────────────────────────────────────────
-
-    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """The facts that nothing supersedes, by domain, the most important first.
-
-        `trusted`: without those of untrusted sources.
-        """
-        head = self.store.head()
-        if domain is not None and domain not in head.domains:
-            known = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {known}")
-        gone = {fact.supersedes for fact in head.facts.values()}
-        found = [
-            fact
-            for fact in head.facts.values()
-            if fact.id not in gone
-            and domain in (None, fact.domain)
-            and not (trusted and fact.trust != "local")
-        ]
-        found.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
-        fields = ("id", "domain", "importance", "kind", "text")
-        return [
-            ListedFact(
-                **{field: getattr(fact, field) for field in fields},
-                path=head.records.path_of(Ref("fact", fact.id)) or "",
-            )
-            for fact in found
-        ]
-
-    def fact(self, name: str) -> tuple[Fact, str]:
-        """(fact, path); UsageError where there is none."""
-        found, path = lookup.read(self.store, name)
-        if not isinstance(found, Fact):
-            kind = kind_of(found)
-            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
-        return found, path
-
-    def add_fact(
-        self,
-        text: str,
-        domain: str,
-        *,
-        importance: Importance = "medium",
-        supersedes: str | None = None,
-        review_by: str | None = None,
-        now: datetime | None = None,
-        dry: bool = False,
-    ) -> Report:
-        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
-        now = now or _clock()
-        setup.check_domains([domain])
-        head = self.store.head()
-        old = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
-            text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
-        )
-        if Ref("fact", fact.id) in head.records:
-            raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return decide(self.store, promote.added(fact, now), now, dry=dry)
+        return Checked(_in_order(ours), _in_order(notes))
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -696,6 +639,10 @@ def _foreign(
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
             refused.append(Refused(path.name, error.code, message, error.line))
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.order)
 
 
 def _clock() -> datetime:

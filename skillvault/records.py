@@ -19,7 +19,10 @@ Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-RecordKind = Literal["outcome", "evaluation", "recommendation", "fact", "skill", "link", "pattern"]
+# An `origin` is no record: what was installed from somewhere, by its content's digest.
+RecordKind = Literal[
+    "outcome", "evaluation", "recommendation", "fact", "skill", "link", "pattern", "origin",
+]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
@@ -59,13 +62,18 @@ class Ref(Struct, frozen=True, order=True):
         return f"{self.kind}:{self.id}"
 
 
-class Problem(Struct, frozen=True, order=True):
+class Problem(Struct, frozen=True):
     """A mistake in a file, as a value: where, which key, a stable code, one sentence."""
 
     path: str
     key: str | None
     code: str
     message: str
+
+    @property
+    def order(self) -> tuple[str, str, str, str]:
+        """Position in a list; what concerns the whole file comes before what concerns a key."""
+        return (self.path, self.key or "", self.code, self.message)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -360,6 +368,8 @@ class Skill(Struct, frozen=True):
     elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
     retired: str | None = None  # by its domain's time, when its use retired it
     trial: str | None = None  # and since when it is tried again, or was last
+    replaces: str | None = None  # the skill in skills/ whose next version it is
+    internal: bool = False  # hosts that walk a whole tree leave it out
 
 
 class Shelved(Struct, frozen=True):

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from skillvault.hidden_characters import cleaned
+
 MAX_SLUG = 64
 SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
@@ -152,7 +154,7 @@ def shorten(text: str, limit: int) -> str:
 
 def flat(text: str) -> str:
     """Text as one line that cannot pass for structure of markdown or tags."""
-    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(text.split()))
+    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(cleaned(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
     return " ".join(re.sub(r"^(?:[#>|*+=-]+\s*|\d+[.)]\s+)+", "", line).split())
 

@@ -615,7 +615,7 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
             given = loss(0, target, source__session=f"s{number}", **times)
             (vault.root / "inbox" / f"{number}.json").write_bytes(as_file(given))
         until(lambda: len(vault.store.head().evaluations) == 3)
-        until(vault.facts)
+        until(vault.memory.facts)
     assert from_memory(vault) == []
     vault.run()
     assert from_memory(vault)

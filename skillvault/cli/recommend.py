@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from skillvault.cli.learn import learned_shape, say_cut
-from skillvault.cli.options import now_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, now_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import framed
 from skillvault.learning.recommend import render
@@ -173,7 +173,7 @@ def _print_answer(answer: Answer, form: str, found: Learned | None) -> None:
     text = render.xml(answer) if form == "xml" else render.prompt(answer)
     whole = framed(text, found.told) if found else text
     if whole:
-        click.echo(whole)
+        echo(whole)
 
 
 def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.cli.tree import print_tree
 from skillvault.steps.learned import Writing
 
@@ -34,9 +34,9 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
         _print_pattern(tree["pattern"], tree["written"])
     _print_rules(tree["rules"])
     if tree["against"]:
-        click.echo("against it:")
+        echo("against it:")
         for evaluation in tree["against"]:
-            click.echo(f"  evaluation {evaluation}")
+            echo(f"  evaluation {evaluation}")
 
 
 def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
@@ -54,17 +54,15 @@ def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
     if rules:
-        click.echo("rules:")
+        echo("rules:")
     for rule in rules:
         (met, of), (other, others) = rule["met"], rule["other"]
         episodes, all_episodes = rule["episodes"]
-        click.echo(f"  {rule['action']} {rule['rule']}")
-        click.echo(
+        echo(f"  {rule['action']} {rule['rule']}")
+        echo(
             f"    {rule['result']}: {met} of {of} that meet it, in {episodes} of {all_episodes} "
             f"episodes; {other} of {others} others"
         )
-        click.echo(
-            f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors"
-        )
+        echo(f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors")
         for held in rule["held"]:
-            click.echo(f"    held against: {held}")
+            echo(f"    held against: {held}")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+import msgspec
+
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
@@ -21,7 +23,8 @@ _PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", 
 def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None:
     """Write a skill, new or over the `old` one in this folder; None if that changes nothing.
 
-    Of a file that is there only the named keys and the text that differ change.
+    Of a file that is there only the named keys and the text that differ change; a key that the
+    skill leaves empty is cleared.
     """
     _check(skill, shelf)
     target = (Ref("skill", skill.name),)
@@ -30,7 +33,7 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
         return Change(step="put", subject=subject, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
     values = {key: _key_text(skill, key) for key in _PUT}
-    changed = [key for key, value in values.items() if value and value != _key_text(old, key)]
+    changed = [key for key, value in values.items() if value != _key_text(old, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
     edits = tuple(Edit(path, places[key], values[key]) for key in changed)
     texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
@@ -45,6 +48,15 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
         rewrites=texts,
         targets=target,
     )
+
+
+def over(skill: Skill, old: Skill | None) -> Skill:
+    """How a skill that is put is read afterwards, new or over the `old` one."""
+    if old is None:
+        return skill
+    changed = (key for key in _PUT if _key_text(skill, key) != _key_text(old, key))
+    body = skill.body if skill.body.strip() != old.body.strip() else old.body
+    return msgspec.structs.replace(old, body=body, **{key: getattr(skill, key) for key in changed})
 
 
 def approve(skill: Skill, shelf: str) -> Change:

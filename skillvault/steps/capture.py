@@ -108,7 +108,7 @@ def _adoption(run: Run) -> Generator[Change, None, str | None]:
         return None
     from skillvault.vault.files import redact  # noqa: PLC0415 (only who adopts pays)
 
-    adopted = adopt(appended, redact.redacted_text)
+    adopted = adopt(appended, redact.cleaned)
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change

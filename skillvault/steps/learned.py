@@ -67,11 +67,10 @@ class Writing(Struct, frozen=True):
 
 def note_rule(store: Store, rule: str) -> str:
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
-    text = redact.redacted_text(" ".join(rule.split()))
-    block = Block(text, "", 1)
-    if flaw := flaw_of(block):
+    if flaw := flaw_of(Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
-    if rule_in(block) is None:
+    text = " ".join(redact.cleaned(rule).split())
+    if rule_in(Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
     try:
         with guarded():

@@ -65,6 +65,7 @@ else:  # only who asks for them pays for them
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task
 _SHOWN = 200  # characters of a text that was found
+_LIFT_DIGITS = 9  # of a lift that order skills
 
 
 class Found(Struct, frozen=True):
@@ -343,7 +344,7 @@ class Shelf:
         ]
         if skill and not found and domain is None:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
-        return sorted(found, key=lambda one: (one.lift is None, -(one.lift or 0.0), one.skill))
+        return sorted(found, key=_by_lift)
 
     def _named(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
         """The skills of these names, wherever they stand."""
@@ -412,6 +413,11 @@ def _near() -> Near | None:
     if not has_model():
         return None
     return vectors.near
+
+
+def _by_lift(stats_of: "stats.SkillStats") -> tuple[bool, float, str]:
+    """Sorts by lift, best first; what differs by a rounding alone goes by name on any machine."""
+    return stats_of.lift is None, -round(stats_of.lift or 0.0, _LIFT_DIGITS), stats_of.skill
 
 
 def _unasked(head: Topics, domain: str | None) -> set[str]:

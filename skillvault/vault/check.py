@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillvault import integrity
 from skillvault.errors import BadInputError
+from skillvault.hidden_characters import HiddenCharacter, escaped, hidden_characters
 from skillvault.lazy import LazyModule
 from skillvault.records import Problem, Ref
 from skillvault.vault.files import layout
@@ -36,6 +37,7 @@ def findings(
     broken = [r for r in parsed.values() if isinstance(r, Problem)]
     broken += _policy_problems(view)
     broken += _expertise_problems(view)
+    broken += _hidden(view.texts_at(paths))
     return [*broken, *integrity.problems(seen)], list(integrity.notes(seen))
 
 
@@ -85,6 +87,20 @@ def _expertise_problems(view: View) -> list[Problem]:
     except BadInputError as error:
         return [Problem(layout.EXPERTISE, error.key, error.code, error.message)]
     return []
+
+
+def _hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
+    """The characters in files that a reader does not see: of each file the first of each name."""
+    for path, text in sorted(texts.items()):
+        names: dict[str, HiddenCharacter] = {}
+        for one in hidden_characters(text):
+            names.setdefault(one.name, one)
+        for one in names.values():
+            message = (
+                f"line {one.line}, column {one.column}: {one.name}, which no reader sees; remove "
+                f"it, or write it as {escaped(one.character)}"
+            )
+            yield Problem(path, None, "hidden-character", message)
 
 
 def _strays(view: View) -> Iterator[str]:

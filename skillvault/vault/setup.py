@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skillvault.change import Change
+from skillvault.change import FOUNDING, Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.text import is_slug
 from skillvault.vault.files import layout
@@ -61,7 +61,7 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
-        from skillvault.vault.files import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
+        from skillvault import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
 
         listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         named = f"branch: {strict_yaml.scalar(branch)}"
@@ -72,7 +72,7 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
         # Written by a person, or by an init that was interrupted: asked for here, so taken.
         files[layout.MARK] = (root / layout.MARK).read_bytes()
     return Change(
-        step="init",
+        step=FOUNDING,
         subject=f"a vault for {', '.join(domains)}" if domains else "a vault",
         files=tuple(sorted(files.items())),
     )

@@ -245,7 +245,7 @@ def test_fact_list_show_and_add(vault: Vault) -> None:
 
 def test_why_not_of_a_fact(vault: Vault) -> None:
     ask(vault, "fact", "add", "Reproduce before you retry.", "--domain", "coding", *NOW)
-    (fact,) = vault.facts()
+    (fact,) = vault.memory.facts()
     found = ask(vault, "why-not", fact.id)
     assert found["fact"] == fact.id
     assert [step["step"] for step in found["steps"]] == ["memory", "promote"]

@@ -364,6 +364,15 @@ def test_a_rule_is_noted_and_told(vault: Vault, person: Person) -> None:
     assert vault.learned("BASE\n").startswith("BASE\n\n---\n\n## Validated patterns")
 
 
+def test_characters_that_nobody_sees_leave_a_rule(vault: Vault, person: Person) -> None:
+    assert vault.learn("Call `get_\u200blogger` \x1b[31mtwice.") == "Call `get_logger` twice."
+    append(vault, "Call `get_\u202elogger` thrice.")
+    capture(vault)
+    assert {p.pattern for p in patterns(vault)} == {
+        "Call `get_logger` twice.", "Call `get_logger` thrice.",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("rule", ["short", "x" * 2001, "nul \0 in a rule"])
 def test_what_can_be_no_rule_is_not_noted(vault: Vault, rule: str) -> None:
     before = (vault.root / LEARNINGS).read_bytes()

@@ -45,8 +45,8 @@ class Adopted(Struct, frozen=True):
     waits: bool
 
 
-def adopt(appended: Appended, redact: Callable[[str], str]) -> Adopted:
-    """Commit the blocks that may be rules, without secrets; the others stay behind them.
+def adopt(appended: Appended, clean: Callable[[str], str]) -> Adopted:
+    """Commit the blocks that may be rules, cleaned (of secrets, say); the others stay behind them.
 
     The last block waits while somebody may be writing on it.
     """
@@ -56,7 +56,7 @@ def adopt(appended: Appended, redact: Callable[[str], str]) -> Adopted:
     ready = blocks if appended.still else blocks[:-1]
     line = appended.committed.count(b"\n")
     flaws = {b.line: flaw for b in ready if (flaw := flaw_of(_moved_down(b, line)))}
-    fitting, full = _fitting([b for b in ready if b.line not in flaws], appended, redact)
+    fitting, full = _fitting([b for b in ready if b.line not in flaws], appended, clean)
     problems = [*flaws.values(), *([_full()] if full else [])]
     content = "".join(fitting.values())
     unfinished = "" if appended.still else blocks[-1].text
@@ -77,13 +77,13 @@ def adopt(appended: Appended, redact: Callable[[str], str]) -> Adopted:
 
 
 def _fitting(
-    blocks: list[Block], appended: Appended, redact: Callable[[str], str]
+    blocks: list[Block], appended: Appended, clean: Callable[[str], str]
 ) -> tuple[dict[int, str], bool]:
     """(line -> what is committed of a block, whether there was no room for others)."""
     room = MAX_LEARNINGS - len(appended.committed)
     fitting: dict[int, str] = {}
     for block in blocks:
-        text = redact(block.text) + block.end
+        text = clean(block.text) + block.end
         room -= len(_bytes(text))
         if room < 0:
             return fitting, True

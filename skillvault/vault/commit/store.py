@@ -33,18 +33,29 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
+    from skillvault import front_matter
     from skillvault.vault import spending
-    from skillvault.vault.commit import fence, growing, journal, locks, publish, recovery
+    from skillvault.vault.commit import (
+        fence,
+        growing,
+        journal,
+        locks,
+        publish,
+        recovery,
+        shelf_marks,
+    )
     from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
     from skillvault.vault.files import codec
 else:  # a reader loads nothing of what only writers need
     spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
+    front_matter = LazyModule("front_matter")
     fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
     growing = LazyModule("vault.commit.growing")
     locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
     publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
+    shelf_marks = LazyModule("vault.commit.shelf_marks")
 
 _TRIES = 5
 
@@ -157,7 +168,7 @@ class Store(threading.local):
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
-        files: dict[str, bytes | None] = dict(change.files)
+        files: dict[str, bytes | None] = dict.fromkeys(change.removes) | dict(change.files)
         for record in change.writes:
             try:
                 path = layout.path_of(record)
@@ -169,12 +180,12 @@ class Store(threading.local):
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
             bare = edit.path == layout.MARK
-            files[edit.path] = codec.with_key(before, edit.key, edit.value, bare=bare)
+            files[edit.path] = front_matter.with_key(before, edit.key, edit.value, bare=bare)
         for rewrite in change.rewrites:
             before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
             if before is None:
                 raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
-            files[rewrite.path] = codec.with_body(before, rewrite.body)
+            files[rewrite.path] = front_matter.with_body(before, rewrite.body)
         files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
@@ -184,7 +195,7 @@ class Store(threading.local):
             content = files.get(path) or moved[path]
             files.setdefault(target, content)  # what the change itself places there stands
             files[path] = None
-        return files
+        return shelf_marks.marked(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
         """What a change does to files; `staged` shows them from now on."""

@@ -6,15 +6,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from skillvault import strict_yaml
 from skillvault.errors import BadInputError
+from skillvault.front_matter import text_of
 from skillvault.intake import stored
 from skillvault.records import EvolutionEntry, Expertise, LearnedPattern
-from skillvault.vault.files import codec, strict_yaml
 
 
 def decode(content: bytes) -> Expertise:
     """The patterns that the bytes of the file state; BadInputError names the key."""
-    raw = strict_yaml.load(codec.text_of(content))
+    raw = strict_yaml.load(text_of(content))
     if not isinstance(raw, Mapping | None):
         raise BadInputError(
             "expected keys and values: version, patterns, evolution_log", code="wrong-type"

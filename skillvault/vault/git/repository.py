@@ -53,6 +53,11 @@ class Git:
         self._dirs: tuple[Path, Path] | None = None
         self._believed: Believed | None = None
 
+    @property
+    def runner(self) -> Runner:
+        """What calls git here."""
+        return self._runner
+
     @cached_property
     def objects(self) -> Objects:
         """The repository's object database."""

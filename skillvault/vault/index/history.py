@@ -46,6 +46,11 @@ class History:
         query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'target'"
         return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
 
+    def commits_from(self, ref: Ref) -> list[Commit]:
+        """The program's commits that made something of a source, newest first."""
+        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'source'"
+        return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
+
     def commits_of_removed(self) -> list[Commit]:
         """The commits that made what is not there any more, newest first."""
         query = (

@@ -10,12 +10,12 @@ import msgspec
 from skillvault.records import Elsewhere, Problem, Shelved, Skill
 from skillvault.text import tokens
 from skillvault.vault.files import layers as files
+from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import (
     LISTS,
-    SERVED,
     DamagedRowError,
     Row,
     counters,
@@ -34,7 +34,8 @@ _CANDIDATE = (
 _FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
 # What serves, and is to be found: what is not hidden, and of whose name the vault has none.
 _SERVES = (
-    f"not hidden and not exists (select 1 from skill s where s.id = name and s.shelf = '{SERVED}')"
+    "not hidden and not exists "
+    f"(select 1 from skill s where s.id = name and s.shelf = '{layout.SERVED}')"
 )
 
 
@@ -204,7 +205,10 @@ class WritableLayers(Layers):
         changed = False
         for path in paths:
             before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None)
+            content = files.read(path, layer, before[0] if before else None, folder)
+            if isinstance(content, files.Prose):
+                changed |= self._remove(folder, [path] if before else [])
+                continue
             if content is None or (row := _row(content)) == before:
                 continue
             self._database.begin()

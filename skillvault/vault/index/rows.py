@@ -37,7 +37,6 @@ TYPED: Mapping[str, str] = {
 }  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
-SERVED = "skills"  # the shelf whose skills are found
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
@@ -77,7 +76,7 @@ def encoded(value: Parsed) -> bytes | None:
 
 def is_found(path: str) -> bool:
     """Whether `search` may find what stands at a path."""
-    return layout.shelf_of(path) in (SERVED, "memory", "evaluations")
+    return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
 
 def document(path: str, parsed: Parsed | None) -> Document | None:

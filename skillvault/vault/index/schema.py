@@ -10,9 +10,11 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault import policy, profiles, records
+from skillvault.change import FOUNDING
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
+from skillvault.vault.files.listing import Names
 from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
@@ -177,10 +179,14 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iterator[IndexedCommit]:
-    """The parts of one commit; a record is touched by the part that names it, else by the first."""
+    """The parts of one commit; a record is touched by the part that names it, else by the first.
+
+    `init` touches none: what it sets in older files is no decision about a skill.
+    """
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
-        refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
+        decided = () if part.step == FOUNDING else touched
+        refs = [ref for ref in decided if owners.get(str(ref), parts[0]) is part]
         yield IndexedCommit(part, depth, refs)
 
 
@@ -189,7 +195,8 @@ def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
     chosen = repr(profiles.PROFILES)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, *map(_told, filter(_is_struct, kinds))]
+    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
+    said += map(_told, filter(_is_struct, kinds))
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 

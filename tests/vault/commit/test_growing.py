@@ -12,6 +12,7 @@ from skillvault.api import Vault
 from skillvault.change import Adoption, Change, Replacement
 from skillvault.errors import EditedError
 from skillvault.vault.commit import growing
+from skillvault.vault.commit.files import place_file
 from skillvault.vault.files.work_tree import blob_id
 from tests.conftest import Person
 from tests.vault.given import applied
@@ -145,7 +146,6 @@ def test_a_plain_file_is_replaced_only_as_it_is_committed(
 def test_what_is_written_into_the_file_that_was_replaced_is_appended_to_the_new_one(
     vault: Vault, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place_file = growing.place_file
     with ExitStack() as stack:
         file = stack.enter_context(rules.open("ab", buffering=0))
 

@@ -33,6 +33,7 @@ from skillvault.records import (
 from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
 from skillvault.steps.memory import Memory
+from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -55,8 +56,8 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
-    from skillvault.steps import doctor as diagnosis
     from skillvault.steps import (
+        capture,
         imported,
         judges,
         lookup,
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
         shelf_rules,
         sides,
     )
+    from skillvault.steps import doctor as diagnosis
+    from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -93,8 +96,9 @@ else:
     older_vault = LazyModule("steps.older_vault")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    sides = LazyModule("steps.sides")
     session_sources = LazyModule("steps.session_sources")
+    capture = LazyModule("steps.capture")
+    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
@@ -140,6 +144,8 @@ class Vault:
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
         self.exporter = Exporter(self.store, lambda: self.shelf)
+        self.notebook = Notebook(self.store)
+        self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
@@ -219,13 +225,14 @@ class Vault:
         consolidate: bool = True,
         batch: bool = False,
         between: Callable[[], None] | None = None,
+        code: Sequence[Path] = (),
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
         a batch, and is due again when that has ended. `between` is called where nothing is half
-        done; it may raise.
+        done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         unasked: dict[str, Question] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
@@ -240,6 +247,8 @@ class Vault:
                 dry=dry,
                 names=intake.names,
                 arrived=intake.arrived,
+                steps=wanted,
+                code=code,
                 consolidates=consolidate,
                 on_done=on_done,
                 between=between,
@@ -418,6 +427,9 @@ class Vault:
             tree = lookup.beside(self.store.head(), other)
             return {**tree, "sources": [], "against": [], "rules": []}
         head = self.store.head()
+        if (pattern := tiers.pattern_named(head, text)) is not None:
+            tree = tiers.why_pattern(self.store, head, pattern)
+            return {**tree, "sources": [], "against": [], "rules": []}
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
@@ -433,11 +445,14 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact, session or domain, with its numbers.
+        """What each step says of one outcome, fact, session, domain or rule, with its numbers.
 
-        ((`outcome`, `fact`, `session` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
+        the loop).
         """
         run = _question(self)
+        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
+            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
         if text in run.view.domains:
             return ("domain", text), reasons.why_no_strategy(run, text)
         ref = lookup.resolve(self.store, run.view, text, forward=True)
@@ -460,8 +475,10 @@ class Vault:
         view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
         remover = lookup.remover(self.store, head, view)
         committed = checks.checked_out(self.store.git, head)
+        mistakes, hints = tiers.mistakes(view.bytes_at(layout.LEARNINGS))
         if not staged:
             problems, notes = checks.findings(view, remover, view.contents.keys())
+            problems, notes = [*problems, *mistakes], [*notes, *hints]
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
@@ -471,6 +488,7 @@ class Vault:
             return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
+        problems, notes = [*problems, *mistakes], [*notes, *hints]
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
@@ -616,6 +634,11 @@ def distill(
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
     return sides.both_sides(_question(vault), ref)
+
+
+def rules_wait(vault: Vault) -> bool:
+    """Whether evidence for rules is to be looked for."""
+    return capture.is_due(_question(vault))
 
 
 def _question(vault: Vault) -> Run:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from skillvault.intake import session_id
 from skillvault.records import (
+    LEARNED,
     PROGRAMS_OWN,
     Evaluation,
     Fact,
@@ -76,7 +77,8 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     for path, record in view.records.items():
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            if record.origin in PROGRAMS_OWN and Ref("skill", record.name) not in linked:
+            is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
+            if is_made and Ref("skill", record.name) not in linked:
                 yield Problem(
                     path,
                     None,

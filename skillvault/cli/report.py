@@ -29,6 +29,8 @@ def run_shape(report: Report) -> dict[str, Any]:
         "waiting": report.waiting,
         "rejected": report.rejected,
         "counts": counts(report),
+        "problems": report.problems,
+        "broken": report.broken,
     }
 
 
@@ -84,6 +86,10 @@ def print_committed(vault: Vault, path: str) -> None:
 def print_run(report: Report) -> None:
     """What else a run has to say, behind its commits."""
     print_refused(report)
+    for problem in report.problems:
+        say(f"{problem.path}: {problem.message} [{problem.code}]")
+    for rule in report.broken:
+        say(f"broken: {rule.rule}: {', '.join(rule.places)}")
     for waiting in report.waiting:
         say(f"waiting: {waiting.path}: {waiting.reason}")
     _print_proposed(report)

@@ -8,6 +8,7 @@ from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
 
+from skillvault import records
 from skillvault.errors import NotAVaultError
 from skillvault.records import (
     Evaluation,
@@ -24,6 +25,9 @@ from skillvault.records import (
 from skillvault.text import is_slug
 
 MARK = "vault.yaml"
+LEARNINGS = "LEARNINGS.md"  # rules that agents append
+LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
+EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
 INBOX = "inbox"
 UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"

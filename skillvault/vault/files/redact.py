@@ -202,10 +202,11 @@ def _redacted_key(key: str) -> str:
 
 def _assignments(line: str) -> str:
     """A line in which something named like a secret is given a value."""
+    text = line.rstrip("\r\n")
     for sign, pattern, group in _ASSIGNMENTS:
-        if sign.search(line):
-            line = pattern.sub(partial(_without, group=group), line)
-    return line
+        if sign.search(text):
+            text = pattern.sub(partial(_without, group=group), text)
+    return text + line[len(line.rstrip("\r\n")) :]
 
 
 def _without(match: re.Match[str], *, group: int) -> str:

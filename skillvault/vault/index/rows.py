@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from skillvault.records import (
+    LEARNED,
     Evaluation,
     Fact,
     Link,
@@ -85,6 +86,8 @@ def document(path: str, parsed: Parsed | None) -> Document | None:
     ref = layout.ref_of(path)
     if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
         return None
+    if ref == Ref("skill", LEARNED):
+        return None
     if isinstance(parsed, Skill):
         parsed = msgspec.structs.replace(parsed, name=ref.id)
     found = document_of(parsed)
@@ -117,7 +120,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             yield "evaluation", ref.id, *row
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
-        case Skill():
+        case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             roles, stages, tags = map(joined, (parsed.roles, parsed.stages, parsed.tags))
             more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)

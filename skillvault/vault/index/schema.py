@@ -142,9 +142,10 @@ create index touch_c on touch (c);
 create table gone (ref_kind text, ref_id text, primary key (ref_id, ref_kind)) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
+# Whether a pattern is there, its file says, and not a path.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
-where t.role = 'target' and not exists
+where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
 # An evaluation has the id of its outcome.

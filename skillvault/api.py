@@ -32,7 +32,7 @@ from skillvault.records import (
 )
 from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
-from skillvault.steps.memory import Memory
+from skillvault.steps.memory import FactsOnRecord
 from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
@@ -146,7 +146,7 @@ class Vault:
         self.exporter = Exporter(self.store, lambda: self.shelf)
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
-        self.memory = Memory(self.store, _clock)
+        self.memory = FactsOnRecord(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 

@@ -66,12 +66,12 @@ def _checked(reply: object, kind: type[_Reply], what: str) -> _Reply:
     from skillvault.vault.files import redact  # noqa: PLC0415 (a question asks no judge)
 
     try:
-        return msgspec.convert(redact.cleaned(_plain(reply)), kind)
+        return msgspec.convert(redact.cleaned(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
         raise UnansweredError(f"the judge's {what} cannot be used ({error})") from None
 
 
-def _plain(reply: object) -> object:
+def _builtins(reply: object) -> object:
     """A reply as plain values; TypeError for a number that is none."""
     plain = msgspec.to_builtins(reply)
     quality = plain.get("quality_score") if isinstance(plain, dict) else None

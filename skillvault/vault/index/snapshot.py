@@ -89,7 +89,7 @@ class Topics(ABC):
         """
         filters = Filters(kinds, domains)
         if untrusted:
-            return search_untrusted(self._reader, text, limit, filters, near)
+            return search_untrusted(self._reader, text, limit, filters, near=near)
         return self._reader.source.search(text, limit, filters, near)
 
 

@@ -24,7 +24,7 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 
 
 def search_untrusted(
-    reader: Reader, text: str, limit: int, filters: Filters, near: Near | None
+    reader: Reader, text: str, limit: int, filters: Filters, *, near: Near | None
 ) -> list[Hit]:
     """Those that answer a text best, as `ranking.search` has it; weighed among themselves."""
     with closing(sqlite3.connect(":memory:")) as database:

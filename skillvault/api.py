@@ -373,13 +373,17 @@ class Vault:
         domain: str | None = None,
         k: int = 10,
         semantic: bool = True,
+        untrusted: bool = False,
     ) -> list[Found]:
         """The skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
         what is near in meaning comes first, where the extra of that name is installed.
+        `untrusted`: also facts and evaluations of untrusted sources.
         """
-        return self.shelf.search(text, kind=kind, domain=domain, k=k, semantic=semantic)
+        return self.shelf.search(
+            text, kind=kind, domain=domain, k=k, semantic=semantic, untrusted=untrusted
+        )
 
     def effects(self, skill: str | None = None, *, domain: str | None = None) -> list[SkillStats]:
         """What is known of one skill's use, or of every used one's (of a domain), best lift first.

@@ -118,6 +118,12 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
 
 
+def rule_key(text: str) -> str:
+    """What two rules that say the same have in common: all but case, white space and their end."""
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return folded.rstrip(".!;").rstrip()
+
+
 def is_slug(text: str) -> bool:
     """True for a domain, id or skill name that may become part of a path."""
     return SLUG.match(text) is not None
@@ -169,6 +175,17 @@ def whole(text: str, limit: int) -> str:
         if len(line) <= limit or ends:
             return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
     return line[:limit]
+
+
+def lead(text: str, limit: int) -> str:
+    """As many of the first sentences as the limit holds; of a longer one its first words."""
+    kept = ""
+    for sentence in split_prose(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or shorten(text, limit)
 
 
 def tokens(text: str) -> int:

@@ -179,10 +179,14 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
     def command(
         name: str, vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool
     ) -> None:
-        report = act(open_vault(vault_path))(name, now=now, dry=dry)
+        vault = open_vault(vault_path)
+        lint = vault.curate.lint(name) if verb == "approve" else []
+        report = act(vault)(name, now=now, dry=dry)
         if as_data:
-            print_json(run_shape(report))
+            print_json({**run_shape(report), **({"lint": lint} if verb == "approve" else {})})
             return
+        for line in lint:
+            say(line)
         for done in report.done:
             print_done(done)
 

@@ -5,7 +5,7 @@ Floor 3, beside the steps.
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from skillvault.change import Change
     from skillvault.learning import curate as rules
     from skillvault.policy import Policy
-    from skillvault.steps import lookup, putting, run
+    from skillvault.steps import installed, installing, lookup, putting, run
     from skillvault.vault.commit.publish import StagedChange
 else:
     rules = LazyModule("learning.curate")
+    installed, installing = LazyModule("steps.installed"), LazyModule("steps.installing")
     lookup, run = LazyModule("steps.lookup"), LazyModule("steps.run")
     putting = LazyModule("steps.putting")
 
@@ -46,6 +47,11 @@ class Curator:
         self._store = store
         self._clock = clock
         self._beside = beside
+
+    @cached_property
+    def installer(self) -> "installing.Installer":
+        """What brings in skills of other people, and the package's own as files."""
+        return installing.Installer(self._store, self._clock)
 
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/, new or over the one of its name, with one commit.
@@ -71,8 +77,17 @@ class Curator:
         return skill, layout.shelf_of(path)
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Let a proposed skill in."""
-        return self._decide(name, rules.approve, now, dry=dry)
+        """Let a proposed skill in, or the next version of an approved one take its place."""
+        return self._decide(name, self._approved, now, dry=dry)
+
+    def lint(self, name: str) -> list[str]:
+        """What a person should look at before approving an installed skill, a line each."""
+        return installed.lint_of_waiting(self._store, name.replace("_", "-"))
+
+    def _approved(self, skill: Skill, shelf: str) -> "Change":
+        if shelf == "proposed" and skill.replaces:
+            return installed.approve_next(self._store, skill)
+        return rules.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take a skill out of service, into archive/; one of another layer by `shelf.hidden`."""

@@ -89,7 +89,7 @@ def read(
     name = place.parent.name if is_whole else place.stem
     try:
         _check_link(place, Path(folder) if folder else place.parent)
-        content = _skill_bytes(place)
+        content = skill_bytes(place)
         version = blob_id(content)
         if version == known:
             return None
@@ -128,7 +128,8 @@ def _decoded(name: str, content: bytes) -> Skill:
     return msgspec.structs.replace(skill, name=skill_name)
 
 
-def _skill_bytes(path: Path) -> bytes:
+def skill_bytes(path: Path) -> bytes:
+    """A skill's file; BadInputError for what is none of a size that one has."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:

@@ -1,4 +1,4 @@
-"""Secrets and hidden characters leave an outcome before anything of it is written.
+"""Secrets and hidden characters leave a record before anything of it is written.
 
 The detectors are detect-secrets' (its one home), except the entropy ones, which take
 hashes, ids and long words of prose for secrets. Where one finds something a marker says
@@ -23,8 +23,15 @@ from detect_secrets.plugins.keyword import (
 
 from skillvault import hidden_characters
 from skillvault.errors import BadInputError
-from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
-from skillvault.records import Outcome, Recommendation, plain
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    session_id,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
+from skillvault.records import Outcome, Recommendation, Session, plain
 from skillvault.vault.files.secret_cues import is_no_secret, with_markers
 from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
@@ -66,6 +73,7 @@ _REPLACED = frozenset(
     "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
 )
 _MARKER = "[redacted: Secret Keyword]"
+_MARK = re.compile(r"\[redacted: ([^\]]+)\]")
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
@@ -121,6 +129,12 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
     return stored_recommendation({**fields, "received": record.received}, record.id)
 
 
+def redacted_session(record: Session) -> Session:
+    """The session with every secret in its texts replaced by a marker, in its id too."""
+    fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
+    return stored_session({**fields, "received": record.received}, session_id(fields["id"]))
+
+
 def redacted_text(text: str) -> str:
     """`text` with `[redacted: <kind>]` in place of each secret.
 
@@ -145,6 +159,13 @@ def _redacted_text(text: str) -> str:
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
+
+
+def secret_kinds(text: str) -> list[str]:
+    """The kinds of the secrets in a text, each once."""
+    redacted = redacted_text(text)
+    marks = () if redacted == text else _MARK.findall(redacted)
+    return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
 
 
 def _token_marker(match: re.Match[str]) -> str:
@@ -181,10 +202,11 @@ def _redacted_key(key: str) -> str:
 
 def _assignments(line: str) -> str:
     """A line in which something named like a secret is given a value."""
+    text = line.rstrip("\r\n")
     for sign, pattern, group in _ASSIGNMENTS:
-        if sign.search(line):
-            line = pattern.sub(partial(_without, group=group), line)
-    return line
+        if sign.search(text):
+            text = pattern.sub(partial(_without, group=group), text)
+    return text + line[len(line.rstrip("\r\n")) :]
 
 
 def _without(match: re.Match[str], *, group: int) -> str:

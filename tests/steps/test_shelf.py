@@ -178,9 +178,9 @@ def test_the_folders_of_the_policy_are_a_layer(vault: Vault, commit: Commit) -> 
 
 def test_a_bad_file_of_a_folder_is_a_problem_and_nothing_more(vault: Vault, tmp_path: Path) -> None:
     before = vault.recommend("coding", TASK)
-    beside = folder(tmp_path, bad="no front matter", one=text("one"))
+    beside = folder(tmp_path, bad="---\nname: bad\n", one=text("one"))
     (problem,) = vault.shelf.add_dir(beside)
-    assert (Path(problem.path).name, problem.code) == ("bad.md", "no-front-matter")
+    assert (Path(problem.path).name, problem.code) == ("bad.md", "truncated")
     after = vault.recommend("coding", TASK)
     assert after.total_considered == before.total_considered + 1
     assert vault.check().problems == []

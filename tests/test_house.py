@@ -15,8 +15,8 @@ DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 ORDER = {
     "learning": [
         "why_not", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
-        "refresh", "promote", "generate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
-        "account", "contrast", "rejection", "sections", "length", "naming",
+        "refresh", "promote", "generate", "evaluate", "record", "advise", "accuracy", "effect",
+        "expire", "account", "contrast", "rejection", "sections", "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "commit", "index", "evidence", "git", "files",

@@ -67,7 +67,7 @@ class Late:
         """The same for a writer that was killed, which may have appended it already."""
         try:
             late = self._late()
-            if late and late not in _bytes_at(self._place):
+            if late and late not in _whole_bytes(self._place):
                 _append(self._place, late)
             self.let_go()
         finally:
@@ -184,7 +184,7 @@ def _keep(place: Path, kept: Path) -> Path | None:
     return kept
 
 
-def _bytes_at(place: Path) -> bytes:
+def _whole_bytes(place: Path) -> bytes:
     try:
         return place.read_bytes()
     except FileNotFoundError:

@@ -24,17 +24,16 @@ from skillvault.intake import MAX_TEXT
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import (
-    IMPORTANCES,
     Commit,
-    Fact,
-    Importance,
     Problem,
     Ref,
     Scalar,
     Skill,
-    kind_of,
 )
-from skillvault.steps.curate import Curator, decide
+from skillvault.steps.curate import Curator
+from skillvault.steps.exporting import Exporter
+from skillvault.steps.memory import Memory
+from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -57,18 +56,21 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
-    from skillvault.steps import doctor as diagnosis
     from skillvault.steps import (
+        capture,
         imported,
         judges,
         lookup,
         loop,
+        older_vault,
         registry,
         rules,
         session_sources,
         shelf_rules,
         sides,
     )
+    from skillvault.steps import doctor as diagnosis
+    from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from skillvault.vault import check as checks
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
+    from skillvault.vault.files import redact
 else:
     exchange = LazyModule("exchange")
     promote = LazyModule("learning.promote.facts")
@@ -90,14 +93,17 @@ else:
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
+    older_vault = LazyModule("steps.older_vault")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    sides = LazyModule("steps.sides")
     session_sources = LazyModule("steps.session_sources")
+    capture = LazyModule("steps.capture")
+    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
+    redact = LazyModule("vault.files.redact")
 
 
 class Listed(Struct, frozen=True):
@@ -110,17 +116,6 @@ class Listed(Struct, frozen=True):
     origin: str
     created: str | None
     expires: str | None
-    path: str
-
-
-class ListedFact(Struct, frozen=True):
-    """A fact as `fact list` shows it."""
-
-    id: str
-    domain: str
-    importance: str
-    kind: str
-    text: str
     path: str
 
 
@@ -148,6 +143,10 @@ class Vault:
             _clock,
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
+        self.exporter = Exporter(self.store, lambda: self.shelf)
+        self.notebook = Notebook(self.store)
+        self.learn, self.learned = self.notebook.learn, self.notebook.learned
+        self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -195,7 +194,12 @@ class Vault:
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
         equipped = setup.equip(root, git, post_merge=post_merge)
-        return vault, setup.SetupReport(made.did + equipped.did, made.left + equipped.left)
+        marked = older_vault.mark_skills(vault.store, now or _clock())
+        parts = (made, equipped, marked)
+        return vault, setup.SetupReport(
+            [line for part in parts for line in part.did],
+            [line for part in parts for line in part.left],
+        )
 
     @staticmethod
     def doctor(
@@ -221,13 +225,14 @@ class Vault:
         consolidate: bool = True,
         batch: bool = False,
         between: Callable[[], None] | None = None,
+        code: Sequence[Path] = (),
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
         a batch, and is due again when that has ended. `between` is called where nothing is half
-        done; it may raise.
+        done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         unasked: dict[str, Question] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
@@ -242,6 +247,8 @@ class Vault:
                 dry=dry,
                 names=intake.names,
                 arrived=intake.arrived,
+                steps=wanted,
+                code=code,
                 consolidates=consolidate,
                 on_done=on_done,
                 between=between,
@@ -316,6 +323,7 @@ class Vault:
         budget: int | None = None,
         strategy: Strategy | None = None,
         decision: str | None = None,
+        agent: str | None = None,
         action: str | None = None,
         explain: bool = False,
         now: datetime | None = None,
@@ -326,12 +334,15 @@ class Vault:
         it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
         For a domain that the vault does not know the answer is empty, and not recorded. With a
         `decision` the answer is recorded through the inbox, and only then skills are held out;
-        otherwise nothing is written. UsageError for a domain that is no slug, a decision that is
-        empty, and what cannot be recorded.
+        otherwise nothing is written. `agent` is who asks, as `source.agent` of its outcomes says:
+        only those are joined with what is recorded. UsageError for a domain that is no slug, a
+        decision that is empty, an agent without one, and what cannot be recorded.
         """
         setup.check_domains([domain])
         if decision is not None:
-            _check_recordable(decision, context or {}, task)
+            _check_recordable((decision, agent), context or {}, task)
+        elif agent is not None:
+            raise UsageError("an agent's name is recorded with a decision; pass its id too")
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
@@ -342,6 +353,7 @@ class Vault:
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
             decision=decision,
+            agent=agent,
             action=action,
             explain=explain,
         )
@@ -376,9 +388,12 @@ class Vault:
         """
         return self.shelf.effects(skill, domain)
 
-    def stats(self, decision: str) -> dict[str, Any]:
-        """What a decision was shown, what it applied, how it ended; see `effect.detect`."""
-        return self.shelf.stats(decision)
+    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
+        """What a decision was shown, what it applied, how it ended; see `effect.detect`.
+
+        `agent`: of several that use the same id, whose it is; else of the one who asked.
+        """
+        return self.shelf.stats(decision, agent)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
         """Whether a decision may be carried out: a file like an outcome's, without its result.
@@ -412,6 +427,9 @@ class Vault:
             tree = lookup.beside(self.store.head(), other)
             return {**tree, "sources": [], "against": [], "rules": []}
         head = self.store.head()
+        if (pattern := tiers.pattern_named(head, text)) is not None:
+            tree = tiers.why_pattern(self.store, head, pattern)
+            return {**tree, "sources": [], "against": [], "rules": []}
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
@@ -427,11 +445,14 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact, session or domain, with its numbers.
+        """What each step says of one outcome, fact, session, domain or rule, with its numbers.
 
-        ((`outcome`, `fact`, `session` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
+        the loop).
         """
         run = _question(self)
+        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
+            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
         if text in run.view.domains:
             return ("domain", text), reasons.why_no_strategy(run, text)
         ref = lookup.resolve(self.store, run.view, text, forward=True)
@@ -454,80 +475,23 @@ class Vault:
         view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
         remover = lookup.remover(self.store, head, view)
         committed = checks.checked_out(self.store.git, head)
+        mistakes, hints = tiers.mistakes(view.bytes_at(layout.LEARNINGS))
         if not staged:
             problems, notes = checks.findings(view, remover, view.contents.keys())
+            problems, notes = [*problems, *mistakes], [*notes, *hints]
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
                 named = head.policy.shelf
                 if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
                     notes += shelf_rules.names_of_nothing(self.shelf.ready())
-            return Checked(sorted(problems), sorted([*notes, *uncommitted, *missing]))
+            return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
+        problems, notes = [*problems, *mistakes], [*notes, *hints]
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
-        return Checked(sorted(ours), sorted(notes))
-
-    # ── facts ────────────────────────────────────────────────────────────────────────
-
-    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """The facts that nothing supersedes, by domain, the most important first.
-
-        `trusted`: without those of untrusted sources.
-        """
-        head = self.store.head()
-        if domain is not None and domain not in head.domains:
-            known = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {known}")
-        gone = {fact.supersedes for fact in head.facts.values()}
-        found = [
-            fact
-            for fact in head.facts.values()
-            if fact.id not in gone
-            and domain in (None, fact.domain)
-            and not (trusted and fact.trust != "local")
-        ]
-        found.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
-        fields = ("id", "domain", "importance", "kind", "text")
-        return [
-            ListedFact(
-                **{field: getattr(fact, field) for field in fields},
-                path=head.records.path_of(Ref("fact", fact.id)) or "",
-            )
-            for fact in found
-        ]
-
-    def fact(self, name: str) -> tuple[Fact, str]:
-        """(fact, path); UsageError where there is none."""
-        found, path = lookup.read(self.store, name)
-        if not isinstance(found, Fact):
-            kind = kind_of(found)
-            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
-        return found, path
-
-    def add_fact(
-        self,
-        text: str,
-        domain: str,
-        *,
-        importance: Importance = "medium",
-        supersedes: str | None = None,
-        review_by: str | None = None,
-        now: datetime | None = None,
-        dry: bool = False,
-    ) -> Report:
-        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
-        now = now or _clock()
-        setup.check_domains([domain])
-        head = self.store.head()
-        old = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
-            text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
-        )
-        if Ref("fact", fact.id) in head.records:
-            raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return decide(self.store, promote.added(fact, now), now, dry=dry)
+        return Checked(_in_order(ours), _in_order(notes))
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -672,6 +636,11 @@ def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
     return sides.both_sides(_question(vault), ref)
 
 
+def rules_wait(vault: Vault) -> bool:
+    """Whether evidence for rules is to be looked for."""
+    return capture.is_due(_question(vault))
+
+
 def _question(vault: Vault) -> Run:
     """The vault as a question finds it."""
     options = runs.RunOptions(dry=True, asks=True)
@@ -680,15 +649,23 @@ def _question(vault: Vault) -> Run:
     )
 
 
-def _check_recordable(decision: str, context: Mapping[str, Scalar], task: str) -> None:
-    """UsageError for what the inbox would refuse later, when nobody looks."""
+def _check_recordable(
+    named: tuple[str, str | None], context: Mapping[str, Scalar], task: str
+) -> None:
+    """UsageError for what the inbox would refuse later, when nobody looks.
+
+    `named` are the decision's id and the agent.
+    """
+    decision, agent = named
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the id that its outcome will have")
+    if agent is not None and not agent.strip():
+        raise UsageError("the agent's name is empty; pass the one that its outcome will have")
     try:
-        json.dumps([decision, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
+        json.dumps([*named, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise UsageError(
-            "the decision's id, its task or its context contains a value that is neither UTF-8 "
+            "the decision's id, its agent, task or context contains a value that is neither UTF-8 "
             "text nor a finite number; replace it"
         ) from None
     if len(task.encode()) > MAX_TEXT:
@@ -712,6 +689,10 @@ def _foreign(
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
             refused.append(Refused(path.name, error.code, message, error.line))
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.order)
 
 
 def _clock() -> datetime:

@@ -50,10 +50,11 @@ _LATER: Mapping[type[Struct], tuple[str, ...]] = {
     Decision: ("task", "reasoning_at", "report"),
     Result: ("answer",),
     Source: ("batch",),
-    Recommendation: ("task", "facts"),
+    Recommendation: ("agent", "task", "facts"),
 }
 _LATER_SHOWN = ("handle", "how")  # of a skill or fact that was shown; an id takes none of them
 _HOW = {
+    "agent": "name who asked, as source.agent of its outcomes does",
     "task": "write what was asked, in the asker's words",
     "decision.task": "write what was asked, in the asker's words",
     "decision.reasoning_at": "write before, or after if the result was known by then",

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from skillvault.intake import session_id
 from skillvault.records import (
+    LEARNED,
     PROGRAMS_OWN,
     Evaluation,
     Fact,
@@ -26,6 +27,7 @@ from skillvault.text import is_slug
 
 MAX_DESCRIPTION = 1024
 _NO_SKILL = "SKILL.md"
+_MARK = "metadata.internal"
 _ENDS = {  # between which kinds of records a link of a type may lead
     "contradicted": ("evaluation", "fact"),
     "distilled": ("session", "skill"),
@@ -75,7 +77,8 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     for path, record in view.records.items():
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            if record.origin in PROGRAMS_OWN and Ref("skill", record.name) not in linked:
+            is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
+            if is_made and Ref("skill", record.name) not in linked:
                 yield Problem(
                     path,
                     None,
@@ -152,6 +155,7 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
             f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
             "correct the status, or move the skill",
         )
+    yield from _mark_notes(path, skill)
     if skill.foreign:
         yield Problem(
             path,
@@ -162,6 +166,17 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
         )
     if not skill.body:
         yield Problem(path, None, "no-body", "the skill has no text below its front matter")
+
+
+def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
+    """That a host would load what is not served, or leave out what is."""
+    served = path.startswith("skills/")
+    if served and skill.internal:
+        message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
+        yield Problem(path, _MARK, "internal", f"{_MARK}: {message}")
+    if not served and not skill.internal:
+        message = "not true, so `npx skills` installs what is not served; run `skillvault init`"
+        yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
 
 
 def _evaluation(path: str, evaluation: Evaluation) -> Iterator[Problem]:
@@ -236,6 +251,16 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             "id-mismatch",
             "id: does not derive from the link's type and ends; restore the file",
         )
+    elif (link.source.kind == "origin") != (link.type == "installed") or (
+        link.target.kind == "origin"
+    ):
+        yield Problem(
+            path,
+            "type",
+            "bad-ends",
+            "type: installed leads from an origin to a skill, and nothing else from or to one; "
+            "restore the file with git",
+        )
     elif (link.source.kind, link.target.kind) != (ends := _ends_of(link)):
         source, target = map(_article, ends)
         yield Problem(
@@ -285,7 +310,7 @@ def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
         elif isinstance(record, Fact) and record.supersedes:
             ends = (("supersedes", Ref("fact", record.supersedes)),)
         for key, ref in ends:
-            if str(ref) not in view.existing:
+            if ref.kind != "origin" and str(ref) not in view.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"
                 yield Problem(path, key, "missing-end", message), view.removed(ref)
 

@@ -208,6 +208,30 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = 400
 
 
+class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a rule of LEARNINGS.md becomes a pattern, and how many of both a prompt gets."""
+
+    code: Annotated[
+        tuple[str, ...],
+        Meta(description="Folders of code that bear rules out, from the vault's root."),
+    ] = ()
+    hours: Annotated[
+        float, Meta(gt=0, description="Hours after which evidence is looked for once more.")
+    ] = 24
+    files: Annotated[
+        int, Meta(ge=1, description="A rule that so many files bear out becomes a pattern.")
+    ] = 3
+    high: Annotated[
+        int, Meta(ge=1, description="With so many files the confidence of a pattern is high.")
+    ] = 5
+    missed_hours: Annotated[
+        float, Meta(ge=0, description="Hours between the two misses that end a pattern.")
+    ] = 24
+    budget: Annotated[
+        int, Meta(ge=0, description="The most tokens of patterns and rules in a prompt.")
+    ] = 1000
+
+
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where skills come from besides the package and the vault."""
 
@@ -402,7 +426,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             le=1,
             description="A bound on how likely a skill without effect ever looks as helpful.",
         ),
-    ] = 0.3
+    ] = 0.12
     proven_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8
@@ -427,6 +451,14 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             ge=0, le=1, description="Or P(lift > 0) of its latest applications below which it is."
         ),
     ] = 0.01
+    retired_chance: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="A bound on how likely a skill without effect ever looks as harmful.",
+        ),
+    ] = 0.12
     retire_after: Annotated[
         int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
     ] = 10
@@ -554,6 +586,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     generate: GeneratePolicy = field(default_factory=GeneratePolicy)
     distill: DistillPolicy = field(default_factory=DistillPolicy)
     merge: MergePolicy = field(default_factory=MergePolicy)
+    capture: CapturePolicy = field(default_factory=CapturePolicy)
     shelf: ShelfPolicy = field(default_factory=ShelfPolicy)
     recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
     effect: EffectPolicy = field(default_factory=EffectPolicy)

@@ -12,12 +12,18 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 import msgspec
 from msgspec import Meta, Struct, field
 
+from skillvault.text import rule_key, slug
+
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-RecordKind = Literal["outcome", "evaluation", "recommendation", "session", "fact", "skill", "link"]
+# An `origin` is no record: what was installed from somewhere, by its content's digest.
+RecordKind = Literal[
+    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "pattern",
+    "origin",
+]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
@@ -26,7 +32,7 @@ ReasoningAt = Literal["before", "after"]
 FactKind = Literal["judge", "human", "learning", "distilled"]
 LinkType = Literal[
     "promoted", "reinforced", "contradicted", "derived", "generated", "merged",
-    "superseded", "captured", "distilled", "installed",
+    "superseded", "distilled", "installed",
 ]  # fmt: skip
 
 SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
@@ -36,6 +42,10 @@ LINK_TYPES: tuple[str, ...] = get_args(LinkType)
 PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
+
+LEARNED = "learned"  # the name of the skill that holds the patterns; no other has it
+CAPTURED = "skill_sync"  # how a pattern says that it was captured
+_PATTERN_WORDS = 40  # characters of a pattern's first words in its id
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -54,13 +64,18 @@ class Ref(Struct, frozen=True, order=True):
         return f"{self.kind}:{self.id}"
 
 
-class Problem(Struct, frozen=True, order=True):
+class Problem(Struct, frozen=True):
     """A mistake in a file, as a value: where, which key, a stable code, one sentence."""
 
     path: str
     key: str | None
     code: str
     message: str
+
+    @property
+    def order(self) -> tuple[str, str, str, str]:
+        """Position in a list; what concerns the whole file comes before what concerns a key."""
+        return (self.path, self.key or "", self.code, self.message)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -276,11 +291,13 @@ class ShownCounts(Struct, frozen=True, kw_only=True):
 class Recommendation(Struct, frozen=True, kw_only=True):
     """What was shown for a decision. What became of it is computed by joining outcomes.
 
-    `task` is what was asked. `id` and `received` (a sha256) derive from the record as it arrived.
+    `agent` is who asked, `task` what was asked. `id` and `received` (a sha256) derive from the
+    record as it arrived.
     """
 
     id: str
     decision: Text
+    agent: Text | None = None
     domain: str
     at: Time
     task: str = ""
@@ -369,6 +386,13 @@ class Fact(Struct, frozen=True, kw_only=True):
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
 
+class Missed(Struct, frozen=True):
+    """When the evidence for a pattern was missing, and in which versions of the code bases."""
+
+    at: str
+    code: str
+
+
 class Elsewhere(Struct, frozen=True):
     """What another tool counted of a skill; the rate is a fraction, None if it is not told."""
 
@@ -399,6 +423,8 @@ class Skill(Struct, frozen=True):
     elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
     retired: str | None = None  # by its domain's time, when its use retired it
     trial: str | None = None  # and since when it is tried again, or was last
+    replaces: str | None = None  # the skill in skills/ whose next version it is
+    internal: bool = False  # hosts that walk a whole tree leave it out
 
 
 class Shelved(Struct, frozen=True):
@@ -419,6 +445,54 @@ class Link(Struct, frozen=True, kw_only=True):
     target: Ref
     created_at: Time
     metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class LearnedPattern(Struct, frozen=True, kw_only=True):
+    """A rule that files of code bear out, an entry of expertise.yaml.
+
+    `occurrences` are distinct files, `lines` those of them that say so, `code` the code bases as
+    `name@version`. `missed`: when and where the evidence was missing last.
+    """
+
+    pattern: Text
+    confidence: str = "medium"
+    occurrences: int = 0
+    evidence: str = ""
+    learned_from: str = CAPTURED
+    promoted_at: str = ""
+    lines: int | None = None
+    code: str = ""
+    missed: Missed | None = None
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What it has in common with a rule that says the same."""
+        return rule_key(self.pattern)
+
+    @property
+    def id(self) -> str:
+        """Its first words and the hex of its key."""
+        digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
+        return f"{slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
+
+
+class EvolutionEntry(Struct, frozen=True, kw_only=True):
+    """A line of the log of expertise.yaml."""
+
+    date: str
+    change: str
+    patterns_added: int = 0
+    extra: Extra = field(default_factory=dict)
+
+
+class Expertise(Struct, frozen=True, kw_only=True):
+    """What stands in expertise.yaml; `version` is that of its form."""
+
+    version: Scalar = "0.2.0"
+    patterns: tuple[LearnedPattern, ...] = ()
+    evolution_log: tuple[EvolutionEntry, ...] = ()
+    extra: Extra = field(default_factory=dict)
 
 
 Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link

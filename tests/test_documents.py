@@ -14,6 +14,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
+from skillvault import strict_yaml
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.judge import NO
@@ -21,7 +22,6 @@ from skillvault.errors import SkillvaultError
 from skillvault.policy import policy_from, rows
 from skillvault.records import Decision, Outcome, Result, Source
 from skillvault.steps.status import Status
-from skillvault.vault.files import strict_yaml
 from skillvault.vault.files.redact import redacted_text
 from tests.tables import TABLES, commands
 

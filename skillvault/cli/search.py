@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
@@ -53,6 +53,6 @@ def search(
         return
     for hit in hits:
         line = f"{hit.score:.2f}  {hit.kind:10}  {hit.id}  {shorten(hit.text, _LINE)}"
-        click.echo(shown(line.rstrip()))
+        echo(shown(line.rstrip()))
     if not hits:
-        click.echo("nothing found")
+        echo("nothing found")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
@@ -22,6 +22,7 @@ _NAME = 44  # letters of a skill in a list
 @click.option(
     "--decision", metavar="ID", help="Show instead what one decision was shown and applied."
 )
+@click.option("--agent", metavar="NAME", help="Of agents that use one ID show this one's.")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -34,6 +35,7 @@ def stats(
     skill: str | None,
     domain: str | None,
     decision: str | None,
+    agent: str | None,
     plot: Path | None,
     vault_path: Path | None,
     as_data: bool,
@@ -47,8 +49,10 @@ def stats(
             raise UsageError(
                 "--decision ID asks about one decision; remove SKILL, --domain and --plot"
             )
-        _print_decision(open_vault(vault_path).stats(decision), as_data=as_data)
+        _print_decision(open_vault(vault_path).stats(decision, agent), as_data=as_data)
         return
+    if agent is not None:
+        raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
     skills = open_vault(vault_path).effects(skill, domain=domain)
     if plot is not None:
         _draw(plot, domain or "all domains", skills)
@@ -80,36 +84,34 @@ def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
         lift = "no lift yet" if skill.lift is None else _lift(skill)
         used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
-        click.echo(
-            shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}")
-        )
+        echo(shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"))
     if not skills:
-        click.echo(
+        echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
         )
 
 
 def _print_skill(skill: "SkillStats") -> None:
     about = ", ".join(filter(None, (skill.kind, skill.domain)))
-    click.echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
+    echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
     for line in _lines(skill):
-        click.echo(f"  {line}")
+        echo(f"  {line}")
     if told := skill.elsewhere:
         rate = "" if told.success_rate is None else f" at {told.success_rate:.0%}"
-        click.echo(
+        echo(
             f"  counted by another tool, as its file says: stands for {told.times_applied} "
             f"applications{rate} before ours, and proves nothing"
         )
     if skill.merged:
-        click.echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+        echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
-        click.echo(f"  tried again since its domain's {skill.trial[:10]}")
+        echo(f"  tried again since its domain's {skill.trial[:10]}")
     for n, old in enumerate(skill.earlier, 1):
         is_trial = skill.is_trial and n == len(skill.earlier)
         before = "it was tried again" if is_trial else "a person rewrote it"
-        click.echo(f"  text {n}, before {before}:")
+        echo(f"  text {n}, before {before}:")
         for line in _lines(old):
-            click.echo(f"    {line}")
+            echo(f"    {line}")
 
 
 def _lines(version: "VersionStats") -> list[str]:
@@ -151,17 +153,25 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         print_json(decision)
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"
-    click.echo(
-        shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}")
-    )
+    echo(shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"))
     for row in decision["skills"]:
-        click.echo(shown(f"  {row['skill']}: {_part(row)}"))
+        echo(shown(f"  {row['skill']}: {_part(row)}"))
     if not decision["skills"]:
-        click.echo("  no skill was shown or applied")
+        echo("  no skill was shown or applied")
     for row in decision["facts"]:
-        click.echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+        echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+    for other in decision["others"]:
+        echo(shown(f"  {_other(other)}"))
     for call in decision["unresolved"]:
-        click.echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+        echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+
+
+def _other(other: dict[str, Any]) -> str:
+    """How another agent's decision of the same id ended."""
+    agent = other["agent"]
+    who = "an agent without a name" if agent is None else f"the agent {agent}"
+    how = "" if agent is None else f"; `--agent {agent}` shows it"
+    return f"counted apart, as {who} used the id too: {other['outcome']}{how}"
 
 
 def _part(row: dict[str, Any]) -> str:

@@ -2,9 +2,11 @@
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from skillvault import claims
 from skillvault.change import INTAKE, Change
+from skillvault.claims import Claim
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
 from skillvault.records import Outcome, Recommendation, Session, ref_of
@@ -64,6 +66,26 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
             "content; give a new event its own id",
             code="conflicting-duplicate",
             key="event_id",
+        )
+
+
+def check_claim(
+    outcome: Outcome, receipts: Iterable[Recommendation], ends: Sequence[Claim]
+) -> None:
+    """Raise BadInputError if the outcome's decision is another agent's.
+
+    `receipts` are all of that decision, `ends` its trusted outcomes that are recorded. What comes
+    of an untrusted outcome is kept apart anyway.
+    """
+    trusted = [receipt for receipt in receipts if receipt.trust == "local"]
+    if outcome.trust == "untrusted" or not trusted:
+        return
+    if not claims.own(claims.claim_of(outcome), trusted, ends):
+        raise BadInputError(
+            f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
+            "were recommended; give this one an id of its own, or name in source.agent who asked",
+            code="conflicting-duplicate",
+            key="decision.id",
         )
 
 

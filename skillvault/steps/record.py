@@ -63,20 +63,6 @@ def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
     parsed = [(name, record) for name, record in readable if isinstance(record, Outcome)]
     shown = [(name, record) for name, record in readable if isinstance(record, Recommendation)]
     ended = [(name, record) for name, record in readable if isinstance(record, Session)]
-    # One record through both doors is local: `local` stands before `untrusted`.
-    parsed.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
-    named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
-    events = {record.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
-    admitted: list[tuple[str, Outcome]] = []
-    for name, outcome in parsed:
-        try:
-            record.check_event(outcome, events)
-        except BadInputError as error:
-            run.refuse(name, error)
-        else:
-            admitted.append((name, outcome))
-            if outcome.event_id:
-                events.setdefault(record.event_of(outcome), outcome)
     shown.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     # A receipt may arrive with its outcome.
     arrived = [receipt for _, receipt in shown]
@@ -86,7 +72,8 @@ def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
         return run.shelf.uses.read(run.view)(name, blob)
 
     named_outcomes = (
-        (name, with_names(outcome, receipts.of, read_text)) for name, outcome in admitted
+        (name, with_names(outcome, receipts.own, read_text))
+        for name, outcome in _without_conflicts(run, parsed, receipts)
     )
     return [*named_outcomes, *shown, *_admitted_sessions(run, ended)]
 
@@ -114,6 +101,29 @@ def _admitted_sessions(
         else:
             sessions.setdefault(session.id, session)
             yield name, session
+
+
+def _without_conflicts(
+    run: Run, parsed: list[tuple[str, Outcome]], receipts: Receipts
+) -> Iterator[tuple[str, Outcome]]:
+    """Those that claim no event and no decision that is another's; the others are refused."""
+    # One record through both doors is local: `local` stands before `untrusted`.
+    parsed = sorted(parsed, key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
+    named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
+    events = {record.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
+    recorded = run.view.records.existing(ref_of(outcome) for _, outcome in parsed)
+    for name, outcome in parsed:
+        try:
+            record.check_event(outcome, events)
+            if ref_of(outcome) not in recorded:  # else it was taken before
+                receipts.check_claim(outcome)
+        except BadInputError as error:
+            run.refuse(name, error)
+            continue
+        if outcome.event_id:
+            events.setdefault(record.event_of(outcome), outcome)
+        receipts.take(outcome)
+        yield name, outcome
 
 
 def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:

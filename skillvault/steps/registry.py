@@ -106,6 +106,12 @@ _LOOP = (
         moves=True,
         depends_on=effect.DEPENDS_ON,
     ),
+    Step(
+        name="capture",
+        run=lazy("capture:step"),
+        waiting=lazy("capture:waiting"),
+        writes_skills=True,  # the one that holds the patterns
+    ),
     Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
 )
 STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from skillvault import claims
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
 from skillvault.learning.assess import STEP as ASSESS
@@ -65,6 +66,7 @@ else:  # only who asks for them pays for them
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task
 _SHOWN = 200  # characters of a text that was found
+_LIFT_DIGITS = 9  # of a lift that order skills
 
 
 class Found(Struct, frozen=True):
@@ -243,20 +245,7 @@ class Shelf:
         by_domain = candidates[1]
         known = self.uses.evidence(head)
         if query.domain not in by_domain:
-            rows = [
-                *_rows(head.skills.candidates(query.domain), known),
-                *_layer_rows(
-                    head.layers.layer_candidates(query.domain), known, head.policy, query.domain
-                ),
-            ]
-            counts, scale = _counts_elsewhere(head), head.policy.effect.scale
-            expected = {name: expected_lift(one, scale) for name, one in counts.items()}
-            by_domain[query.domain] = [
-                msgspec.structs.replace(one, elsewhere=expected[one.name])
-                if one.name in expected
-                else one
-                for one in sorted(rows, key=lambda one: one.name)
-            ]
+            by_domain[query.domain] = _candidates_of(head, known, query.domain)
         found = by_domain[query.domain]
         if not query.pins:
             return found
@@ -343,7 +332,7 @@ class Shelf:
         ]
         if skill and not found and domain is None:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
-        return sorted(found, key=lambda one: (one.lift is None, -(one.lift or 0.0), one.skill))
+        return sorted(found, key=_by_lift)
 
     def _named(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
         """The skills of these names, wherever they stand."""
@@ -356,19 +345,26 @@ class Shelf:
             if found is not None:
                 yield msgspec.structs.replace(found, name=name)
 
-    def stats(self, decision: str) -> dict[str, Any]:
-        """What was shown for a decision and what it applied, as `detect.decision` joins them."""
+    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
+        """What an agent was shown for a decision and what it applied, as `detect` joins them.
+
+        Of trusted records alone. Without a name it is the agent who asked, else the one whose
+        outcome is the first; `others` are those that use the same id.
+        """
         head = self._store.head()
-        shown = head.recommendations.by_decision(decision)
-        outcomes = head.outcomes.by_decision(decision)
-        if not shown and not outcomes:
-            raise UsageError(
-                f"{decision}: no recommendation and no outcome has this decision; an outcome "
-                "names it as decision.id"
-            )
+        shown = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
+        outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
+        ends = head.outcomes.ends(decision)
+        parts = claims.by_agent(shown, ends)
+        if not parts or (agent is not None and agent not in parts):
+            raise UsageError(_no_decision(decision, agent))
+        name = next(iter(parts)) if agent is None else agent
         known, read = self.uses.names(head), self.uses.read(head)
-        uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
-        return detect.decision_stats(decision, shown, outcomes, uses)
+        own = [o for o in outcomes if o.source.agent == name]
+        uses = [u for o in own for u in detect.detected_uses(o, shown, known, read, ends=ends)]
+        found = detect.decision_stats(decision, parts[name], own, uses)
+        others = [detect.end_of(o, outcomes) for o in parts if o != name]
+        return {**found, "agent": name, "others": others}
 
     def uses_recorded(self, records: Iterable[Record]) -> list[Used]:
         """The uses of skills by the decisions whose ends, or receipts, are among these."""
@@ -378,7 +374,8 @@ class Shelf:
             if isinstance(record, Outcome):
                 outcomes.add(record.id)
             elif isinstance(record, Recommendation):
-                outcomes.update(end.id for end in head.outcomes.by_decision(record.decision))
+                ends = head.outcomes.by_decision(record.decision)
+                outcomes.update(end.id for end in ends if record.agent in (None, end.source.agent))
         return head.uses.by_outcome(outcomes)
 
     def ready(self) -> Snapshot:
@@ -402,6 +399,25 @@ class Shelf:
         return self._store.head()
 
 
+def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
+    """What may be served whatever the task, of a domain and of none, or of all; best first.
+
+    Of the package's own skills only those that a person or the policy asks for.
+    """
+    head = shelf.ready()
+    known = shelf.uses.evidence(head)
+    return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+
+
+def _no_decision(decision: str, agent: str | None) -> str:
+    """That no trusted record names a decision, of an agent or of any."""
+    of = "" if agent is None else f" of {agent}"
+    return (
+        f"{decision}: no recommendation and no outcome{of} that is trusted has this decision; an "
+        "outcome names it as decision.id"
+    )
+
+
 def has_model() -> bool:
     """Whether the extra `semantic` is installed."""
     return find_spec("wordllama") is not None
@@ -412,6 +428,11 @@ def _near() -> Near | None:
     if not has_model():
         return None
     return vectors.near
+
+
+def _by_lift(stats_of: "stats.SkillStats") -> tuple[bool, float, str]:
+    """Sorts by lift, best first; what differs by a rounding alone goes by name on any machine."""
+    return stats_of.lift is None, -round(stats_of.lift or 0.0, _LIFT_DIGITS), stats_of.skill
 
 
 def _unasked(head: Topics, domain: str | None) -> set[str]:
@@ -448,6 +469,22 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
     return [msgspec.structs.replace(found[name], name=name) for name in sorted(found)]
 
 
+def _candidates_of(
+    head: Topics, known: Mapping[str, Evidence], domain: str | None
+) -> list[Candidate]:
+    """The skills in force of a domain and of none, or of all, by name."""
+    rows = [
+        *_rows(head.skills.candidates(domain), known),
+        *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
+    ]
+    counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+    expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+    return [
+        msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
+        for row in sorted(rows, key=lambda row: row.name)
+    ]
+
+
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
     """What stands on the vault's own shelf as candidates; of two of one name the first."""
     seen: set[str] = set()
@@ -460,10 +497,10 @@ def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[C
 
 
 def _layer_rows(
-    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str
+    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
 ) -> Iterator[Candidate]:
     """What the layers before the vault's have as candidates, each with the status it earned."""
-    seeds = domain in policy.shelf.seeds
+    seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
     for name, kind, size, of, status, roles, stages, blob, layer in rows:
         evidence = known.get(name, recommend.NO_EVIDENCE)
         earned = _earned(name, status, evidence, policy)

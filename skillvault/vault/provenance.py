@@ -59,8 +59,18 @@ def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
 
 
 def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
-    """`{kind, id, path}` of a record; path is null for one that was removed."""
-    return {"kind": ref.kind, "id": ref.id, "path": snapshot.records.path_of(ref)}
+    """`{kind, id, path}` of a record; path is null for one that was removed.
+
+    An origin's is where it lies, outside the vault.
+    """
+    path = _url_of(snapshot, ref) if ref.kind == "origin" else snapshot.records.path_of(ref)
+    return {"kind": ref.kind, "id": ref.id, "path": path}
+
+
+def _url_of(snapshot: Topics, origin: Ref) -> str | None:
+    """Where what was installed came from, as its link says."""
+    urls = (link.metadata.get("url") for link in snapshot.links.by_source([origin]))
+    return next((str(url) for url in urls if url), None)
 
 
 def sources(snapshot: Topics, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from skillvault.brief import (
     SessionExcerpt,
     Verdict,
 )
+from skillvault.hidden_characters import cleaned
 from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.records import Applicability, InsightType
@@ -238,6 +239,6 @@ def _labels(names: list[str]) -> tuple[str, ...]:
 
 def _tidy(text: str) -> str:
     """A section's text without headings, rules and tags of its own."""
-    lines = (line.rstrip() for line in text[:SECTION].splitlines())
+    lines = (line.rstrip() for line in cleaned(text[:SECTION]).splitlines())
     kept = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(kept).replace("<", "‹").strip()

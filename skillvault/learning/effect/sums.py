@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from skillvault.learning.effect import equations
-from skillvault.learning.effect.equations import Solved, System
+from skillvault.learning.effect.equations import System
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -195,40 +195,44 @@ def _summed(codes: Places, weights: Array) -> tuple[Places, Array]:
 
 def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     """The sums with what the errors of their own answer say: episodes, and what changed lately."""
+    count = len(sums.columns)
     system = equations.system_of(sums)
-    solved = equations.solve(system, equations.precision_of(sums.columns, prior))
-    effects, choosing = equations.parts_of(solved, len(sums.columns))
+    precision = equations.precision_of(sums.columns, prior, system.slope)
+    mean = equations.middle_of(system, precision)
+    effects, choosing = equations.parts_of(mean, count)
     chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
     explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
-    bases = np.array([base for _, base in equations.bases(sums, system, solved)])
+    bases = np.array([base for _, base in equations.bases(sums, system, mean)])
     errors = entries.success - bases[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
-    shared = _shared(entries, chosen, errors, solved.covariance[:, 1 : len(sums.columns) + 1])
-    noise = _noise_left(system, solved, errors)
+    shared, alike = np.ones(count), _correlation(errors, entries.episode)
+    if alike:  # only then it is asked how each effect grows with each decision
+        gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
+        shared = _shared(entries, chosen, alike, gains)
+    noise = _noise_left(system, precision, errors)
     latest = _latest(entries, errors, effects, noise * shared, prior.latest)
     return replace(sums, shared=tuple(shared.tolist()), latest=tuple(latest), noise=noise)
 
 
-def _noise_left(system: System, solved: Solved, errors: Array) -> float:
+def _noise_left(system: System, precision: Array, errors: Array) -> float:
     """The variance of an outcome that the answer does not explain."""
-    parameters = float((solved.covariance * system.matrix).sum()) / system.noise
+    told = np.diag(system.matrix)[1:] / system.noise
+    parameters = 1 + float((told / (told + np.diag(precision))).sum())  # at most
     free = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
     return max(equations.LEAST_NOISE, squares / (free + _GUESS))
 
 
-def _shared(entries: _Entries, chosen: Array, errors: Array, gains: Array) -> Array:
+def _shared(entries: _Entries, chosen: Array, alike: float, gains: Array) -> Array:
     """By how much the variance of each column's effect grows as episodes share their luck.
 
-    `gains` are by how much each effect grows with what every unknown is told. What is shared is
-    learned from all columns, so that it holds for one that a single episode applied, too.
+    `alike` is how far their luck goes together, 0..1; `gains` are by how much each effect grows
+    with what every unknown is told. What is shared is learned from all columns, so that it holds
+    for one that a single episode applied, too.
     Source: Moulton 1986, the correlation within an episode by moments.
     """
     count = gains.shape[1]
-    alike = _correlation(errors, entries.episode)
-    if not alike:
-        return np.ones(count)
     kept = slice(max(0, len(entries.column) - _SCORED // count), None)
     column, z = entries.column[kept], chosen[kept, None]
     told = entries.applied[kept, None] * gains[1 + column] + z * gains[count + 1]

@@ -86,6 +86,7 @@ class Query(Struct, frozen=True, kw_only=True):
     budget: int | None = None
     strategy: shelf.Strategy = "tag"
     decision: str | None = None
+    agent: str | None = None
     action: str | None = None
     explain: bool = False
 
@@ -239,6 +240,24 @@ def recommend(
         over_budget=sum(withheld.reason == "budget" for withheld in chosen.withheld),
         facts=chosen.facts,
     )
+
+
+def by_effect(candidates: Iterable[Candidate], policy: Policy) -> list[Candidate]:
+    """Those that may be served whatever the task: the pinned first, then what helps most."""
+    anything = Query(domain="")
+    live = [
+        c
+        for c in candidates
+        if c.status not in _NOT_LIVE
+        and (not c.seed or c.status == "pinned")
+        and _is_qualified(c, policy)
+    ]
+
+    def place(candidate: Candidate) -> tuple[bool, float, str]:
+        gain = sum(_gains(candidate, anything, policy).values())
+        return candidate.status != "pinned", -gain, candidate.name
+
+    return sorted(live, key=place)
 
 
 def empty(query: Query, near_domain: str) -> Answer:

@@ -8,6 +8,7 @@ from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
 
+from skillvault import records
 from skillvault.errors import NotAVaultError
 from skillvault.records import (
     Evaluation,
@@ -24,12 +25,16 @@ from skillvault.records import (
 from skillvault.text import is_slug
 
 MARK = "vault.yaml"
+LEARNINGS = "LEARNINGS.md"  # rules that agents append
+LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
+EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
 INBOX = "inbox"
 UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"
 LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
 
-SHELVES = ("skills", "proposed", "archive")  # where a skill's folder may stand
+SERVED = "skills"  # the shelf that hosts load
+SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
 FOLDERS = ("outcomes", "evaluations", "recommendations", "sessions", "memory", *SHELVES, "links")
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
@@ -118,6 +123,11 @@ def ref_of(path: str) -> Ref | None:
     if match := _LINK.match(path):
         return Ref("link", match["id"])
     return None
+
+
+def is_skill(path: str) -> bool:
+    """Whether a path is that of a skill's text, on any shelf."""
+    return _SKILL.match(path) is not None
 
 
 def domain_of(path: str) -> str | None:

@@ -10,12 +10,12 @@ import msgspec
 from skillvault.records import Elsewhere, Problem, Shelved, Skill
 from skillvault.text import tokens
 from skillvault.vault.files import layers as files
+from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import (
     LISTS,
-    SERVED,
     DamagedRowError,
     Row,
     counters,
@@ -34,7 +34,8 @@ _CANDIDATE = (
 _FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
 # What serves, and is to be found: what is not hidden, and of whose name the vault has none.
 _SERVES = (
-    f"not hidden and not exists (select 1 from skill s where s.id = name and s.shelf = '{SERVED}')"
+    "not hidden and not exists "
+    f"(select 1 from skill s where s.id = name and s.shelf = '{layout.SERVED}')"
 )
 
 
@@ -134,10 +135,12 @@ class Layers:
         query = "select name, counted, rate from layer_skill where counted is not null and serves"
         return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
 
-    def layer_candidates(self, domain: str) -> list[LayerRow]:
-        """Those that serve, of a domain and of none."""
-        query = f"{_CANDIDATE} where serves and (domain is null or domain = ?) order by name"
-        return list(map(LayerRow._make, self._reader.rows(query, [domain])))
+    def layer_candidates(self, domain: str | None = None) -> list[LayerRow]:
+        """Those that serve: of a domain and of none if one is given, else all."""
+        also = "" if domain is None else "and (domain is null or domain = ?)"
+        query = f"{_CANDIDATE} where serves {also} order by name"
+        rows = self._reader.rows(query, [] if domain is None else [domain])
+        return list(map(LayerRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[LayerRow]:
         """Those that serve and have one of these names."""
@@ -204,7 +207,10 @@ class WritableLayers(Layers):
         changed = False
         for path in paths:
             before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None)
+            content = files.read(path, layer, before[0] if before else None, folder)
+            if isinstance(content, files.Prose):
+                changed |= self._remove(folder, [path] if before else [])
+                continue
             if content is None or (row := _row(content)) == before:
                 continue
             self._database.begin()

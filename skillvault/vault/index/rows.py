@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from skillvault.records import (
+    LEARNED,
     Evaluation,
     Fact,
     Link,
@@ -38,7 +39,6 @@ TYPED: Mapping[str, str] = {
 }  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
-SERVED = "skills"  # the shelf whose skills are found
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
@@ -78,13 +78,15 @@ def encoded(value: Parsed) -> bytes | None:
 
 def is_found(path: str) -> bool:
     """Whether `search` may find what stands at a path."""
-    return layout.shelf_of(path) in (SERVED, "memory", "evaluations")
+    return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
 
 def document(path: str, parsed: Parsed | None) -> Document | None:
     """What is found by its text, under its address; None for what says nothing."""
     ref = layout.ref_of(path)
     if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
+        return None
+    if ref == Ref("skill", LEARNED):
         return None
     if isinstance(parsed, Skill):
         parsed = msgspec.structs.replace(parsed, name=ref.id)
@@ -109,6 +111,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 parsed.decision.id,
                 parsed.result.status,
                 parsed.decision.task,
+                source.agent,
             )
             yield "decided", ref.id, *_decided(parsed)
         case Evaluation():
@@ -117,13 +120,14 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             yield "evaluation", ref.id, *row
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
-        case Skill():
+        case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             roles, stages, tags = map(joined, (parsed.roles, parsed.stages, parsed.tags))
             more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)
             yield "skill", ref.id, top, *said, *more, *counters(parsed)
         case Recommendation():
-            yield "recommendation", ref.id, parsed.decision, parsed.trust, parsed.task
+            about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
+            yield "recommendation", ref.id, *about, micros(parsed.at)
         case Session():
             yield (
                 "session",
@@ -150,9 +154,9 @@ def joined(names: Iterable[str]) -> str:
 
 
 def _decided(outcome: Outcome) -> tuple[Any, ...]:
-    """What may make one episode of several decisions: when, by whom, on what."""
+    """What else may make one episode of several decisions: when, in which batch, on what."""
     made, source, task = outcome.decision.made_at, outcome.source, outcome.decision.task.strip()
-    return None if made is None else micros(made), source.batch, source.agent, task
+    return None if made is None else micros(made), source.batch, task
 
 
 def micros(at: datetime) -> int:

@@ -10,9 +10,11 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault import policy, profiles, records
+from skillvault.change import FOUNDING
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
+from skillvault.vault.files.listing import Names
 from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
@@ -46,9 +48,9 @@ create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not
 create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text, status text, task text);
+    at integer, event text, session text, decision text, status text, task text, agent text);
 create table decided (
-    n integer primary key, id text, made integer, batch text, agent text, task text);
+    n integer primary key, id text, made integer, batch text, task text);
 create table evaluation (
     n integer primary key, id text, judge text, version text, model text,
     was_good integer, was_right integer);
@@ -78,14 +80,14 @@ create index outcome_id on outcome (id);
 create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
-    (domain, action, target, trust, at, id, status, decision);
+    (domain, action, target, trust, at, id, status, decision, agent);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
 create index outcome_session on outcome (session, trust) where session is not null;
 create index outcome_decision on outcome (decision, at, id) where decision is not null;
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (
-    n integer primary key, id text, decision text, trust text, task text);
+    n integer primary key, id text, decision text, trust text, task text, agent text, at integer);
 create index recommendation_decision on recommendation (decision);
 create table used (
     outcome text, skill text, made integer, match text, confidence real, quote text, offer text,
@@ -140,9 +142,10 @@ create index touch_c on touch (c);
 create table gone (ref_kind text, ref_id text, primary key (ref_id, ref_kind)) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
+# Whether a pattern is there, its file says, and not a path.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
-where t.role = 'target' and not exists
+where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
 # An evaluation has the id of its outcome.
@@ -182,10 +185,14 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iterator[IndexedCommit]:
-    """The parts of one commit; a record is touched by the part that names it, else by the first."""
+    """The parts of one commit; a record is touched by the part that names it, else by the first.
+
+    `init` touches none: what it sets in older files is no decision about a skill.
+    """
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
-        refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
+        decided = () if part.step == FOUNDING else touched
+        refs = [ref for ref in decided if owners.get(str(ref), parts[0]) is part]
         yield IndexedCommit(part, depth, refs)
 
 
@@ -194,7 +201,8 @@ def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
     chosen = repr(profiles.PROFILES)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, *map(_told, filter(_is_struct, kinds))]
+    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
+    said += map(_told, filter(_is_struct, kinds))
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from skillvault.policy import Policy
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
+from skillvault.vault.index.captures import Captures, WritableCaptures
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.due import Due, WritableDue
@@ -54,6 +55,7 @@ class Topics(ABC):
         self.due = Due(reader)
         self.layers = Layers(reader)
         self.tasks = Tasks(reader)
+        self.captures = Captures(reader)
         self._reader = reader
 
     @property
@@ -120,6 +122,7 @@ class Staged(Topics):
     insights: WritableInsights
     layers: WritableLayers
     tasks: WritableTasks
+    captures: WritableCaptures
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
@@ -134,6 +137,7 @@ class Staged(Topics):
         self.insights = WritableInsights(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
         self.tasks = WritableTasks(self._reader, database)
+        self.captures = WritableCaptures(self._reader, database)
 
     @property
     def commit(self) -> str | None:

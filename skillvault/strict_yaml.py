@@ -12,10 +12,14 @@ from typing import Any
 import yaml
 
 from skillvault.errors import BadInputError
+from skillvault.hidden_characters import has_hidden
 from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 
-Value = str | tuple[str, ...]  # what an edit sets: a text, or a list of texts
+Scalar = str | bool | int | float | None
+Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
+_ENDS_LINE = re.compile("[\x85\u2028\u2029]")  # to YAML 1.1
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
@@ -51,9 +55,15 @@ def load(text: str) -> Any:
 
 def dump(value: Any) -> str:
     """`value` in block style, keys in the order given, long text as literal blocks."""
+    text = _dumped(value, _Dumper)
+    # The quick one writes an emoji as its number, and what joins two of them as it is.
+    return _dumped(value, _EmojiDumper) if "\\U" in text and has_hidden(text) else text
+
+
+def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"]) -> str:
     text: str = yaml.dump(
         value,
-        Dumper=_Dumper,
+        Dumper=dumper,
         sort_keys=False,
         allow_unicode=True,
         default_flow_style=False,
@@ -62,8 +72,8 @@ def dump(value: Any) -> str:
     return text
 
 
-def scalar(value: str) -> str:
-    """A text of one line as it stands in a file, quoted where it must be."""
+def scalar(value: Scalar) -> str:
+    """A value of one line as it stands in a file, quoted where it must be."""
     return dump([value])[2:].rstrip("\n")
 
 
@@ -83,6 +93,31 @@ def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
     if not matches:
         raise _by_hand(key)
     return edited
+
+
+def without(text: str, key: tuple[str, ...]) -> str:
+    """`text` without the mapping entry at `key`; every other byte stays.
+
+    A mapping that held nothing else goes along, and what is not there needs nothing. Raises
+    BadInputError if other text would go.
+    """
+    before = load(text)
+    if not _has(before, key):
+        return text
+    try:
+        edited = _removed(text, key)
+        matches = (load(edited) or {}) == _data_without(before, key)
+    except (yaml.YAMLError, BadInputError):
+        matches = False
+    if not matches:
+        raise _by_hand(key)
+    return edited
+
+
+def is_block(text: str) -> bool:
+    """Whether every list and mapping of a text that can be read stands in block style."""
+    events = yaml.parse(text, Loader=yaml.CSafeLoader)
+    return not any(getattr(event, "flow_style", False) for event in events)
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────
@@ -123,7 +158,7 @@ def _check(event: yaml.Event, depth: int) -> None:
     if tag := getattr(event, "tag", None):
         raise _at(event, f"tag {tag!r} is not supported; write plain values", "tag")
     if depth > MAX_DEPTH:
-        raise _at(event, f"nested deeper than {MAX_DEPTH} levels; flatten it", "too-deep")
+        raise _at(event, _TOO_DEEP, "too-deep")
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -171,32 +206,43 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
     line = mark.line + 1 if mark else None
     problem = error.problem or "not YAML"
     where = f"line {line}: " if line else ""
+    if "nesting depth" in problem:  # newer releases of libyaml stop before an event is seen
+        return BadInputError(f"{where}{_TOO_DEEP}", code="too-deep", line=line)
     return BadInputError(f"{where}not valid YAML ({problem})", code="yaml", line=line)
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────
 
 
-class _Dumper(yaml.CSafeDumper):
-    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
+class _WithoutAliases:
+    """Writes a value out wherever it stands."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
-_Dumper.yaml_implicit_resolvers = {
-    first: list(found) for first, found in yaml.CSafeDumper.yaml_implicit_resolvers.items()
-}
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+class _Dumper(_WithoutAliases, yaml.CSafeDumper):
+    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
 
 
-def _text_node(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
+    """The same, slower, with characters beyond the first plane as they are."""
+
+
+def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
+    if isinstance(dumper, _EmojiDumper) and _ENDS_LINE.search(text):
+        style = '"'  # in any other it writes them as they are, and a reader folds them
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text_node)
+for _kind in (_Dumper, _EmojiDumper):
+    _kind.yaml_implicit_resolvers = {
+        first: list(found) for first, found in yaml.SafeDumper.yaml_implicit_resolvers.items()
+    }
+    _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+    _kind.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+    _kind.add_representer(str, _text_node)
 
 
 # ── editing ──────────────────────────────────────────────────────────────────────────
@@ -208,7 +254,7 @@ def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
     mapping = {} if before is None else before
     if not isinstance(mapping, dict):
         raise _by_hand(key)
-    old, new = mapping.get(head), value if isinstance(value, str) else list(value)
+    old, new = mapping.get(head), list(value) if isinstance(value, tuple) else value
     if not rest and isinstance(old, dict if isinstance(new, list) else dict | list):
         raise _by_hand(key)
     return {**mapping, head: _with(old, tuple(rest), value) if rest else new}
@@ -278,9 +324,9 @@ def _block(key: tuple[str, ...], value: Value, column: int, eol: str) -> str:
 
 
 def _inline(value: Value) -> str:
-    if isinstance(value, str):
-        return scalar(value)
-    return f"[{', '.join(map(scalar, value))}]"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(scalar, value))}]"
+    return scalar(value)
 
 
 def _flow(key: tuple[str, ...], value: Value) -> str:
@@ -288,3 +334,76 @@ def _flow(key: tuple[str, ...], value: Value) -> str:
     for name in reversed(key[:-1]):
         inner = f"{name}: {{{inner}}}"
     return inner
+
+
+# ── removing ─────────────────────────────────────────────────────────────────────────
+
+
+def _has(data: Any, key: tuple[str, ...]) -> bool:
+    """Whether there is an entry at a place; refuses a place that is not what the key says."""
+    head, *rest = key
+    if data is None:
+        return False
+    if not isinstance(data, dict):
+        raise _by_hand(key)
+    return head in data and (not rest or _has(data[head], tuple(rest)))
+
+
+def _data_without(before: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
+    """The data that a removal shall give."""
+    head, *rest = key
+    inner = _data_without(before[head], tuple(rest)) if rest else {}
+    others = {name: value for name, value in before.items() if name != head}
+    return {name: inner if name == head else before[name] for name in before} if inner else others
+
+
+def _removed(text: str, key: tuple[str, ...]) -> str:
+    """The text without an entry, or without the outermost one that holds nothing else."""
+    node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    entries: list[tuple[yaml.MappingNode, int]] = []
+    for name in key:
+        if not isinstance(node, yaml.MappingNode):
+            raise _by_hand(key)
+        place = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
+        if not entries or len(node.value) > 1:
+            entries.append((node, place))
+        node = node.value[place][1]
+    mapping, place = entries[-1]
+    cut = _flow_entry if mapping.flow_style else _block_entry
+    start, end = cut(text, mapping, place)
+    return text[:start] + text[end:]
+
+
+def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+    """Where an entry of a flow mapping stands, with the comma and the blank that are its own."""
+    entries = mapping.value
+    start, end = entries[place][0].start_mark.index, entries[place][1].end_mark.index
+    if place + 1 == len(entries):
+        return (entries[place - 1][1].end_mark.index if place else start), end
+    comma = text.index(",", end) + 1
+    return start, comma + (text[comma] == " ")
+
+
+def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
+    """Where the lines of an entry of a block mapping stand, up to those of the next thing."""
+    key, value = mapping.value[place]
+    start = _line_start(text, key.start_mark.index)
+    is_last = place + 1 == len(mapping.value)
+    end = (mapping.end_mark if is_last else mapping.value[place + 1][0].start_mark).index
+    end = end if end == len(text) else _line_start(text, end)
+    return start, _end_of(text, value, start, end)
+
+
+def _line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
+    """Where what belongs to an entry ends: empty lines and comments below it are another's."""
+    lines = text[start:end].splitlines(keepends=True)
+    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
+    while len(lines) > 1 and (
+        not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
+    ):
+        end -= len(lines.pop())
+    return end

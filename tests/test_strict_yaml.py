@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skillvault.errors import BadInputError
-from skillvault.vault.files.strict_yaml import dump, load, resolve, scalar, with_value
+from skillvault.strict_yaml import dump, load, resolve, scalar, with_value, without
 from tests.vault.given import DATA, ODD_TEXTS, TEXTS, front_matters, spliced
 
 STATUS = ("metadata", "status")
@@ -259,3 +259,55 @@ def test_a_name_in_a_list_stays_a_text(name: str) -> None:
 def test_a_list_that_would_cost_other_text_is_left_to_the_person(before: str) -> None:
     with pytest.raises(BadInputError, match="edit it by hand"):
         with_value(before, HIDDEN, ("a",))
+
+
+# ── removing ─────────────────────────────────────────────────────────────────────────
+
+INTERNAL = ("metadata", "internal")
+
+
+@given(front_matters(), st.booleans())
+@settings(max_examples=150)
+def test_a_key_that_was_set_goes_again_and_every_other_byte_stays(text: str, crlf: bool) -> None:
+    before = text.replace("\n", "\r\n") if crlf else text
+    after = without(with_value(before, INTERNAL, value=True), INTERNAL)
+    data = load(before)
+    if not data.get("metadata"):  # an empty one went along
+        data.pop("metadata", None)
+        assert load(after) == data
+    else:
+        assert after == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("name: a\nmetadata:\n  internal: true\n", "name: a\n"),
+        ("metadata:\n  internal: true  # c\n  kind: a\nz: 1\n", "metadata:\n  kind: a\nz: 1\n"),
+        ("metadata:\n  kind: a\n  internal: true", "metadata:\n  kind: a\n"),
+        ("metadata:\n  a: 1\n  internal: true\n# end\n", "metadata:\n  a: 1\n# end\n"),
+        ("metadata: {internal: true, a: b}\n", "metadata: {a: b}\n"),
+        ("metadata: {a: b, internal: true}  # c\n", "metadata: {a: b}  # c\n"),
+        ("name: a\nmetadata: {internal: true}\nz: 1\n", "name: a\nz: 1\n"),
+        ("{metadata: {internal: true}, name: a}\n", "{name: a}\n"),
+        ("a: 1\r\nmetadata:\r\n  internal: true\r\nz: 1\r\n", "a: 1\r\nz: 1\r\n"),
+    ],
+)
+def test_a_removed_key_leaves_the_text_around_it(before: str, after: str) -> None:
+    assert without(before, INTERNAL) == after
+
+
+@pytest.mark.parametrize("text", ["name: a\n", "metadata:\n  kind: a\n", "metadata:\n", ""])
+def test_a_key_that_is_not_there_needs_no_removal(text: str) -> None:
+    assert without(text, INTERNAL) == text
+
+
+def test_a_key_cannot_be_removed_from_what_is_no_mapping() -> None:
+    with pytest.raises(BadInputError, match="edit it by hand"):
+        without("metadata: x\n", INTERNAL)
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+def test_what_ends_a_line_to_some_is_kept_beside_an_emoji(end: str) -> None:
+    data = {"face": "\U0001f469\u200d\U0001f4bb", "text": end, "more": f"a{end}b\nc"}
+    assert load(dump(data)) == data

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test crash person soak bench bench-quick clean
+.PHONY: demo test interop crash person soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -46,6 +46,14 @@ test: .venv/tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+# The real programs of others read what we write. They come from npm, into a folder of their own;
+# CLONES=DIR names a folder with clones of repositories of skills, as owner-name.
+INTEROP := skills@1.7.4 node@22 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
+interop: .venv/tested
+	npm install --prefix .venv/interop --no-audit --no-fund $(INTEROP)
+	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
+	$(BIN)/pytest tests/interop -rs
 
 # So many kills, at random times; so many sequences of a person's work beside the program.
 crash: .venv/tested

@@ -64,7 +64,7 @@ def import_(
         return
     brought = InstallReport()
     for path in files:
-        brought.add(vault.curate.installer.import_skills(path, skill_format, now=now, dry=dry))
+        brought.include(vault.curate.installer.import_skills(path, skill_format, now=now, dry=dry))
     if brought.installed and not dry:
         pack(vault)
     print_report(brought, as_data=as_data)

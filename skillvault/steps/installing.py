@@ -47,7 +47,7 @@ class InstallReport(Struct):
     problems: list[Problem] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
 
-    def add(self, other: "InstallReport") -> None:
+    def include(self, other: "InstallReport") -> None:
         """What came in with another one."""
         self.installed += other.installed
         self.known += other.known

@@ -64,11 +64,11 @@ class _Said(NamedTuple):
 def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
     before, block, behind = _split_marks(text)
     yield from _taken_in(path, _exported(block), {})
-    written = (*_written(before), *_written(behind))
-    yield from _taken_in(path, written, {"agents-md.file": path})
+    by_hand = (*_by_hand(before), *_by_hand(behind))
+    yield from _taken_in(path, by_hand, {"agents-md.file": path})
 
 
-def _written(text: str) -> Iterator[_Said]:
+def _by_hand(text: str) -> Iterator[_Said]:
     """The sections that a person wrote, those without a statement left out."""
     for section in markdown.sections(text):
         title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")

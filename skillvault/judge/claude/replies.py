@@ -18,6 +18,7 @@ from skillvault.records import Applicability, InsightType
 from skillvault.text import flat, shorten
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
+_USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 _FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
 _Shape = TypeVar("_Shape", bound=Struct)
@@ -180,7 +181,7 @@ class SkillReader(NamedTuple):
         return msgspec.structs.replace(
             self.plain,
             title=shorten(title, TITLE) if self._may_name else self.plain.title,
-            description=shorten(about, DESCRIPTION),
+            description=shorten(_when_first(about, self.plain.description), DESCRIPTION),
             sections=self._sections(written),
         )
 
@@ -197,6 +198,15 @@ class SkillReader(NamedTuple):
         order += [*self.headings, *(name for name in counted if name not in order)]
         both = {**counted, **written}
         return tuple((name, both[name]) for name in order if name in both)
+
+
+def _when_first(about: str, plain: str) -> str:
+    """A description that begins with when to use the skill, as the one by rule does.
+
+    A host with many skills shows no more than the beginning.
+    """
+    when, end, _ = plain.partition(". ")
+    return about if _USE.match(about) else f"{when}{end or ' '}{about}"
 
 
 def _tidy(text: str) -> str:

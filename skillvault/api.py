@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.errors import BadInputError, PausedError, UsageError, VaultBusyError
 from skillvault.intake import MAX_TEXT
@@ -32,6 +33,7 @@ from skillvault.records import (
 from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
 from skillvault.steps.memory import Memory
+from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -54,8 +56,8 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
-    from skillvault.steps import doctor as diagnosis
     from skillvault.steps import (
+        capture,
         imported,
         judges,
         lookup,
@@ -63,9 +65,12 @@ if TYPE_CHECKING:
         older_vault,
         registry,
         rules,
+        session_sources,
         shelf_rules,
         sides,
     )
+    from skillvault.steps import doctor as diagnosis
+    from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -91,7 +96,9 @@ else:
     older_vault = LazyModule("steps.older_vault")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    sides = LazyModule("steps.sides")
+    session_sources = LazyModule("steps.session_sources")
+    capture = LazyModule("steps.capture")
+    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
@@ -137,6 +144,8 @@ class Vault:
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
         self.exporter = Exporter(self.store, lambda: self.shelf)
+        self.notebook = Notebook(self.store)
+        self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.memory = Memory(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
@@ -216,13 +225,14 @@ class Vault:
         consolidate: bool = True,
         batch: bool = False,
         between: Callable[[], None] | None = None,
+        code: Sequence[Path] = (),
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
         a batch, and is due again when that has ended. `between` is called where nothing is half
-        done; it may raise.
+        done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         unasked: dict[str, Question] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
@@ -237,6 +247,8 @@ class Vault:
                 dry=dry,
                 names=intake.names,
                 arrived=intake.arrived,
+                steps=wanted,
+                code=code,
                 consolidates=consolidate,
                 on_done=on_done,
                 between=between,
@@ -261,18 +273,8 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Put outcomes, as (file name, bytes), through the inbox into the vault."""
-        now = now or _clock()
-        with guarded():
-            if dry:
-                arrived = [Received(name, data) for name, data in files]
-                return _record(self, runs.RunOptions(dry=True, arrived=arrived), now)
-            with self.inbox.dropped(files) as names:
-                try:
-                    return _record(self, runs.RunOptions(names=names, track=track), now)
-                except PausedError as error:
-                    raise PausedError(
-                        f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
-                    ) from None
+        options = runs.RunOptions(dry=dry, track=track)
+        return _taken_in(self, files, options, now or _clock())
 
     def import_files(
         self,
@@ -321,6 +323,7 @@ class Vault:
         budget: int | None = None,
         strategy: Strategy | None = None,
         decision: str | None = None,
+        agent: str | None = None,
         action: str | None = None,
         explain: bool = False,
         now: datetime | None = None,
@@ -331,12 +334,15 @@ class Vault:
         it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
         For a domain that the vault does not know the answer is empty, and not recorded. With a
         `decision` the answer is recorded through the inbox, and only then skills are held out;
-        otherwise nothing is written. UsageError for a domain that is no slug, a decision that is
-        empty, and what cannot be recorded.
+        otherwise nothing is written. `agent` is who asks, as `source.agent` of its outcomes says:
+        only those are joined with what is recorded. UsageError for a domain that is no slug, a
+        decision that is empty, an agent without one, and what cannot be recorded.
         """
         setup.check_domains([domain])
         if decision is not None:
-            _check_recordable(decision, context or {}, task)
+            _check_recordable((decision, agent), context or {}, task)
+        elif agent is not None:
+            raise UsageError("an agent's name is recorded with a decision; pass its id too")
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
@@ -347,6 +353,7 @@ class Vault:
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
             decision=decision,
+            agent=agent,
             action=action,
             explain=explain,
         )
@@ -381,9 +388,12 @@ class Vault:
         """
         return self.shelf.effects(skill, domain)
 
-    def stats(self, decision: str) -> dict[str, Any]:
-        """What a decision was shown, what it applied, how it ended; see `effect.detect`."""
-        return self.shelf.stats(decision)
+    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
+        """What a decision was shown, what it applied, how it ended; see `effect.detect`.
+
+        `agent`: of several that use the same id, whose it is; else of the one who asked.
+        """
+        return self.shelf.stats(decision, agent)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
         """Whether a decision may be carried out: a file like an outcome's, without its result.
@@ -417,6 +427,9 @@ class Vault:
             tree = lookup.beside(self.store.head(), other)
             return {**tree, "sources": [], "against": [], "rules": []}
         head = self.store.head()
+        if (pattern := tiers.pattern_named(head, text)) is not None:
+            tree = tiers.why_pattern(self.store, head, pattern)
+            return {**tree, "sources": [], "against": [], "rules": []}
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
@@ -432,11 +445,14 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact or domain, with its numbers.
+        """What each step says of one outcome, fact, session, domain or rule, with its numbers.
 
-        ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
+        the loop).
         """
         run = _question(self)
+        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
+            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
         if text in run.view.domains:
             return ("domain", text), reasons.why_no_strategy(run, text)
         ref = lookup.resolve(self.store, run.view, text, forward=True)
@@ -459,8 +475,10 @@ class Vault:
         view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
         remover = lookup.remover(self.store, head, view)
         committed = checks.checked_out(self.store.git, head)
+        mistakes, hints = tiers.mistakes(view.bytes_at(layout.LEARNINGS))
         if not staged:
             problems, notes = checks.findings(view, remover, view.contents.keys())
+            problems, notes = [*problems, *mistakes], [*notes, *hints]
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
@@ -470,6 +488,7 @@ class Vault:
             return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
+        problems, notes = [*problems, *mistakes], [*notes, *hints]
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
@@ -554,9 +573,31 @@ def _new_run(
     return runs.Run(store, judge=judge, now=now or _clock(), options=options, shelf=shelf)
 
 
-def _record(vault: Vault, options: RunOptions, now: datetime) -> Report:
+def _taken_in(
+    vault: Vault,
+    files: Iterable[tuple[str, bytes]],
+    options: RunOptions,
+    now: datetime,
+    *,
+    steps: Sequence[str] = ("record",),
+) -> Report:
+    """Put files through the inbox into the vault, and do these steps."""
+    with guarded():
+        if options.dry:
+            arrived = [Received(name, data) for name, data in files]
+            return _run_steps(vault, replace(options, arrived=arrived), now, steps)
+        with vault.inbox.dropped(files) as names:
+            try:
+                return _run_steps(vault, replace(options, names=names), now, steps)
+            except PausedError as error:
+                raise PausedError(
+                    f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
+                ) from None
+
+
+def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence[str]) -> Report:
     with _recovered(vault, dry=options.dry) as store:
-        return loop.run(_new_run(vault, store, options, now=now), ["record"])
+        return loop.run(_new_run(vault, store, options, now=now), steps)
 
 
 def _done(state: Run, wanted: Sequence[str]) -> Report:
@@ -567,9 +608,37 @@ def _done(state: Run, wanted: Sequence[str]) -> Report:
     return report
 
 
+def distill(
+    vault: Vault,
+    session: str,
+    *,
+    domain: str | None = None,
+    now: datetime | None = None,
+    dry: bool = False,
+    on_done: Callable[[Done], None] | None = None,
+) -> tuple[str, Mapping[str, int], Report]:
+    """Make a skill of a session: of its file, its transcript, or the id of one that ended.
+
+    (its id, how many lines of a transcript were not understood by what they are, the report).
+    UsageError for what means no session, BadInputError for a transcript that tells of none.
+    """
+    setup.check_domains([domain] if domain is not None else [])
+    source = session_sources.session_source(vault.store.head(), session, domain)
+    files = [source.file] if source.file else []
+    options = runs.RunOptions(dry=dry, on_done=on_done)
+    with vault._run_turn:  # noqa: SLF001 (its own)
+        report = _taken_in(vault, files, options, now or _clock(), steps=("record", "distill"))
+    return source.session, source.unread, report
+
+
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
     return sides.both_sides(_question(vault), ref)
+
+
+def rules_wait(vault: Vault) -> bool:
+    """Whether evidence for rules is to be looked for."""
+    return capture.is_due(_question(vault))
 
 
 def _question(vault: Vault) -> Run:
@@ -580,15 +649,23 @@ def _question(vault: Vault) -> Run:
     )
 
 
-def _check_recordable(decision: str, context: Mapping[str, Scalar], task: str) -> None:
-    """UsageError for what the inbox would refuse later, when nobody looks."""
+def _check_recordable(
+    named: tuple[str, str | None], context: Mapping[str, Scalar], task: str
+) -> None:
+    """UsageError for what the inbox would refuse later, when nobody looks.
+
+    `named` are the decision's id and the agent.
+    """
+    decision, agent = named
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the id that its outcome will have")
+    if agent is not None and not agent.strip():
+        raise UsageError("the agent's name is empty; pass the one that its outcome will have")
     try:
-        json.dumps([decision, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
+        json.dumps([*named, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise UsageError(
-            "the decision's id, its task or its context contains a value that is neither UTF-8 "
+            "the decision's id, its agent, task or context contains a value that is neither UTF-8 "
             "text nor a finite number; replace it"
         ) from None
     if len(task.encode()) > MAX_TEXT:

@@ -56,15 +56,42 @@ class Rewrite(Struct, frozen=True):
     body: str
 
 
+class Replacement(Struct, frozen=True):
+    """A file without front matter gets a whole new text.
+
+    `blob` is the version that the text was computed from, None for no file. `grows`: agents append
+    to it at any time, and what they appended since stays behind the new text.
+    """
+
+    path: str
+    content: bytes
+    blob: str | None
+    grows: bool = False
+
+
+class Adoption(Struct, frozen=True):
+    """What agents appended to a file, and nobody committed, is committed.
+
+    `appended` stands in the work tree behind the committed version (`blob`, None for no file).
+    `content` is what of it is committed, `left` what stays in the work tree behind that.
+    """
+
+    path: str
+    blob: str | None
+    appended: bytes
+    content: bytes
+    left: bytes = b""
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, or a part of one, and why.
 
     Of `reason` the lines that begin with two spaces are a table's and stay as they are.
     `writes` are new records and `files` whole files (path -> bytes), `removes` paths that go;
-    `edits` and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names
-    the inbox entries that become redundant once the commit is made. `commit_with`: it shares its
-    commit with the changes beside it that state the same, intake always, others if they are more
-    than a few.
+    `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
+    there. `subject` stands without its step. `takes` names the inbox entries that become redundant
+    once the commit is made. `commit_with`: it shares its commit with the changes beside it that
+    state the same, intake always, others if they are more than a few.
     """
 
     step: str
@@ -75,6 +102,8 @@ class Change(Struct, frozen=True, kw_only=True):
     removes: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
+    adopts: tuple[Adoption, ...] = ()
+    replaces: tuple[Replacement, ...] = ()
     moves: tuple[Move, ...] = ()
     sources: tuple[Ref, ...] = ()
     targets: tuple[Ref, ...] = ()
@@ -98,10 +127,14 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> set[Ref]:
-        """The records that must be there: what it is made of, and what its links point to."""
+        """The records that must be there: what it is made of, and what its links point to.
+
+        No pattern: that is an entry of a file whose version the change states.
+        """
         written = {ref_of(record) for record in self.writes}
         targets = (record.target for record in self.writes if isinstance(record, Link))
-        return {*self.sources, *targets} - written
+        sources = (ref for ref in self.sources if ref.kind != "pattern")
+        return {*sources, *targets} - written
 
 
 def skill_series(step: str, domain: str | None) -> str:

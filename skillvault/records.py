@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 import msgspec
 from msgspec import Meta, Struct, field
 
+from skillvault.text import rule_key, slug
+
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
@@ -19,7 +21,8 @@ InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "met
 Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
 RecordKind = Literal[
-    "outcome", "evaluation", "recommendation", "fact", "skill", "link", "origin",
+    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "pattern",
+    "origin",
 ]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
@@ -29,15 +32,20 @@ ReasoningAt = Literal["before", "after"]
 FactKind = Literal["judge", "human", "learning", "distilled"]
 LinkType = Literal[
     "promoted", "reinforced", "contradicted", "derived", "generated", "merged",
-    "superseded", "captured", "distilled", "installed",
+    "superseded", "distilled", "installed",
 ]  # fmt: skip
 
 SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
 SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
+PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
+
+LEARNED = "learned"  # the name of the skill that holds the patterns; no other has it
+CAPTURED = "skill_sync"  # how a pattern says that it was captured
+_PATTERN_WORDS = 40  # characters of a pattern's first words in its id
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -283,11 +291,13 @@ class ShownCounts(Struct, frozen=True, kw_only=True):
 class Recommendation(Struct, frozen=True, kw_only=True):
     """What was shown for a decision. What became of it is computed by joining outcomes.
 
-    `task` is what was asked. `id` and `received` (a sha256) derive from the record as it arrived.
+    `agent` is who asked, `task` what was asked. `id` and `received` (a sha256) derive from the
+    record as it arrived.
     """
 
     id: str
     decision: Text
+    agent: Text | None = None
     domain: str
     at: Time
     task: str = ""
@@ -300,6 +310,52 @@ class Recommendation(Struct, frozen=True, kw_only=True):
     trust: Trust = "local"
     received: str
     extra: Extra = field(default_factory=dict)
+
+
+class SessionFailure(Struct, frozen=True, kw_only=True):
+    """What failed in a session: on what, why, and what had been tried."""
+
+    lemma: Text
+    reason: str = ""
+    attempt: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+class SessionSuccess(Struct, frozen=True, kw_only=True):
+    """What worked in a session: on what, and how."""
+
+    lemma: Text
+    text: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """A finished session: what failed in it and what worked, each in its order.
+
+    `name` is what outcomes call it (`source.session`); `id` is made of it, `received` (a sha256)
+    derives from the record as it arrived. `transcript` names the client that wrote down what this
+    is an extract of.
+    """
+
+    id: str
+    name: Text
+    domain: str
+    ended_at: Time
+    agent: Text | None = None
+    failures: tuple[SessionFailure, ...] = ()
+    successes: tuple[SessionSuccess, ...] = ()
+    tags: tuple[Text, ...] = ()
+    roles: tuple[Text, ...] = ()
+    stages: tuple[Text, ...] = ()
+    transcript: Text | None = None
+    trust: Trust = "local"
+    received: str
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Position in time; those that ended at once stand in the order of their ids."""
+        return (self.ended_at, self.id)
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -323,6 +379,13 @@ class Fact(Struct, frozen=True, kw_only=True):
     def order(self) -> tuple[datetime, str]:
         """Position in time; one without a time was there before all others."""
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
+
+
+class Missed(Struct, frozen=True):
+    """When the evidence for a pattern was missing, and in which versions of the code bases."""
+
+    at: str
+    code: str
 
 
 class Elsewhere(Struct, frozen=True):
@@ -379,7 +442,55 @@ class Link(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Fact | Skill | Link
+class LearnedPattern(Struct, frozen=True, kw_only=True):
+    """A rule that files of code bear out, an entry of expertise.yaml.
+
+    `occurrences` are distinct files, `lines` those of them that say so, `code` the code bases as
+    `name@version`. `missed`: when and where the evidence was missing last.
+    """
+
+    pattern: Text
+    confidence: str = "medium"
+    occurrences: int = 0
+    evidence: str = ""
+    learned_from: str = CAPTURED
+    promoted_at: str = ""
+    lines: int | None = None
+    code: str = ""
+    missed: Missed | None = None
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What it has in common with a rule that says the same."""
+        return rule_key(self.pattern)
+
+    @property
+    def id(self) -> str:
+        """Its first words and the hex of its key."""
+        digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
+        return f"{slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
+
+
+class EvolutionEntry(Struct, frozen=True, kw_only=True):
+    """A line of the log of expertise.yaml."""
+
+    date: str
+    change: str
+    patterns_added: int = 0
+    extra: Extra = field(default_factory=dict)
+
+
+class Expertise(Struct, frozen=True, kw_only=True):
+    """What stands in expertise.yaml; `version` is that of its form."""
+
+    version: Scalar = "0.2.0"
+    patterns: tuple[LearnedPattern, ...] = ()
+    evolution_log: tuple[EvolutionEntry, ...] = ()
+    extra: Extra = field(default_factory=dict)
+
+
+Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link
 
 
 def kind_of(record: Record) -> str:

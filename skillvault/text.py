@@ -118,6 +118,12 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
 
 
+def rule_key(text: str) -> str:
+    """What two rules that say the same have in common: all but case, white space and their end."""
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return folded.rstrip(".!;").rstrip()
+
+
 def is_slug(text: str) -> bool:
     """True for a domain, id or skill name that may become part of a path."""
     return SLUG.match(text) is not None

@@ -225,7 +225,7 @@ def test_every_command_and_option_shown_exists(document: Path) -> None:
         ("skillvault skill list | head -n 1", []),
         ("echo $(skillvault skill lst)", ["skill lst"]),
         (".venv/bin/skillvault record --exmple > my.yaml", ["record --exmple"]),
-        ("cd demo && skillvault distill", ["cli distill"]),
+        ("cd demo && skillvault dream", ["cli dream"]),
     ],
 )
 def test_a_command_that_does_not_exist_is_found(line: str, unknown: list[str]) -> None:

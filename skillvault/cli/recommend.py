@@ -10,13 +10,16 @@ from pathlib import Path
 
 import click
 
+from skillvault.cli.learn import learned_shape, say_cut
 from skillvault.cli.options import echo, now_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
+from skillvault.learning.capture.prompt import framed
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Answer, Served, plain
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.records import Problem, Scalar
+from skillvault.steps.learned import Learned
 from skillvault.steps.shelf import has_model
 from skillvault.steps.skill_actions import is_taught
 
@@ -63,6 +66,7 @@ _NO_MODEL = (
 )
 @click.option("--action", metavar="NAME", help="Show the skills about this action first.")
 @click.option("--decision", metavar="ID", help="Record what was shown for this decision.")
+@click.option("--agent", metavar="NAME", help="Say who asks, so that nobody else has it recorded.")
 @click.option(
     "--format",
     "form",
@@ -70,6 +74,9 @@ _NO_MODEL = (
     default="prompt",
     show_default=True,
     help="Choose how the answer is printed.",
+)
+@click.option(
+    "--with-learned", is_flag=True, help="Print the patterns and rules of LEARNINGS.md behind it."
 )
 @click.option(
     "--explain",
@@ -90,7 +97,9 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     strategy: Strategy | None,
     action: str | None,
     decision: str | None,
+    agent: str | None,
     form: str,
+    with_learned: bool,
     explain: bool,
     vault_path: Path | None,
     now: datetime | None,
@@ -108,11 +117,15 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         budget=budget,
         strategy=strategy,
         decision=decision,
+        agent=agent,
         action=action,
         explain=explain,
         now=now,
     )
-    _print_answer(answer, form)
+    found = vault.notebook.told() if with_learned else None
+    _print_answer(answer, form, found)
+    if found:
+        say_cut(found)
     if strategy == "semantic" and not has_model():
         say(_NO_MODEL)
     if explain and form != "json":
@@ -154,12 +167,16 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Answer, form: str) -> None:
-
+def _print_answer(answer: Answer, form: str, found: Learned | None) -> None:
+    """The answer, and behind it what was learned in two tiers."""
     if form == "json":
-        print_json(plain(answer))
-    elif text := render.xml(answer) if form == "xml" else render.prompt(answer):
-        echo(text)
+        extra = {"learned": learned_shape(found.told)} if found else {}
+        print_json({**plain(answer), **extra})
+        return
+    text = render.xml(answer) if form == "xml" else render.prompt(answer)
+    whole = framed(text, found.told) if found else text
+    if whole:
+        echo(whole)
 
 
 def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:

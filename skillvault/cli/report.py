@@ -29,6 +29,8 @@ def run_shape(report: Report) -> dict[str, Any]:
         "waiting": report.waiting,
         "rejected": report.rejected,
         "counts": counts(report),
+        "problems": report.problems,
+        "broken": report.broken,
     }
 
 
@@ -84,13 +86,13 @@ def print_committed(vault: Vault, path: str) -> None:
 def print_run(report: Report) -> None:
     """What else a run has to say, behind its commits."""
     print_refused(report)
+    for problem in report.problems:
+        say(f"{problem.path}: {problem.message} [{problem.code}]")
+    for rule in report.broken:
+        say(f"broken: {rule.rule}: {', '.join(rule.places)}")
     for waiting in report.waiting:
         say(f"waiting: {waiting.path}: {waiting.reason}")
-    for done in report.done:
-        for record in done.change.writes:
-            if isinstance(record, Skill) and record.status == "proposed":
-                name = record.name
-                say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
+    _print_proposed(report)
     _print_rejected(report)
     reasons_by_kind = report.reasons()
     for kind, reasons in reasons_by_kind.items():
@@ -132,6 +134,28 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
     _print_intake(report, dry=dry, as_data=as_data)
     if report.quarantined:
         sys.exit(1)
+
+
+def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
+    """Print what else there is to say of a session; exit code 1 if it was not taken in."""
+    if not dry:
+        pack(vault)
+    print_refused(report)
+    for waiting in report.waiting:
+        say(f"waiting: {waiting.path}: {waiting.reason}")
+    _print_proposed(report)
+    _print_rejected(report)
+    if report.quarantined:
+        sys.exit(1)
+
+
+def _print_proposed(report: Report) -> None:
+    """The skills that wait for a person."""
+    for done in report.done:
+        for record in done.change.writes:
+            if isinstance(record, Skill) and record.status == "proposed":
+                name = record.name
+                say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
 
 
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:

@@ -22,6 +22,7 @@ _NAME = 44  # letters of a skill in a list
 @click.option(
     "--decision", metavar="ID", help="Show instead what one decision was shown and applied."
 )
+@click.option("--agent", metavar="NAME", help="Of agents that use one ID show this one's.")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -34,6 +35,7 @@ def stats(
     skill: str | None,
     domain: str | None,
     decision: str | None,
+    agent: str | None,
     plot: Path | None,
     vault_path: Path | None,
     as_data: bool,
@@ -47,8 +49,10 @@ def stats(
             raise UsageError(
                 "--decision ID asks about one decision; remove SKILL, --domain and --plot"
             )
-        _print_decision(open_vault(vault_path).stats(decision), as_data=as_data)
+        _print_decision(open_vault(vault_path).stats(decision, agent), as_data=as_data)
         return
+    if agent is not None:
+        raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
     skills = open_vault(vault_path).effects(skill, domain=domain)
     if plot is not None:
         _draw(plot, domain or "all domains", skills)
@@ -156,8 +160,18 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         echo("  no skill was shown or applied")
     for row in decision["facts"]:
         echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+    for other in decision["others"]:
+        echo(shown(f"  {_other(other)}"))
     for call in decision["unresolved"]:
         echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+
+
+def _other(other: dict[str, Any]) -> str:
+    """How another agent's decision of the same id ended."""
+    agent = other["agent"]
+    who = "an agent without a name" if agent is None else f"the agent {agent}"
+    how = "" if agent is None else f"; `--agent {agent}` shows it"
+    return f"counted apart, as {who} used the id too: {other['outcome']}{how}"
 
 
 def _part(row: dict[str, Any]) -> str:

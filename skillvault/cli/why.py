@@ -8,6 +8,7 @@ import click
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.cli.tree import print_tree
+from skillvault.steps.learned import Writing
 
 
 @click.command()
@@ -16,6 +17,8 @@ from skillvault.cli.tree import print_tree
 @json_option
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
+
+    Of a pattern it shows the rule, who wrote it, and the code that bears it out.
 
     What a skill says separates outcomes stands below with its test, and so do the runs that speak
     against a skill or a fact.
@@ -27,11 +30,26 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
         print_json(tree)
         return
     print_tree(tree, "sources")
+    if "pattern" in tree:
+        _print_pattern(tree["pattern"], tree["written"])
     _print_rules(tree["rules"])
     if tree["against"]:
         echo("against it:")
         for evaluation in tree["against"]:
             echo(f"  evaluation {evaluation}")
+
+
+def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
+    click.echo(f"rule: {pattern['pattern']}")
+    if written:
+        day = written.date[:10]
+        click.echo(f"written: {written.sha[:10]} {day} {written.author}: {written.subject}")
+    where = f" ({pattern['code']})" if pattern["code"] else ""
+    lines = f" on {pattern['lines']} lines" if pattern["lines"] else ""
+    click.echo(f"evidence: {pattern['occurrences']} files{lines}{where}, {pattern['confidence']}")
+    click.echo(f"  {pattern['evidence']}")
+    if pattern["missed"]:
+        click.echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
 
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:

@@ -9,7 +9,7 @@ from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
 from skillvault.policy import Policy
-from skillvault.records import Ref, Skill, stamp
+from skillvault.records import LEARNED, Ref, Skill, stamp
 from skillvault.text import is_slug, listed
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
@@ -68,6 +68,11 @@ def approve(skill: Skill, shelf: str) -> Change:
 
 def retire(skill: Skill, shelf: str) -> Change:
     """Take a skill out of service; it stays readable in archive/."""
+    if skill.name == LEARNED:
+        raise UsageError(
+            f"{LEARNED}: holds the patterns; delete an entry of resources/expertise.yaml, and that "
+            "pattern is not captured again"
+        )
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/ already; `skill restore` brings it back")
     return _moved("retire", skill, shelf, "archive", edits=(_set(skill, shelf, "retired"),))
@@ -155,6 +160,8 @@ def _ruled(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change
 def _check(skill: Skill, shelf: str) -> None:
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
+    if skill.name == LEARNED:
+        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
     if not is_slug(skill.name):
         raise UsageError(
             f"{skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "

@@ -2,12 +2,14 @@
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from skillvault import claims
 from skillvault.change import INTAKE, Change
+from skillvault.claims import Claim
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Recommendation, ref_of
+from skillvault.records import Outcome, Recommendation, Session, ref_of
 from skillvault.text import inert, listed
 
 _CLOSE = 0.8
@@ -67,12 +69,44 @@ def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
         )
 
 
+def check_claim(
+    outcome: Outcome, receipts: Iterable[Recommendation], ends: Sequence[Claim]
+) -> None:
+    """Raise BadInputError if the outcome's decision is another agent's.
+
+    `receipts` are all of that decision, `ends` its trusted outcomes that are recorded. What comes
+    of an untrusted outcome is kept apart anyway.
+    """
+    trusted = [receipt for receipt in receipts if receipt.trust == "local"]
+    if outcome.trust == "untrusted" or not trusted:
+        return
+    if not claims.own(claims.claim_of(outcome), trusted, ends):
+        raise BadInputError(
+            f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
+            "were recommended; give this one an id of its own, or name in source.agent who asked",
+            code="conflicting-duplicate",
+            key="decision.id",
+        )
+
+
+def check_session(session: Session, earlier: Session | None) -> None:
+    """Raise BadInputError if a session of this id is there with other content."""
+    if earlier is not None and earlier.received != session.received:
+        raise BadInputError(
+            f"id: session {inert(session.name, 80)} is in the vault already, as it was on "
+            f"{earlier.ended_at:%Y-%m-%d}; give what came after an id of its own",
+            code="conflicting-duplicate",
+            key="id",
+        )
+
+
 def record_change(
-    domain: str, records: Sequence[Outcome | Recommendation], takes: Sequence[str]
+    domain: str, records: Sequence[Outcome | Recommendation | Session], takes: Sequence[str]
 ) -> Change:
-    """The commit that records a batch of one domain's outcomes and recommendations."""
+    """The commit that records a batch of one domain's outcomes, recommendations and sessions."""
     outcomes = [record for record in records if isinstance(record, Outcome)]
-    shown = len(records) - len(outcomes)
+    sessions = [record for record in records if isinstance(record, Session)]
+    shown = len(records) - len(outcomes) - len(sessions)
     counts = [
         f"{sum(o.result.status == status for o in outcomes)} {status}"
         for status in ("success", "failure", "neutral")
@@ -80,7 +114,11 @@ def record_change(
     ]
     agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
     by = f", reported by {listed(agents)}" if agents else ""
-    batch = [*_counted(len(outcomes), "outcome"), *_counted(shown, "recommendation")]
+    batch = [
+        *_counted(len(outcomes), "outcome"),
+        *_counted(shown, "recommendation"),
+        *_counted(len(sessions), "session"),
+    ]
     results = [f"{listed(counts)}{by}."] if outcomes else []
     decisions = (
         [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
@@ -88,12 +126,18 @@ def record_change(
     return Change(
         step="record",
         subject=f"{listed(batch)} in {domain}",
-        reason="\n".join([*results, *decisions]),
+        reason="\n".join([*results, *decisions, *map(_ended, sessions)]),
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),
         takes=tuple(takes),
         commit_with=INTAKE,
     )
+
+
+def _ended(session: Session) -> str:
+    failed, worked = len(session.failures), len(session.successes)
+    name = inert(session.name, 60)
+    return f"Session {name} ended {session.ended_at:%Y-%m-%d}: {failed} failed, {worked} worked."
 
 
 def _counted(count: int, noun: str) -> list[str]:

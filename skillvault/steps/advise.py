@@ -52,7 +52,7 @@ def _with_names(
     head, inbox = store.head(), Inbox(store.root)
     outcome = with_names(
         proposal.outcome,
-        Receipts(head, inbox, now).of,
+        Receipts(head, inbox, now).own,
         shelf.uses.read(head),
     )
     return msgspec.structs.replace(proposal, outcome=outcome)

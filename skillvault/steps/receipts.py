@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from skillvault import aliases
+from skillvault import aliases, claims
+from skillvault.claims import Claim
 from skillvault.errors import BadInputError
 from skillvault.intake import recommendation_from
 from skillvault.lazy import LazyModule
+from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation
 from skillvault.text import is_slug
 from skillvault.vault.files.inbox import Inbox
@@ -29,18 +31,18 @@ _OURS = "recommendation-"  # how the files begin that `recommend --decision` dro
 
 def with_names(
     outcome: Outcome,
-    receipts: Callable[[str], Iterable[Recommendation]],
+    receipts: Callable[[Outcome], Iterable[Recommendation]],
     read: Callable[[str, str], str],
 ) -> Outcome:
     """The outcome with what it applied by name; what its receipts do not know stays.
 
-    `receipts` gives those of a decision, `read` a skill's text by its name and version.
+    `receipts` gives an outcome's own, `read` a skill's text by its name and version.
     """
-    decision, applied = outcome.decision.id, outcome.applied
-    if decision is None or not applied or all(map(is_slug, applied)):
+    applied = outcome.applied
+    if outcome.decision.id is None or not applied or all(map(is_slug, applied)):
         return outcome
-    counted = [r for r in receipts(decision) if outcome.trust == "untrusted" or r.trust == "local"]
-    names = aliases.aliases_of(counted, lambda name, blob: aliases.title_of(read(name, blob)))
+    own = receipts(outcome)
+    names = aliases.aliases_of(own, lambda name, blob: aliases.title_of(read(name, blob)))
     return msgspec.structs.replace(outcome, applied=aliases.resolved(applied, names))
 
 
@@ -62,11 +64,39 @@ class Receipts:
     ) -> None:
         self._view, self._inbox, self._now = view, inbox, now
         self._arrived, self._read = arrived, frozenset(read)
+        self._ends: dict[str, list[Claim]] = {}
+        self._shown: dict[str, list[Recommendation]] = {}
 
-    def of(self, decision: str) -> list[Recommendation]:
-        """Those of one decision."""
-        recorded = self._view.recommendations.by_decision(decision)
-        return [*recorded, *self._waiting.get(decision, ())]
+    def own(self, outcome: Outcome) -> list[Recommendation]:
+        """What an outcome's agent was shown for its decision; see `claims`."""
+        decision = outcome.decision.id
+        if decision is None or not (receipts := self._of(decision)):
+            return []
+        return claims.own(claims.claim_of(outcome), receipts, self._ended(decision))
+
+    def check_claim(self, outcome: Outcome) -> None:
+        """BadInputError if what was shown for its decision is all another agent's."""
+        decision = outcome.decision.id
+        if decision is not None and (receipts := self._of(decision)):
+            record.check_claim(outcome, receipts, self._ended(decision))
+
+    def take(self, outcome: Outcome) -> None:
+        """Let an outcome that is taken be the end of its decision for those that follow."""
+        if outcome.decision.id is not None and outcome.trust == "local":
+            self._ended(outcome.decision.id).append(claims.claim_of(outcome))
+
+    def _ended(self, decision: str) -> list[Claim]:
+        """The claims of the trusted outcomes that came before."""
+        if decision not in self._ends:
+            self._ends[decision] = self._view.outcomes.ends(decision)
+        return self._ends[decision]
+
+    def _of(self, decision: str) -> list[Recommendation]:
+        """Those of one decision, of whichever agent."""
+        if decision not in self._shown:
+            recorded = self._view.recommendations.by_decision(decision)
+            self._shown[decision] = [*recorded, *self._waiting.get(decision, ())]
+        return self._shown[decision]
 
     @cached_property
     def _waiting(self) -> dict[str, list[Recommendation]]:

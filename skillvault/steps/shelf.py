@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from skillvault import claims
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
 from skillvault.learning.assess import STEP as ASSESS
@@ -344,19 +345,26 @@ class Shelf:
             if found is not None:
                 yield msgspec.structs.replace(found, name=name)
 
-    def stats(self, decision: str) -> dict[str, Any]:
-        """What was shown for a decision and what it applied, as `detect.decision` joins them."""
+    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
+        """What an agent was shown for a decision and what it applied, as `detect` joins them.
+
+        Of trusted records alone. Without a name it is the agent who asked, else the one whose
+        outcome is the first; `others` are those that use the same id.
+        """
         head = self._store.head()
-        shown = head.recommendations.by_decision(decision)
-        outcomes = head.outcomes.by_decision(decision)
-        if not shown and not outcomes:
-            raise UsageError(
-                f"{decision}: no recommendation and no outcome has this decision; an outcome "
-                "names it as decision.id"
-            )
+        shown = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
+        outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
+        ends = head.outcomes.ends(decision)
+        parts = claims.by_agent(shown, ends)
+        if not parts or (agent is not None and agent not in parts):
+            raise UsageError(_no_decision(decision, agent))
+        name = next(iter(parts)) if agent is None else agent
         known, read = self.uses.names(head), self.uses.read(head)
-        uses = [use for o in outcomes for use in detect.detected_uses(o, shown, known, read)]
-        return detect.decision_stats(decision, shown, outcomes, uses)
+        own = [o for o in outcomes if o.source.agent == name]
+        uses = [u for o in own for u in detect.detected_uses(o, shown, known, read, ends=ends)]
+        found = detect.decision_stats(decision, parts[name], own, uses)
+        others = [detect.end_of(o, outcomes) for o in parts if o != name]
+        return {**found, "agent": name, "others": others}
 
     def uses_recorded(self, records: Iterable[Record]) -> list[Used]:
         """The uses of skills by the decisions whose ends, or receipts, are among these."""
@@ -366,7 +374,8 @@ class Shelf:
             if isinstance(record, Outcome):
                 outcomes.add(record.id)
             elif isinstance(record, Recommendation):
-                outcomes.update(end.id for end in head.outcomes.by_decision(record.decision))
+                ends = head.outcomes.by_decision(record.decision)
+                outcomes.update(end.id for end in ends if record.agent in (None, end.source.agent))
         return head.uses.by_outcome(outcomes)
 
     def ready(self) -> Snapshot:
@@ -398,6 +407,15 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     head = shelf.ready()
     known = shelf.uses.evidence(head)
     return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+
+
+def _no_decision(decision: str, agent: str | None) -> str:
+    """That no trusted record names a decision, of an agent or of any."""
+    of = "" if agent is None else f" of {agent}"
+    return (
+        f"{decision}: no recommendation and no outcome{of} that is trusted has this decision; an "
+        "outcome names it as decision.id"
+    )
 
 
 def has_model() -> bool:

@@ -237,7 +237,7 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
     assert list(found) == [
         "decision", "domain", "outcome", "score", "outcomes", "detections", "skills", "facts",
-        "unresolved",
+        "unresolved", "agent", "others",
     ]  # fmt: skip
     assert list(found["skills"][0]) == [
         "skill", "blob", "shown", "held_out", "relevance", "badge", "read", "applied",

@@ -13,7 +13,7 @@ from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import Inbox
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
-from tests.given import as_file, raw
+from tests.given import as_file, outcome, raw
 
 DECISION = "d-7"
 SKILL = """---
@@ -139,7 +139,8 @@ def test_each_waiting_receipt_is_read_once_however_many_decisions_ask(served: Va
     first, *others = inbox.names()
     receipts = Receipts(served.store.head(), inbox, NOW, read=[first])
     assert inbox.read == []
-    asked = [receipt for n in range(9) for receipt in receipts.of(f"e-{n % 3}")]
+    ends = [outcome(raw(decision__id=f"e-{n % 3}")) for n in range(9)]
+    asked = [receipt for end in ends for receipt in receipts.own(end)]
     assert inbox.read == others
     assert {receipt.decision for receipt in asked} <= {"e-0", "e-1"}
 

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault import aliases, markdown
+from skillvault import aliases, claims, markdown
+from skillvault.claims import Claim
 from skillvault.learning.effect.estimate import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
 from skillvault.learning.effect.readings import Reading, read_mentions
@@ -225,14 +226,17 @@ def detected_uses(
     shown: Iterable[Recommendation],
     names: Mapping[str, Iterable[str]],
     read: ReadText,
+    *,
+    ends: Sequence[Claim] = (),
 ) -> list[DetectedUse]:
     """What an outcome's decision applied, overruled, was shown and had held out, by skill.
 
-    `shown` are the recommendations of its decision; those less trusted than the outcome do not
-    count. `names` are those of all skills, by `by_first_word`. A skill that was held out counts as
-    shown if the decision says whether it applied it: the agent has read it all the same.
+    `shown` are the recommendations of its decision, of which its own count, and `ends` its trusted
+    outcomes; see `claims`. `names` are those of all skills, by `by_first_word`. A skill that was
+    held out counts as shown if the decision says whether it applied it: the agent has read it all
+    the same.
     """
-    counted = _as_trusted(outcome, shown)
+    counted = claims.own(claims.claim_of(outcome), shown, ends)
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
     called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
@@ -267,6 +271,7 @@ def decision_stats(
 ) -> dict[str, Any]:
     """What `stats --decision` answers: the decision, its end, each skill's and fact's part in it.
 
+    `shown` and `outcomes` are those of one agent.
     `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
     held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
     contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
@@ -301,9 +306,11 @@ def decision_stats(
     }
 
 
-def _as_trusted(outcome: Outcome, shown: Iterable[Recommendation]) -> list[Recommendation]:
-    """Those of the recommendations that are trusted as much as the outcome."""
-    return [r for r in shown if outcome.trust == "untrusted" or r.trust == "local"]
+def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
+    """`{agent, outcome, outcomes}`: how a decision ended that another agent gave the same id."""
+    own = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
+    status = own[-1].result.status if own else "pending"
+    return {"agent": agent, "outcome": status, "outcomes": [outcome.id for outcome in own]}
 
 
 def _listed_beside(
@@ -311,7 +318,7 @@ def _listed_beside(
 ) -> dict[str, Any]:
     """The shown facts, and the handles that mean nothing, by an outcome's own list."""
     called = (last.applied if last else None) or ()
-    names = aliases.aliases_of(_as_trusted(last, shown) if last else [])
+    names = aliases.aliases_of(shown if last else [])
     listed = set(aliases.resolved(called, names))
     blobs = {f.fact: f.blob for answer in sorted(shown, key=_order) for f in answer.facts}
     unresolved = aliases.unresolved(called, names)

@@ -86,6 +86,7 @@ class Query(Struct, frozen=True, kw_only=True):
     budget: int | None = None
     strategy: shelf.Strategy = "tag"
     decision: str | None = None
+    agent: str | None = None
     action: str | None = None
     explain: bool = False
 

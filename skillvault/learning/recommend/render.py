@@ -18,7 +18,7 @@ from skillvault.learning.recommend.recommend import NEXT, Answer, Query, Served,
 from skillvault.records import Skill, stamp
 from skillvault.text import listed
 
-_TAGS = "skills|skill|named|facts|instruction"
+_TAGS = "skills|skill|named|facts|learned|instruction"
 _TAG_SHOWN = 20  # characters
 # White space and controls hide a tag from a reader no more than from a model.
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
@@ -70,6 +70,7 @@ def record(answer: Answer, query: Query, at: datetime, task: str = "") -> dict[s
     raw: dict[str, Any] = {
         "type": "recommendation",
         "decision": answer.decision,
+        **({"agent": query.agent} if query.agent else {}),
         "domain": answer.domain,
         "at": stamp(at),
         **({"task": task} if task.strip() else {}),

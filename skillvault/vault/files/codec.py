@@ -13,7 +13,14 @@ import msgspec
 
 from skillvault import front_matter, strict_json, strict_yaml
 from skillvault.errors import BadInputError
-from skillvault.intake import plain_recommendation, stored, stored_outcome, stored_recommendation
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    stored,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
 from skillvault.records import (
     LINK_TYPES,
     ORIGINS,
@@ -27,6 +34,7 @@ from skillvault.records import (
     Recommendation,
     Record,
     Ref,
+    Session,
     Skill,
     Trust,
     plain,
@@ -107,6 +115,8 @@ def encode(record: Record) -> bytes:
             text = strict_yaml.dump(_evaluation(record))
         case Recommendation():
             text = strict_yaml.dump(plain_recommendation(record))
+        case Session():
+            text = strict_yaml.dump(plain_session(record))
         case Fact():
             text = _fact_text(record)
         case Link():
@@ -178,6 +188,8 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
         return stored_outcome(raw, ref.id)
     if ref.kind == "recommendation":
         return stored_recommendation(raw, ref.id)
+    if ref.kind == "session":
+        return stored_session(raw, ref.id)
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
 
 

@@ -1,4 +1,4 @@
-"""Secrets and hidden characters leave an outcome before anything of it is written.
+"""Secrets and hidden characters leave a record before anything of it is written.
 
 The detectors are detect-secrets' (its one home), except the entropy ones, which take
 hashes, ids and long words of prose for secrets. Where one finds something a marker says
@@ -23,9 +23,16 @@ from detect_secrets.plugins.keyword import (
 
 from skillvault import hidden_characters
 from skillvault.errors import BadInputError
-from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
-from skillvault.records import Outcome, Recommendation, plain
-from skillvault.vault.files.secret_cues import cues_in
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    session_id,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
+from skillvault.records import Outcome, Recommendation, Session, plain
+from skillvault.vault.files.secret_cues import is_no_secret, with_markers
 from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
@@ -67,12 +74,6 @@ _REPLACED = frozenset(
 )
 _MARKER = "[redacted: Secret Keyword]"
 _MARK = re.compile(r"\[redacted: ([^\]]+)\]")
-# What stands where a secret would and is none: code that reads it, words about it.
-_NO_VALUE = re.compile(
-    r"\w+(?:\.\w+)+[\[(]|(?:required|optional|missing|empty|none|null|unset|hidden|masked|invalid"
-    r"|wrong|incorrect|expired)\W*\Z",
-    re.IGNORECASE,
-)
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
@@ -128,15 +129,25 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
     return stored_recommendation({**fields, "received": record.received}, record.id)
 
 
+def redacted_session(record: Session) -> Session:
+    """The session with every secret in its texts replaced by a marker, in its id too."""
+    fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
+    return stored_session({**fields, "received": record.received}, session_id(fields["id"]))
+
+
 def redacted_text(text: str) -> str:
-    """`text` with `[redacted: <kind>]` in place of each secret."""
+    """`text` with `[redacted: <kind>]` in place of each secret.
+
+    Full-width signs are read as plain ones, and stay in every line without a secret.
+    """
     plain_text = text.translate(_FULL_WIDTH)
-    redacted_plain = _redacted_text(plain_text)
-    if text in (plain_text, redacted_plain) or plain_text == redacted_plain:
-        return redacted_plain if plain_text == text else text
-    lines = zip(*(t.split("\n") for t in (text, plain_text, redacted_plain)), strict=False)
-    if redacted_plain.count("\n") != text.count("\n"):
-        return redacted_plain
+    without_secrets = _redacted_text(plain_text)
+    if plain_text == text:
+        return without_secrets
+    versions = (text, plain_text, without_secrets)
+    if len({version.count("\n") for version in versions}) > 1:
+        return without_secrets
+    lines = zip(*(version.split("\n") for version in versions), strict=True)
     return "\n".join(line if before == after else after for line, before, after in lines)
 
 
@@ -144,8 +155,7 @@ def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
     text = TOKEN.sub(_token_marker, text)
-    for cue in cues_in(text):
-        text = cue.pattern.sub(partial(_without_secret, kind=cue.kind), text)
+    text = with_markers(text)
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
@@ -160,15 +170,6 @@ def secret_kinds(text: str) -> list[str]:
 
 def _token_marker(match: re.Match[str]) -> str:
     return f"[redacted: {kind_of_token(match[0])}]"
-
-
-def _without_secret(match: re.Match[str], *, kind: str) -> str:
-    """The match with its secret replaced, unless a marker stands there already."""
-    group = "quoted" if match.groupdict().get("quoted") else "secret"
-    start, end = (at - match.start() for at in match.span(group))
-    if "[redacted: " in match[group] or _NO_VALUE.match(match[group]):
-        return match[0]
-    return f"{match[0][:start]}[redacted: {kind}]{match[0][end:]}"
 
 
 def cleaned(value: Any) -> Any:
@@ -201,15 +202,16 @@ def _redacted_key(key: str) -> str:
 
 def _assignments(line: str) -> str:
     """A line in which something named like a secret is given a value."""
+    text = line.rstrip("\r\n")
     for sign, pattern, group in _ASSIGNMENTS:
-        if sign.search(line):
-            line = pattern.sub(partial(_without, group=group), line)
-    return line
+        if sign.search(text):
+            text = pattern.sub(partial(_without, group=group), text)
+    return text + line[len(line.rstrip("\r\n")) :]
 
 
 def _without(match: re.Match[str], *, group: int) -> str:
     """The match with its value replaced, unless a marker stands there already."""
-    if "[redacted: " in match[group] or _NO_VALUE.match(match[group]):
+    if is_no_secret(match[group]):
         return match[0]
     start, end = (at - match.start() for at in match.span(group))
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"

@@ -5,6 +5,7 @@ repetition, and each looks a bounded way ahead, so that a text made to be slow c
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 # A value is no variable, no placeholder and no call, and has more than letters of one case.
@@ -22,6 +23,11 @@ _NAME = (
 _CLOSED = r"(?:[-_]?(?:key|base|value|hash))?\\{0,4}['\"`\])]{0,3}"
 
 
+_NO_VALUE = re.compile(
+    r"\w+(?:\.\w+)+[\[(]|(?:required|optional|missing|empty|none|null|unset|hidden|masked|invalid"
+    r"|wrong|incorrect|expired)\W*\Z",
+    re.IGNORECASE,
+)
 # A name has one of these in it: looked for first, at next to no cost.
 _NAMED = (
     "passw", "passphrase", "pwd", "dbpass", "secret", "token", "credential", "key", "signature",
@@ -31,22 +37,65 @@ _NAMED = (
 
 
 class Cue(NamedTuple):
-    """What a secret is called that stands so, one of the words around it, and all of it."""
+    """What a secret is called that stands so, one of the words around it, and all of it.
+
+    The pattern is for a text in lower case: to look for either case takes ten times as long.
+    `in_prose`: a value without quotation marks is one only in letters of both cases.
+    """
 
     kind: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
+    in_prose: bool = False
 
 
-def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str) -> Cue:
+def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, in_prose: bool = False) -> Cue:
     words = (signs,) if isinstance(signs, str) else signs
-    return Cue(kind, words, re.compile("".join(pattern), re.IGNORECASE))
+    return Cue(kind, words, re.compile("".join(pattern)), in_prose)
 
 
-def cues_in(text: str) -> list[Cue]:
-    """The cues of which a text has a sign."""
+def with_markers(text: str) -> str:
+    """The text with `[redacted: <kind>]` in place of each secret that a cue tells of."""
+    lowered = _lowered(text)
+    for cue in CUES:
+        if any(sign in lowered for sign in cue.signs):
+            parts = list(_parts(text, lowered, cue))
+            if len(parts) > 1:
+                text = "".join(parts)
+                lowered = _lowered(text)
+    return text
+
+
+def _lowered(text: str) -> str:
+    """The text in lower case, each character in its place."""
     lowered = text.lower()
-    return [cue for cue in CUES if any(sign in lowered for sign in cue.signs)]
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+
+
+def _parts(text: str, lowered: str, cue: Cue) -> Iterator[str]:
+    """The text cut at each secret, with a marker for it."""
+    end = 0
+    for match in cue.pattern.finditer(lowered):
+        is_quoted = match.groupdict().get("quoted") is not None
+        start, stop = match.span("quoted" if is_quoted else "secret")
+        value = text[start:stop]
+        if is_no_secret(value) or (cue.in_prose and not is_quoted and not _is_mixed(value)):
+            continue
+        yield text[end:start]
+        yield f"[redacted: {cue.kind}]"
+        end = stop
+    yield text[end:]
+
+
+def is_no_secret(value: str) -> bool:
+    """Whether a marker stands there already, code that reads a secret, or a word about one."""
+    return "[redacted: " in value or _NO_VALUE.match(value) is not None
+
+
+def _is_mixed(value: str) -> bool:
+    return value not in (value.lower(), value.upper())
 
 
 CUES = (
@@ -105,8 +154,8 @@ CUES = (
     _cue(
         "Password Option",
         ("ssh-keygen", "unzip", "zip", "smbclient", "rabbitmqctl"),
-        r"\b(?:ssh-keygen\b[^\n]{0,200}?\s-N|(?:un)?zip\b[^\n]{0,200}?\s-P",
-        r"|smbclient\b[^\n]{0,200}?\s-U\s{1,3}[^\s%]{1,80}%",
+        r"\b(?:ssh-keygen\b[^\n]{0,200}?\s-n|(?:un)?zip\b[^\n]{0,200}?\s-p(?!\s{0,3}\S{0,99}\.zip)",
+        r"|smbclient\b[^\n]{0,200}?\s-u\s{1,3}[^\s%]{1,80}%",
         r"|rabbitmqctl\s{1,3}(?:add_user|change_password)\s{1,3}\S{1,80})",
         rf"\s{{0,3}}['\"]?(?P<secret>{_BARE})",
     ),
@@ -132,7 +181,7 @@ CUES = (
     _cue(
         "Private Key",
         "private-lines",
-        r"\bPrivate-Lines: \d{1,4}\r?\n(?P<secret>[A-Za-z0-9+/=\r\n]{20,})",
+        r"\bprivate-lines: \d{1,4}\r?\n(?P<secret>[A-Za-z0-9+/=\r\n]{20,})",
     ),
     _cue(
         "Secret Keyword",
@@ -158,7 +207,8 @@ CUES = (
         _NAMED,
         rf"{_NAME}\s{{0,3}}(?:is|was|to|ist|es|est|é|是|为)?\s{{0,3}}\(?",
         r"(?:['\"`](?P<quoted>(?=[^\s'\"`]{0,99}?\d)[^\s'\"`<>{}$]{8,400})(?=['\"`])",
-        r"|(?<=[\s(])(?P<secret>(?-i:(?=\S{0,99}?[a-z])(?=\S{0,99}?\d)(?=\S{0,99}?[A-Z]))",
+        r"|(?<=[\s(])(?P<secret>(?=\S{0,99}?[a-z])(?=\S{0,99}?\d)",
         r"[^\s'\"`<>{}()\[\]$,;&|\\:/.=]{8,400}))",
+        in_prose=True,
     ),
 )

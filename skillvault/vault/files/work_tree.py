@@ -16,6 +16,7 @@ from skillvault.records import (
     Problem,
     Recommendation,
     Record,
+    Session,
     moment_of,
     stamp,
 )
@@ -51,6 +52,11 @@ class View:
         records |= {key: parsed(path, contents[key[1]]) for path, key in missing.items()}
         return {path: records[key] for path, key in keys.items()}
 
+    def bytes_at(self, path: str) -> bytes | None:
+        """The bytes at a path; None if there is no file."""
+        blob = self.contents.get(path)
+        return self._read([blob])[blob] if blob else None
+
     def texts_at(self, paths: Iterable[str]) -> dict[str, str]:
         """path -> what its file says, of those that are text."""
         blobs = {path: self.contents[path] for path in paths if path in self.contents}
@@ -71,8 +77,7 @@ class View:
     @property
     def policy(self) -> Policy:
         """What vault.yaml says; BadInputError names its bad key."""
-        blob = self.contents.get(layout.MARK)
-        return policy_of(self._read([blob])[blob] if blob else b"")
+        return policy_of(self.bytes_at(layout.MARK) or b"")
 
 
 def _text_in(content: bytes) -> str | None:
@@ -125,6 +130,13 @@ def _check_path(path: str, record: Parsed) -> None:
             f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",
             code="domain-mismatch",
             key="domain",
+        )
+    if isinstance(record, Session) and path != layout.session_path(record):
+        raise BadInputError(
+            f"ended_at: {stamp(record.ended_at)} is not the day of its folder; a session is "
+            "written once, restore it",
+            code="id-mismatch",
+            key="ended_at",
         )
     key = {Outcome: "occurred_at", Recommendation: "at"}.get(type(record))
     if key and not path.rpartition("/")[2].startswith(moment_of(at := getattr(record, key))):

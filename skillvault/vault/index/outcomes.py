@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 
+from skillvault.claims import Claim, claim_of, own
 from skillvault.records import Outcome, Recommendation, Trust
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
@@ -61,9 +63,18 @@ class Outcomes(Folder[Outcome]):
         """The outcomes with these event ids."""
         return self._outcomes(self._reader.rows_in(_joined("event in {}"), events))
 
+    def by_session(self, session: str, trust: Trust) -> list[Outcome]:
+        """The outcomes of a session with this trust, oldest first."""
+        rows = self._reader.rows(_joined("session = ? and trust = ?"), [session, trust])
+        return sorted(self._outcomes(rows), key=lambda outcome: outcome.order)
+
     def by_decision(self, decision: str) -> list[Outcome]:
         """The outcomes that name a decision."""
         return self._outcomes(self._reader.rows(_joined("decision = ?"), [decision]))
+
+    def ends(self, decision: str) -> list[Claim]:
+        """The trusted outcomes of a decision, as claims to what was shown for it, oldest first."""
+        return _ends(self._reader, [decision]).get(decision, [])
 
     def count_evaluated(self, domain: str) -> int:
         """How many trusted and evaluated outcomes a domain has."""
@@ -137,6 +148,15 @@ class Outcomes(Folder[Outcome]):
         return self._reader.records(rows, Outcome)
 
 
+class AskedRow(NamedTuple):
+    """A receipt, as far as it says what was asked of whom."""
+
+    agent: str | None
+    trust: str
+    at: datetime
+    task: str
+
+
 class Recommendations:
     """What agents were recommended."""
 
@@ -144,35 +164,53 @@ class Recommendations:
         self._reader = reader
 
     def by_decision(self, decision: str) -> list[Recommendation]:
-        """What was recommended for a decision."""
+        """What was recommended for a decision, to whomever."""
         query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
-        """Outcome id -> what was asked, of those that say so or whose recommendation does.
-
-        Of a trusted outcome only a trusted recommendation says it, of several the latest.
-        """
+        """Outcome id -> what was asked, of those that say so or whose recommendation does."""
         tasks: dict[str, str] = {}
-        silent: dict[Trust, dict[str, str]] = {"local": {}, "untrusted": {}}
+        silent: dict[str, tuple[str, Claim]] = {}
         for outcome in outcomes:
             if outcome.decision.task:
                 tasks[outcome.id] = outcome.decision.task
             elif outcome.decision.id:
-                silent[outcome.trust][outcome.id] = outcome.decision.id
-        for trust, decisions in silent.items():
-            asked = self._asked(set(decisions.values()), trust)
-            tasks |= {name: asked[one] for name, one in decisions.items() if one in asked}
+                silent[outcome.id] = outcome.decision.id, claim_of(outcome)
+        return tasks | self.asked(silent)
+
+    def asked(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
+        """Outcome -> the task that was asked for its decision, as its own latest receipt says."""
+        receipts = self._receipts({decision for decision, _ in outcomes.values()})
+        ends = _ends(self._reader, receipts)
+        tasks: dict[str, str] = {}
+        for name, (decision, claim) in outcomes.items():
+            for receipt in own(claim, receipts.get(decision, ()), ends.get(decision, ())):
+                tasks[name] = receipt.task
         return tasks
 
-    def _asked(self, decisions: Iterable[str], trust: Trust) -> dict[str, str]:
-        """Decision -> the task of its latest recommendation that names one."""
+    def _receipts(self, decisions: Iterable[str]) -> dict[str, list[AskedRow]]:
+        """Decision -> its receipts that name a task, oldest first."""
         query = (
-            f"{FILES} join recommendation r on f.n = r.n "
-            f"where r.decision in {{}} and {_COMPARED[trust]} order by r.id"
+            "select decision, agent, trust, at, task from recommendation "
+            "where decision in {} and task != '' order by id"
         )
-        found = self._reader.records(self._reader.rows_in(query, decisions), Recommendation)
-        return {record.decision: record.task for record in found if record.task}
+        receipts: dict[str, list[AskedRow]] = {}
+        for decision, agent, trust, at, task in self._reader.rows_in(query, decisions):
+            receipts.setdefault(decision, []).append(AskedRow(agent, trust, moment(at), task))
+        return receipts
+
+
+def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
+    """Decision -> its trusted outcomes, oldest first."""
+    query = (
+        "select decision, agent, at from outcome where decision in {} and trust = 'local' "
+        "order by at, id"
+    )
+    ends: dict[str, list[Claim]] = {}
+    for decision, agent, at in reader.rows_in(query, decisions):
+        ends.setdefault(decision, []).append(Claim("local", agent, moment(at)))
+    return ends
 
 
 _EVERY_ID = "select id from outcome"

@@ -48,9 +48,9 @@ create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not
 create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text, status text, task text);
+    at integer, event text, session text, decision text, status text, task text, agent text);
 create table decided (
-    n integer primary key, id text, made integer, batch text, agent text, task text);
+    n integer primary key, id text, made integer, batch text, task text);
 create table evaluation (
     n integer primary key, id text, judge text, version text, model text,
     was_good integer, was_right integer);
@@ -80,13 +80,14 @@ create index outcome_id on outcome (id);
 create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
-    (domain, action, target, trust, at, id, status, decision);
+    (domain, action, target, trust, at, id, status, decision, agent);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
+create index outcome_session on outcome (session, trust) where session is not null;
 create index outcome_decision on outcome (decision, at, id) where decision is not null;
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (
-    n integer primary key, id text, decision text, trust text, task text);
+    n integer primary key, id text, decision text, trust text, task text, agent text, at integer);
 create index recommendation_decision on recommendation (decision);
 create table used (
     outcome text, skill text, made integer, match text, confidence real, quote text, offer text,
@@ -95,6 +96,11 @@ create index used_skill on used (skill);
 create table begun (skill text, at integer, primary key (skill, at)) without rowid;
 create table sums (key text primary key, value blob) without rowid;
 create table evidence (key text primary key, value blob) without rowid;
+create table session (
+    n integer primary key, id text, domain text, trust text, at integer, name text);
+create index session_id on session (id);
+create index session_name on session (name);
+create index session_domain on session (domain, trust, at);
 create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);
@@ -136,9 +142,10 @@ create index touch_c on touch (c);
 create table gone (ref_kind text, ref_id text, primary key (ref_id, ref_kind)) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
+# Whether a pattern is there, its file says, and not a path.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
-where t.role = 'target' and not exists
+where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
 # An evaluation has the id of its outcome.

@@ -2,19 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
+from skillvault.claims import Claim
 from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.outcomes import Recommendations
 from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.rows import moment
 from skillvault.vault.search import ranking
 
-# As `Recommendations.tasks` tells it: of a trusted outcome only a trusted recommendation says it.
-_ASKED = """
-select * from (
-    select o.id, o.at, coalesce(nullif(o.task, ''), (
-        select r.task from recommendation r where r.decision = o.decision and r.task != ''
-        and 'local' in (r.trust, iif(o.trust = 'local', '', 'local')) order by r.id desc limit 1
-    )) as task from outcome o where o.id in {}
-) where task is not null
-"""
+_OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
 _APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
@@ -23,10 +18,21 @@ class Tasks:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._receipts = Recommendations(reader)
 
     def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Outcome -> (when it was, what was asked), of those of which that is known."""
-        return {name: (at, task) for name, at, task in self._reader.rows_in(_ASKED, ids)}
+        times: dict[str, int] = {}
+        tasks: dict[str, str] = {}
+        silent: dict[str, tuple[str, Claim]] = {}
+        for name, at, task, decision, trust, agent in self._reader.rows_in(_OUTCOMES, ids):
+            times[name] = at
+            if task:
+                tasks[name] = task
+            elif decision:
+                silent[name] = decision, Claim(trust, agent, moment(at))
+        tasks |= self._receipts.asked(silent)
+        return {name: (times[name], task) for name, task in tasks.items()}
 
     def users(self, skills: Iterable[str]) -> dict[str, list[str]]:
         """Skill -> the outcomes that applied it."""

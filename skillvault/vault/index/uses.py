@@ -17,10 +17,10 @@ from skillvault.vault.index.rows import bound
 
 _Kept = TypeVar("_Kept")
 
-# Of the outcomes of one decision the last counts.
+# Of the outcomes that one agent has of a decision the last counts; see `claims`.
 _CLOSED = (
     "o.trust = 'local' and not exists (select 1 from outcome p where p.decision = o.decision "
-    "and p.trust = 'local' and (p.at, p.id) > (o.at, o.id))"
+    "and p.trust = 'local' and p.agent is o.agent and (p.at, p.id) > (o.at, o.id))"
 )
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
@@ -69,7 +69,7 @@ class DecidedRow(NamedTuple):
 
 
 class UseRow(NamedTuple):
-    """A closed decision's use of a skill, with its time and end."""
+    """A closed decision's use of a skill, with its time and end, and the commit that brought it."""
 
     skill: str
     outcome: str
@@ -78,6 +78,7 @@ class UseRow(NamedTuple):
     made: int
     match: str
     offer: str
+    commit: int | None
 
 
 class Uses:
@@ -118,7 +119,7 @@ class Uses:
     def decided(self, domain: str) -> list[DecidedRow]:
         """When and in which session a domain's closed decisions were made, as far as is known."""
         query = (
-            "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, d.agent, d.task "
+            "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
             "from outcome o cross join decided d on d.id = o.id "
             f"where o.domain = ? and o.status != 'neutral' and {_CLOSED}"
         )
@@ -127,10 +128,16 @@ class Uses:
     def by_skill(self, skills: Iterable[str]) -> Iterator[UseRow]:
         """All closed uses of these skills."""
         query = (
-            "select u.skill, u.outcome, o.at, o.status, u.made, u.match, u.offer from used u "
+            "select u.skill, u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
+            "from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u "
             f"join outcome o on o.id = u.outcome where u.skill in {{}} and {_CLOSED}"
         )
         return map(UseRow._make, self._reader.rows_in(query, skills))
+
+    def crowded(self, commits: Iterable[int], least: int) -> set[int]:
+        """Those of these commits that brought at least so many records."""
+        query = f"select c from touch where c in {{}} group by c having count(*) >= {least:d}"
+        return {commit for (commit,) in self._reader.rows_in(query, commits)}
 
     def by_outcome(self, outcomes: Iterable[str]) -> list[Used]:
         """What these outcomes used or were offered, as it was computed last."""

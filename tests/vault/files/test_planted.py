@@ -3,6 +3,7 @@
 import re
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,8 @@ def test_no_planted_secret_but_the_named_reaches_an_object(vault: Vault) -> None
     places = ("decision__reasoning", "result__evidence", "result__summary", "decision__task")
     files = []
     for number, (text, _) in enumerate(PLANTED.values()):
-        given = raw(event_id=f"event-{number}", **{places[number % 4]: text})
+        changes: dict[str, Any] = {places[number % 4]: text, "event_id": f"event-{number}"}
+        given = raw(**changes)
         files.append((f"{number}.json", as_file(given)))
     report = vault.record(files, now=NOW)
     assert not report.quarantined

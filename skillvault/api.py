@@ -32,7 +32,7 @@ from skillvault.records import (
 )
 from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
-from skillvault.steps.memory import Memory
+from skillvault.steps.memory import FactsOnRecord
 from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
@@ -146,7 +146,7 @@ class Vault:
         self.exporter = Exporter(self.store, lambda: self.shelf)
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
-        self.memory = Memory(self.store, _clock)
+        self.memory = FactsOnRecord(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -373,13 +373,17 @@ class Vault:
         domain: str | None = None,
         k: int = 10,
         semantic: bool = True,
+        untrusted: bool = False,
     ) -> list[Found]:
         """The skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
         what is near in meaning comes first, where the extra of that name is installed.
+        `untrusted`: also facts and evaluations of untrusted sources.
         """
-        return self.shelf.search(text, kind=kind, domain=domain, k=k, semantic=semantic)
+        return self.shelf.search(
+            text, kind=kind, domain=domain, k=k, semantic=semantic, untrusted=untrusted
+        )
 
     def effects(self, skill: str | None = None, *, domain: str | None = None) -> list[SkillStats]:
         """What is known of one skill's use, or of every used one's (of a domain), best lift first.

@@ -31,7 +31,6 @@ from skillvault.records import (
     Skill,
     Trust,
 )
-from skillvault.steps.checked_judge import CheckedJudge
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -169,7 +168,7 @@ class Run:
         shelf: "Shelf | None" = None,
     ) -> None:
         self.store = store
-        self.judge: Judge = CheckedJudge(judge)
+        self.judge = judge
         self.now = now
         self.options = options or RunOptions()
         self.inbox = Inbox(store.root)

@@ -29,7 +29,7 @@ def folder_tree(root: Path) -> SourceTree:
             unfit[path] = "a link" if stat.S_ISLNK(state.st_mode) else "a device or a socket"
 
     def read(paths: Sequence[str]) -> dict[str, bytes]:
-        return {path: _content(root, path, states[path]) for path in paths}
+        return {path: _as_listed(root, path, states[path]) for path in paths}
 
     return SourceTree({path: state.st_size for path, state in states.items()}, read, unfit)
 
@@ -44,7 +44,7 @@ def _walked(root: Path) -> Iterator[tuple[str, os.stat_result]]:
             yield place.relative_to(root).as_posix(), place.lstat()
 
 
-def _content(root: Path, path: str, listed: os.stat_result) -> bytes:
+def _as_listed(root: Path, path: str, listed: os.stat_result) -> bytes:
     """A file's bytes; BadInputError if it is not the one that was listed, as it was then."""
     try:
         handle = os.open(root / path, _OPENED)
@@ -59,10 +59,10 @@ def _content(root: Path, path: str, listed: os.stat_result) -> bytes:
         ) from None
     if len(content) > MAX_BYTES:
         raise too_large()
-    if len({_version(state) for state in (listed, before, after)}) > 1:
+    if len({_identity(state) for state in (listed, before, after)}) > 1:
         raise BadInputError(f"{path}: changed while it was read; try again", code="changed")
     return content
 
 
-def _version(state: os.stat_result) -> tuple[int, ...]:
+def _identity(state: os.stat_result) -> tuple[int, ...]:
     return (state.st_dev, state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns)

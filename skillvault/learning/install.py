@@ -16,14 +16,14 @@ from skillvault import front_matter
 from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Link, Ref, Skill, link_of
-from skillvault.text import MAX_SLUG, shorten
+from skillvault.text import MAX_SLUG
 
 STEP = "install"
 FILE = "SKILL.md"
 _NEXT = "-next"
 _TAIL = 6  # hex digits of the origin's digest, behind a name that is taken
 _ID = 16
-_SHOWN_PLACE = 48  # characters of a place in a subject
+_SHOWN_PLACE = 40  # characters of a place in a subject
 
 Files = Mapping[str, bytes]
 
@@ -128,7 +128,7 @@ def install_change(
     """A skill comes in, to wait for a person."""
     return Change(
         step=STEP,
-        subject=f"{name} from {shorten(origin.url, _SHOWN_PLACE)}",
+        subject=f"{name} from {_end_of(origin.url)}",
         reason="\n".join([_sentence(origin), *lint]),
         writes=(origin.link(name, now),),
         files=_below(f"proposed/{name}", files),
@@ -215,6 +215,11 @@ def _with_text(content: bytes, key: tuple[str, ...], value: str) -> bytes:
 
 def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
     return tuple((f"{place}/{path}", files[path]) for path in sorted(files))
+
+
+def _end_of(url: str) -> str:
+    """A source as a subject has room for it: its end tells more than its beginning."""
+    return url if len(url) <= _SHOWN_PLACE else f"…{url[1 - _SHOWN_PLACE :]}"
 
 
 def _sentence(origin: Origin) -> str:

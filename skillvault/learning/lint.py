@@ -30,7 +30,8 @@ _FRAME = re.compile(
 _ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
     r"\b(?:instruction|prompt|rule|guideline|polic|guardrail|safety|restriction|above)\w*"
-    r"|\byou are now\b|\bnew instructions?:|\b(?:system|developer) (?:prompt|message)\b"
+    r"|\byou are now\b|\bnew instructions?:"
+    r"|\b(?:reveal|print|show|repeat|output)\b.{0,30}\b(?:system|developer) (?:prompt|message)\b"
     r"|\b(?:do not|don't|never|without)\b.{0,30}"
     r"\b(?:tell|telling|inform|informing|mention|mentioning|ask|asking|show|showing|reveal)\b"
     r".{0,20}\b(?:user|human|person|owner|anyone|anybody)\b"
@@ -82,7 +83,7 @@ class Finding(Struct, frozen=True, order=True):
     message: str
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         """The file and the line."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
@@ -99,7 +100,7 @@ def lint_lines(found: Sequence[Finding]) -> list[str]:
     counts = Counter(finding.code for finding in found)
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
-    lines += [f"  {f.code:8} {escaped(f.place)}  {escaped(f.message)}" for f in found[:_SHOWN]]
+    lines += [f"  {f.code:8} {escaped(f.where)}  {escaped(f.message)}" for f in found[:_SHOWN]]
     if len(found) > _SHOWN:
         lines.append(f"  and {len(found) - _SHOWN} more; read the files themselves")
     return lines

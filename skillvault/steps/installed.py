@@ -10,6 +10,7 @@ from skillvault.learning import lint
 from skillvault.learning.install import Files, Origin
 from skillvault.records import Link, Ref, Skill
 from skillvault.vault.commit.store import Store
+from skillvault.vault.files import internal
 from skillvault.vault.files.redact import secret_kinds
 from skillvault.vault.index.snapshot import Topics
 
@@ -32,6 +33,11 @@ def origins(head: Topics) -> dict[str, Origin]:
 def lint_of(files: Files) -> list[str]:
     """What a person should look at in a skill's files, a line each."""
     return lint.lint_lines(lint.findings(files, secret_kinds))
+
+
+def lint_of_incoming(files: Files) -> list[str]:
+    """The same of files that will stand in proposed/, with the mark of that shelf."""
+    return lint_of({**files, rules.FILE: internal.marked(rules.FILE, files[rules.FILE])})
 
 
 def lint_of_waiting(store: Store, name: str) -> list[str]:

@@ -18,7 +18,7 @@ from skillvault.learning.install import FILE, Files, Origin
 from skillvault.records import Problem, Ref
 from skillvault.steps import importing
 from skillvault.steps.incoming import Incoming, chosen, problem_of, read_offers
-from skillvault.steps.installed import files_below, lint_of, origins
+from skillvault.steps.installed import files_below, lint_of_incoming, origins
 from skillvault.steps.local_changes import keep_changes
 from skillvault.steps.registry import AGENDA
 from skillvault.steps.run import Done, Waiting
@@ -175,7 +175,7 @@ class _Installation:
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
         files = rules.as_proposed(skill.folder.files, name)
-        lines = lint_of(files)
+        lines = lint_of_incoming(files)
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._publish([change], origin, lines)
 
@@ -226,7 +226,7 @@ class _Installation:
             return
         files = rules.as_proposed(kept.files, target, replaces)
         published = rules.as_proposed(theirs, target, replaces)
-        lines = lint_of(files)
+        lines = lint_of_incoming(files)
         words = [*kept.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
         waiting = files_below(head, f"proposed/{target}")

@@ -10,7 +10,7 @@ HEAD = "---\nname: a\ndescription: b\n---\n\n"
 
 def codes(text: str, path: str = "SKILL.md") -> list[str]:
     found = findings({path: text.encode()}, secret_kinds)
-    return [f"{finding.code} {finding.place}" for finding in found]
+    return [f"{finding.code} {finding.where}" for finding in found]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def fetched(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
         _fetch(runner, Path(place), url, ref or "HEAD")
         commit = runner.text("rev-parse", "--verify", "FETCH_HEAD^{commit}")
-        yield _listed(runner, commit, folder)
+        yield _plain_files(runner, commit, folder)
 
 
 def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
@@ -102,7 +102,7 @@ def _size(place: Path) -> int:
     return size
 
 
-def _listed(runner: Runner, commit: str, folder: str) -> RemoteFiles:
+def _plain_files(runner: Runner, commit: str, folder: str) -> RemoteFiles:
     paths = ("--", folder) if folder else ()
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *paths)
     blobs: dict[str, tuple[str, int]] = {}

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault import front_matter
-from skillvault.change import Change
+from skillvault.change import Change, Move
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.text import MAX_SLUG, shorten
@@ -109,10 +109,14 @@ def metadata_of(files: Files) -> Mapping[str, Any]:
 
 
 def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
-    """A skill's files as they wait under a name, in place of the skill that it replaces."""
+    """A skill's files as they wait under a name, in place of the skill that it replaces.
+
+    Without the mark of the shelf, which is set where they are written.
+    """
     content = _with_text(files[FILE], ("name",), name)
     content = _with_text(content, ("metadata", "status"), "proposed")
-    content = front_matter.without_key(content, ("metadata", "replaces"))
+    for key in ("replaces", "internal"):
+        content = front_matter.without_key(content, ("metadata", key))
     if replaces:
         content = _with_text(content, ("metadata", "replaces"), replaces)
     return {**files, FILE: content}
@@ -173,17 +177,16 @@ def approve_next(
     content = _with_text(files[FILE], ("name",), name)
     content = _with_text(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
-    new = {**files, FILE: content}
-    removes = [f"skills/{name}/{path}" for path in standing if path not in new]
-    removes += [f"proposed/{skill.name}/{path}" for path in files]
+    removes = [f"skills/{name}/{path}" for path in standing]
     removes += [f"links/{skill.name}/{link.id}.yaml" for link in links]
     return Change(
         step="approve",
         subject=f"{name}, its next version",
         reason=f"{skill.name} takes the place of {name}; counting starts again.",
         writes=tuple(_relinked(link, name) for link in links),
-        files=_below(f"skills/{name}", new),
+        files=((f"skills/{name}/{FILE}", content),),
         removes=tuple(sorted(removes)),
+        moves=(Move(f"proposed/{skill.name}", f"skills/{name}"),),
         targets=(Ref("skill", name), Ref("skill", skill.name)),
     )
 

@@ -210,7 +210,7 @@ def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
         shared = _shared(entries, chosen, alike, gains)
     noise = _noise_left(system, precision, errors)
-    latest = _latest(entries, errors, effects, noise * shared, prior.latest)
+    latest = _latest(entries, errors, effects, noise * shared, times=prior.latest)
     return replace(sums, shared=tuple(shared.tolist()), latest=tuple(latest), noise=noise)
 
 
@@ -260,7 +260,7 @@ def _correlation(errors: Array, episodes: Places) -> float:
 
 
 def _latest(
-    entries: _Entries, errors: Array, effects: Array, variances: Array, times: int
+    entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
 ) -> Iterator[tuple[float, float]]:
     """(precision, effect) of each column's latest applications, the base of that time beside.
 

@@ -190,10 +190,10 @@ class Store(threading.local):
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
         for target, path in origins.items():
-            if target in base.files:
+            if target in base.files and target not in change.removes:
                 raise EditedError(f"{target}: exists already; rename one of the two")
-            content = files.get(path) or moved[path]
-            files.setdefault(target, content)  # what the change itself places there stands
+            if files.get(target) is None:  # what the change itself places there stands
+                files[target] = files.get(path) or moved[path]
             files[path] = None
         return shelf_marks.marked(files, origins, base.history, self.git)
 

@@ -32,7 +32,7 @@ class _Runs:
         outcomes = self._view.outcomes.get_many(set(makers.values()))
         return {fact: outcomes[name] for fact, name in makers.items() if name in outcomes}
 
-    def endings(self, runs: Collection[str]) -> dict[str, Status]:
+    def ended_as(self, runs: Collection[str]) -> dict[str, Status]:
         """How these runs ended."""
         return self._view.outcomes.statuses(runs)
 
@@ -50,7 +50,7 @@ def general_patterns(
     """What is to be done, if facts changed; settles where nothing is."""
     keys = run.view.due.keys(GENERAL)
     material = _material(run, of_facts) if _TRUST in keys else None
-    patterns = list(_due(run, material)) if material else []
+    patterns = list(_patterns_due(run, material)) if material else []
     if not patterns:
         run.settle(GENERAL, keys)
     for pattern in patterns:
@@ -75,7 +75,7 @@ def _material(run: Run, of_facts: OfFacts) -> PromotionMaterial | None:
     return of_facts(run, domains) if len(domains) > 1 else None
 
 
-def _due(run: Run, material: PromotionMaterial) -> Iterator[GeneralPattern]:
+def _patterns_due(run: Run, material: PromotionMaterial) -> Iterator[GeneralPattern]:
     groups: list[Recurring] = list(general.recurrences(material, _Runs(run.view)))
     made = _general_skills(run, [fact.id for group in groups for fact in group.facts])
     skills = _in_service(run, made)

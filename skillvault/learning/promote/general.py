@@ -43,7 +43,7 @@ class Recurring(Struct, frozen=True, kw_only=True):
     decided: int
 
     @property
-    def domains(self) -> list[str]:
+    def seen_in(self) -> list[str]:
         """The domains of its facts, by name."""
         return sorted({fact.domain for fact in self.facts})
 
@@ -56,7 +56,7 @@ class Recurring(Struct, frozen=True, kw_only=True):
     def is_enough(self, rules: PromotePolicy) -> bool:
         """Whether it is of enough domains and runs, of which enough ended well."""
         return (
-            len(self.domains) >= rules.general_domains
+            len(self.seen_in) >= rules.general_domains
             and len(self.read) >= rules.general_runs
             and self.succeeded >= rules.general_rate * max(self.decided, 1)
         )
@@ -81,7 +81,7 @@ class FactRuns(Protocol):
     def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
         """Fact -> the outcome of the run that made it, of those that a run made."""
 
-    def endings(self, runs: Collection[str]) -> Mapping[str, Status]:
+    def ended_as(self, runs: Collection[str]) -> Mapping[str, Status]:
         """How these runs ended."""
 
 
@@ -120,7 +120,7 @@ def _recurring(
 ) -> Recurring:
     supporters = material.counts.supporters([fact.id for fact in facts])
     read = tuple(supporters[: last_point(len(supporters))])
-    statuses = list(runs.endings(read).values())
+    statuses = list(runs.ended_as(read).values())
     succeeded, failed = statuses.count("success"), statuses.count("failure")
     return Recurring(
         facts=facts, gist=gist, read=read, succeeded=succeeded, decided=succeeded + failed
@@ -190,7 +190,7 @@ def general_state(
     good = count_of(recurring.succeeded, recurring.decided)
     return PromotionState(
         "alone",
-        f"in every domain: said in {listed(recurring.domains)} by {len(recurring.read)} runs, "
+        f"in every domain: said in {listed(recurring.seen_in)} by {len(recurring.read)} runs, "
         f"{good} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
         f"and a rate of {rules.general_rate:g}",
     )
@@ -210,7 +210,7 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
         key: material.outcomes[key] for key in support if key in material.outcomes
     }
     return Recurrence(
-        domain=listed(recurring.domains),
+        domain=listed(recurring.seen_in),
         theme=inert(theme([statement_of(fact) for fact in facts]), _TITLE),
         facts=facts,
         evaluations=tuple(support[key] for key in sorted(support)),
@@ -223,7 +223,7 @@ def general_body(pattern: GeneralPattern, draft: Draft) -> str:
     recurring = pattern.recurring
     count, good = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
     header = (
-        f"*From {count} memory facts in {listed(recurring.domains)}; {good} runs behind them "
+        f"*From {count} memory facts in {listed(recurring.seen_in)}; {good} runs behind them "
         "ended well*"
     )
     title = inert(recurring.gist, _TITLE)
@@ -238,7 +238,7 @@ def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) 
         name=name,
         description=shorten(draft.description, 1024),
         body=general_body(pattern, draft),
-        tags=tuple(map(slug, pattern.recurring.domains)),
+        tags=tuple(map(slug, pattern.recurring.seen_in)),
         kind="pattern",
         status="testing",
         origin="generated",
@@ -284,7 +284,7 @@ def _derived(pattern: GeneralPattern, name: str, writes: tuple[Skill, ...] = ())
     links = tuple(link_of("derived", source, target, pattern.ended) for source in sources)
     good = count_of(recurring.succeeded, recurring.decided)
     counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {good} ended well"
-    lines = [f"The same holds in {listed(recurring.domains)}: {counts}."]
+    lines = [f"The same holds in {listed(recurring.seen_in)}: {counts}."]
     lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
     return Change(
         step=STEP,

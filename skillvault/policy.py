@@ -123,6 +123,16 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         int,
         Meta(ge=0, description="How many sessions a pattern needs to be served without approval."),
     ] = 2
+    general_domains: Annotated[
+        int,
+        Meta(ge=2, description="In how many domains a fact must recur to hold in every domain."),
+    ] = 2
+    general_runs: Annotated[
+        int, Meta(ge=1, description="How many runs must stand behind it there.")
+    ] = 5
+    general_rate: Annotated[
+        float, Meta(ge=0, le=1, description="Which share of these must have ended well.")
+    ] = 0.5
     every: Annotated[
         int, Meta(ge=1, description="The daemon looks for patterns every so many cycles.")
     ] = 1

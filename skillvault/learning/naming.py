@@ -10,6 +10,7 @@ from skillvault.records import Skill, SkillKind, Subject, Trust
 from skillvault.text import MAX_SLUG, OPEN_WORDS, slug
 
 _HEX = (6, 12, 24, 48)
+_GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about
 _BEGINNING = 8  # characters of a session that its skill's name has
 
 
@@ -26,6 +27,16 @@ def strategy_name(domain: str) -> str:
 def is_strategy(name: str) -> bool:
     """Whether a name is a strategy's: it stands for many outcomes, and is made of none."""
     return name.startswith("strategy-")
+
+
+def is_general(name: str) -> bool:
+    """Whether a name is that of a skill that facts of several domains made."""
+    return name.startswith(_GENERAL)
+
+
+def general_name(about: str, sources: Iterable[str], taken: Callable[[str], bool]) -> str:
+    """`general-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
+    return _free(slug(f"{_GENERAL}{slug(about, limit=_ABOUT)}"), sources, taken)
 
 
 def subject_key(subject: Subject) -> str:
@@ -55,7 +66,10 @@ def free_name(
     kind: SkillKind, about: str, sources: Iterable[str], taken: Callable[[str], bool]
 ) -> str:
     """`<kind>-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
-    full = slug(f"{kind}-{about}")
+    return _free(slug(f"{kind}-{about}"), sources, taken)
+
+
+def _free(full: str, sources: Iterable[str], taken: Callable[[str], bool]) -> str:
     if full.rpartition("-")[2] not in OPEN_WORDS and not taken(full):
         return full
     return next(name for name in _told_apart(full, sorted(sources)) if not taken(name))

@@ -7,13 +7,15 @@ from collections.abc import Container, Iterable, Iterator
 
 from msgspec import Struct
 
-from skillvault.learning.naming import is_strategy
+from skillvault.learning.naming import is_general, is_strategy
 from skillvault.records import Commit
 
 # What is made of other records. A batch of intake has as many sources as targets, and
 # nobody asks which of its sources made which of its targets.
 _LEARNED = frozenset({"skill", "fact"})
 # What a person decides makes nothing; it may be about a skill that is no file of the vault.
+# As what is made across domains is asked for: a fact may make a skill of its own domain, too.
+GENERAL = "general"
 _DECIDED = frozenset({"pin", "retire", "restore"})
 
 
@@ -42,11 +44,12 @@ class Rejections:
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)
-        kind = rejection.target.partition(":")[0]
+        kind, _, name = rejection.target.partition(":")
+        step = GENERAL if kind == "skill" and is_general(name) else commit.step
         for source in _made_of(commit, rejection.target):
-            self._sources.setdefault((commit.step, source, kind), rejection)
+            self._sources.setdefault((step, source, kind), rejection)
             first = self._targets[rejection.target]
-            self._sets.setdefault((commit.step, first), set()).add(source.partition(":")[2])
+            self._sets.setdefault((step, first), set()).add(source.partition(":")[2])
 
     def sources(self, step: str, kind: str) -> Iterator[str]:
         """The `<kind>:<id>` of what a step made something of this kind of, taken away since."""

@@ -80,9 +80,17 @@ def answers(
 
 
 def fact_answers(
-    fact: Fact, memory: promote.PromotionMaterial, skills: Collection[str], policy: Policy
+    fact: Fact,
+    memory: promote.PromotionMaterial,
+    skills: Collection[str],
+    policy: Policy,
+    *,
+    general: promote.PromotionState | None = None,
 ) -> list[StepAnswer]:
-    """Where a fact stands: what supports it, and the skill it made or why it makes none."""
+    """Where a fact stands: what supports it, and the skill it made or why it makes none.
+
+    `general` is where it stands with other domains, if there are any.
+    """
     support = memory.support(fact.id)
     sessions = len(memory.sessions([fact]))
     support_text = (
@@ -94,6 +102,7 @@ def fact_answers(
     return [
         StepAnswer("memory", "done", support_text),
         StepAnswer(promote.STEP, pattern.state, pattern.reason),
+        *([StepAnswer(promote.STEP, general.state, general.reason)] if general else []),
     ]
 
 

@@ -21,6 +21,7 @@ from skillvault.learning.promote.support import (
 )
 from skillvault.records import Evaluation, Fact, Ref, Skill
 from skillvault.steps.clock import clock
+from skillvault.steps.general import general_changes, general_patterns
 from skillvault.steps.insights import InsightMemory
 from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
@@ -33,11 +34,13 @@ def step(run: Run) -> Iterator[Change]:
     yield from _facts(run)
     if run.options.consolidates:
         yield from _skills(run)
+        yield from general_changes(run, of_facts)
 
 
 def waiting(run: Run) -> int:
     """How many facts and skills are made, grow or leave."""
     skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
+    skills += len(list(general_patterns(run, of_facts)))
     if run.policy.choices.facts == "verdict":
         facts = plan(run)
         return len(facts.promotions) + len(facts.repetitions) + skills

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from skillvault.change import Change, by_commit, by_neighbours, headline_of
 from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
-from skillvault.learning.naming import is_strategy
+from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
@@ -222,7 +222,7 @@ class Run:
         """
         found: dict[str, str] = {}
         for source, target in self.view.history.targets_of(step, kind, sources):
-            if not is_strategy(target):
+            if not (is_strategy(target) or is_general(target)):
                 found.setdefault(source, target)
         return found
 

@@ -52,7 +52,9 @@ def _of_domain(run: Run, domain: str, is_ours: Callable[[str], bool]) -> Iterato
     for group in groups_of(sessions.values(), run.policy.merge.similarity):
         ids = {session.id for session in group}
         names = [name for name in skills if any(session.id in ids for session in behind[name])]
-        if (due := _due(run, group, {name: skills[name] for name in names}, is_ours)) is not None:
+        if (
+            due := _merge_due(run, group, {name: skills[name] for name in names}, is_ours)
+        ) is not None:
             yield due
 
 
@@ -67,7 +69,7 @@ def _served(run: Run, domain: str) -> dict[str, Skill]:
     return dict(sorted(ours.items(), key=lambda pair: (pair[1].created or "", pair[0])))
 
 
-def _due(
+def _merge_due(
     run: Run, group: Sequence[Session], skills: dict[str, Skill], is_ours: Callable[[str], bool]
 ) -> SessionMerging | None:
     """What is to be done about skills whose sessions say the same; None for nothing."""

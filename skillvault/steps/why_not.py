@@ -12,6 +12,7 @@ from skillvault.records import Outcome, Placed, Ref
 from skillvault.steps import distill, evaluate, strategy
 from skillvault.steps import promote as promoting
 from skillvault.steps.each_outcome import outcome_standings
+from skillvault.steps.general import general_state
 from skillvault.steps.run import Run
 
 
@@ -29,7 +30,8 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = promoting.of_facts(run, [fact.domain])
         live = view.skills.live(set(memory.skills_of.values()))
-        return rules.fact_answers(fact, memory, live, run.policy)
+        general = general_state(run, fact, promoting.of_facts)
+        return rules.fact_answers(fact, memory, live, run.policy, general=general)
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
         material = _accounts(run, view.subjects.history(ref.id))
         memory = promoting.of_evaluations(run, [ref.id])

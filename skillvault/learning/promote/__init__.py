@@ -2,8 +2,15 @@
 
 from skillvault.due import LinkedFrom, Queue, Source, Target, When
 
+GENERAL = "general"  # the queue of facts that may hold in every domain, by trust
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
 _WEIGHED = ("promoted", "reinforced", "contradicted")
+_RECURRENCE = (
+    When("fact"),
+    When("link", along=(Source("fact"),)),
+    When("link", along=(Target("fact"),)),
+    When("skill", along=(LinkedFrom("fact", "derived"),)),
+)
 DEPENDS_ON = (
     Queue(
         name="promote",
@@ -15,15 +22,6 @@ DEPENDS_ON = (
             When("fact", along=(LinkedFrom("evaluation"),)),
         ),
     ),
-    Queue(
-        name=CONSOLIDATE,
-        every="fact",
-        key=("domain", "trust"),
-        when=(
-            When("fact"),
-            When("link", along=(Source("fact"),)),
-            When("link", along=(Target("fact"),)),
-            When("skill", along=(LinkedFrom("fact", "derived"),)),
-        ),
-    ),
+    Queue(name=CONSOLIDATE, every="fact", key=("domain", "trust"), when=_RECURRENCE),
+    Queue(name=GENERAL, every="fact", key=("trust",), when=_RECURRENCE),
 )

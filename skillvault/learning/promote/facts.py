@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from skillvault.change import Change
 from skillvault.errors import UsageError
+from skillvault.learning.naming import is_general
 from skillvault.learning.promote.near_duplicates import Neighbours
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.policy import Policy, PromotePolicy
@@ -125,8 +126,12 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def skills_of(self) -> dict[str, str]:
-        """Fact id -> the skill that was derived from it, whatever became of the link."""
-        derived = [link for link in self.links.values() if link.type == "derived"]
+        """Fact id -> its domain's skill that was derived from it, whatever became of the link."""
+        derived = [
+            link
+            for link in self.links.values()
+            if link.type == "derived" and not is_general(link.target.id)
+        ]
         return {**self.made_skills, **{link.source.id: link.target.id for link in derived}}
 
     @cached_property

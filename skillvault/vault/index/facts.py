@@ -49,6 +49,19 @@ class Facts(Folder[Fact]):
         facts = self._reader.records(self._reader.rows_in(query, domains), Fact)
         return {fact.id: fact for fact in facts}
 
+    def makers(self, facts: Iterable[str]) -> dict[str, str]:
+        """Fact -> the outcome of the run that made it, of those that a run made."""
+        query = (
+            "select target_id, source_id from link where type = 'promoted' "
+            "and target_kind = 'fact' and target_id in {} order by source_id desc"
+        )
+        return dict(self._reader.rows_in(query, facts))
+
+    def domains_with_facts(self) -> list[str]:
+        """The domains that have a trusted fact, by name."""
+        query = "select distinct domain from fact where trust = 'local' order by domain"
+        return [domain for (domain,) in self._reader.rows(query)]
+
     def runs(self, facts: Iterable[str]) -> dict[str, int]:
         """Fact -> how many evaluations made or repeat it."""
         return dict(self._link_counts(facts, _TELLS))

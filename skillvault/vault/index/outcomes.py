@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from skillvault.claims import Claim, claim_of, own
-from skillvault.records import Outcome, Recommendation, Trust
+from skillvault.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
 from skillvault.vault.index.rows import Row, moment, words
@@ -62,6 +62,10 @@ class Outcomes(Folder[Outcome]):
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """The outcomes with these event ids."""
         return self._outcomes(self._reader.rows_in(_joined("event in {}"), events))
+
+    def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
+        """How these outcomes ended."""
+        return dict(self._reader.rows_in("select id, status from outcome where id in {}", ids))
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
         """The outcomes of a session with this trust, oldest first."""

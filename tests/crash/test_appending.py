@@ -25,9 +25,9 @@ POINTS = [
     "intent-done",
 ]  # fmt: skip
 AGENT = """
-import itertools, sys, time
+import itertools, os, sys, time
 for number in itertools.count():
-    rule = f"Agent {sys.argv[1]} says {number}: call `get_log` first."
+    rule = f"Agent {sys.argv[1]} ({os.getpid()}) says {number}: call `get_log` first."
     with open(sys.argv[2], "a") as file:
         file.write(f"{rule}\\n---\\n")
     print(rule, flush=True)
@@ -80,7 +80,7 @@ def check(vault: Vault, code: Path, rules: list[str]) -> None:
     found += Counter(line for line in written.split("\n") if line.startswith("Agent "))
     # An agent may be ended between its rule and the word that it wrote it.
     assert set(rules) <= set(found)
-    assert len(set(found) - set(rules)) <= AGENTS
+    assert len(set(found) - set(rules)) <= AGENTS * KILLS
     assert set(found.values()) == {1}
     assert vault.check().problems == []
 

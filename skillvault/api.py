@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         lookup,
         loop,
         older_vault,
+        quota,
         registry,
         rules,
         session_sources,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
     from skillvault.vault.files import redact
+    from skillvault.vault.index.snapshot import Topics
 else:
     exchange = LazyModule("exchange")
     promote = LazyModule("learning.promote.facts")
@@ -93,7 +95,7 @@ else:
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
-    older_vault = LazyModule("steps.older_vault")
+    older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
@@ -234,6 +236,7 @@ class Vault:
         a batch, and is due again when that has ended. `between` is called where nothing is half
         done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
+        now = now or _clock()
         unasked: dict[str, Question] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
@@ -242,7 +245,7 @@ class Vault:
                 policy = store.head().policy
                 if not dry:
                     recovery.review_taken(store.git, store.taken, policy.branch)
-                intake = _intake(self.inbox, policy, patience, dry=dry)
+                intake = _intake(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
@@ -257,6 +260,8 @@ class Vault:
             state = _new_run(self, store, options, now=now, judge=judge)
             for reason, names in intake.left.items():
                 state.leave(names, reason)
+            if intake.held:
+                state.wait(layout.UNTRUSTED, intake.held, tomorrow=True)
             with judges.batching(state, unasked):
                 report = _done(state, wanted)
         if not dry:
@@ -525,22 +530,33 @@ class Vault:
 
 
 class _Intake(Struct, frozen=True):
-    """What a run takes of the inbox, and (reason -> names) what it leaves there."""
+    """What a run takes of the inbox, and (reason -> names) what it leaves there.
+
+    `held` says why untrusted files wait for another day, "" if none does.
+    """
 
     names: Sequence[str] = ()
     arrived: Sequence[Received] = ()
     left: Mapping[str, Sequence[str]] = {}
+    held: str = ""
 
 
-def _intake(inbox: Inbox, policy: Policy, patience: float | None, *, dry: bool) -> _Intake:
+def _intake(
+    inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
+) -> _Intake:
     """What is in the inbox, once it is no longer being written or patience is over."""
     arrived = inbox.quarantine.changed() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
-    names, young = inbox.wait_until_stable(policy.record.settle_seconds, patience)
+    present = inbox.names()
+    held = quota.split_files(head, inbox, present, now).held
+    takable = sorted(set(present).difference(held))
+    names, young = inbox.wait_until_stable(
+        head.policy.record.settle_seconds, patience, names=takable
+    )
     left = {WRITING: young, "a folder; move its files into inbox/ itself": inbox.folders()}
-    return _Intake(names, arrived, left)
+    return _Intake(names, arrived, left, quota.why_files(head, held, now) if held else "")
 
 
 @contextmanager

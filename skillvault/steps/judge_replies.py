@@ -5,7 +5,7 @@ cannot be used is refused as a bad reply is.
 """
 
 import math
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -13,14 +13,19 @@ from msgspec import Struct
 from skillvault.brief import Brief, Draft
 from skillvault.errors import BadInputError, UnansweredError
 from skillvault.judge import Judge
+from skillvault.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from skillvault.judge.offline import judge as offline
+    from skillvault.vault.files import redact
+else:  # a question asks no judge
+    offline, redact = LazyModule("judge.offline.judge"), LazyModule("vault.files.redact")
 
 _Reply = TypeVar("_Reply", bound=Struct)
 
 
 def checked(reply: object, kind: type[_Reply], what: str) -> _Reply:
     """A reply as the record it must be, clean; UnansweredError says what is wrong with it."""
-    from skillvault.vault.files import redact  # noqa: PLC0415 (a question asks no judge)
-
     try:
         return msgspec.convert(redact.cleaned(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
@@ -46,7 +51,5 @@ def _builtins(reply: object) -> object:
 
 
 def _offline(brief: Brief, note: str) -> Draft | None:
-    from skillvault.judge.offline.judge import OfflineJudge  # noqa: PLC0415 (as above)
-
-    plain = OfflineJudge().write(brief)
+    plain = offline.OfflineJudge().write(brief)
     return msgspec.structs.replace(plain, note=note) if plain else None

@@ -246,7 +246,12 @@ def _effects(
     for i, column in enumerate(sums.columns):
         mean, variance = _tempered(solved, i + 1, sums.shared[i], prior)
         base = together[i] / totals[i] if totals[i] else solved.mean[0]
-        yield column, DomainEffect(mean, variance, float(base), float(totals[i]), sums.latest[i])
+        yield (
+            column,
+            DomainEffect(
+                mean, variance, float(base), float(totals[i]), sums.latest[i], sums.changed[i]
+            ),
+        )
 
 
 def _tempered(solved: Solved, place: int, shared: float, prior: Prior) -> tuple[float, float]:

@@ -32,7 +32,7 @@ from skillvault.records import (
 )
 from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
-from skillvault.steps.memory import Memory
+from skillvault.steps.memory import FactsOnRecord
 from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         lookup,
         loop,
         older_vault,
+        quota,
         registry,
         rules,
         session_sources,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
     from skillvault.vault.files import redact
+    from skillvault.vault.index.snapshot import Topics
 else:
     exchange = LazyModule("exchange")
     promote = LazyModule("learning.promote.facts")
@@ -93,7 +95,7 @@ else:
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
-    older_vault = LazyModule("steps.older_vault")
+    older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
@@ -146,7 +148,7 @@ class Vault:
         self.exporter = Exporter(self.store, lambda: self.shelf)
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
-        self.memory = Memory(self.store, _clock)
+        self.memory = FactsOnRecord(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -234,6 +236,7 @@ class Vault:
         a batch, and is due again when that has ended. `between` is called where nothing is half
         done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
+        now = now or _clock()
         unasked: dict[str, Question] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
@@ -242,7 +245,7 @@ class Vault:
                 policy = store.head().policy
                 if not dry:
                     recovery.review_taken(store.git, store.taken, policy.branch)
-                intake = _intake(self.inbox, policy, patience, dry=dry)
+                intake = _intake(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
@@ -257,6 +260,8 @@ class Vault:
             state = _new_run(self, store, options, now=now, judge=judge)
             for reason, names in intake.left.items():
                 state.leave(names, reason)
+            if intake.held:
+                state.wait(layout.UNTRUSTED, intake.held, tomorrow=True)
             with judges.batching(state, unasked):
                 report = _done(state, wanted)
         if not dry:
@@ -373,13 +378,17 @@ class Vault:
         domain: str | None = None,
         k: int = 10,
         semantic: bool = True,
+        untrusted: bool = False,
     ) -> list[Found]:
         """The skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
         what is near in meaning comes first, where the extra of that name is installed.
+        `untrusted`: also facts and evaluations of untrusted sources.
         """
-        return self.shelf.search(text, kind=kind, domain=domain, k=k, semantic=semantic)
+        return self.shelf.search(
+            text, kind=kind, domain=domain, k=k, semantic=semantic, untrusted=untrusted
+        )
 
     def effects(self, skill: str | None = None, *, domain: str | None = None) -> list[SkillStats]:
         """What is known of one skill's use, or of every used one's (of a domain), best lift first.
@@ -521,22 +530,33 @@ class Vault:
 
 
 class _Intake(Struct, frozen=True):
-    """What a run takes of the inbox, and (reason -> names) what it leaves there."""
+    """What a run takes of the inbox, and (reason -> names) what it leaves there.
+
+    `held` says why untrusted files wait for another day, "" if none does.
+    """
 
     names: Sequence[str] = ()
     arrived: Sequence[Received] = ()
     left: Mapping[str, Sequence[str]] = {}
+    held: str = ""
 
 
-def _intake(inbox: Inbox, policy: Policy, patience: float | None, *, dry: bool) -> _Intake:
+def _intake(
+    inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
+) -> _Intake:
     """What is in the inbox, once it is no longer being written or patience is over."""
     arrived = inbox.quarantine.changed() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
-    names, young = inbox.wait_until_stable(policy.record.settle_seconds, patience)
+    present = inbox.names()
+    held = quota.split_files(head, inbox, present, now).held
+    takable = sorted(set(present).difference(held))
+    names, young = inbox.wait_until_stable(
+        head.policy.record.settle_seconds, patience, names=takable
+    )
     left = {WRITING: young, "a folder; move its files into inbox/ itself": inbox.folders()}
-    return _Intake(names, arrived, left)
+    return _Intake(names, arrived, left, quota.why_files(head, held, now) if held else "")
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def json_escaped(text: str) -> str:
 def hidden_characters(text: str) -> Iterator[HiddenCharacter]:
     """The hidden characters of a text, in their order."""
     line, start, seen = 1, 0, 0
-    for at in _places(text):
+    for at in _positions(text):
         line += text.count("\n", seen, at)
         start = max(start, text.rfind("\n", seen, at) + 1)
         seen = at
@@ -142,7 +142,7 @@ def name_of(character: str) -> str:
     return f"U+{code:04X} {name}"
 
 
-def _places(text: str) -> Iterator[int]:
+def _positions(text: str) -> Iterator[int]:
     """Where the hidden characters of a text stand; none that is needed, and no end of a line."""
     if not has_hidden(text):
         return
@@ -153,7 +153,7 @@ def _places(text: str) -> Iterator[int]:
 
 
 def _replaced(text: str, escape: Callable[[str], str]) -> str:
-    places = list(_places(text))
+    places = list(_positions(text))
     if not places:
         return text
     ends = [0, *(at + 1 for at in places)]

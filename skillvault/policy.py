@@ -25,6 +25,16 @@ _DIGITS = 9  # of a score: what is computed may be off beyond them
 _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
 
 
+class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much may be taken in a day (UTC): files, and bytes of what is recorded of them."""
+
+    files: Annotated[int, Meta(ge=0)] = 100
+    bytes: Annotated[int, Meta(ge=0)] = 1 << 20
+
+    def __str__(self) -> str:
+        return f"{{files: {self.files}, bytes: {self.bytes}}}"
+
+
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are taken in."""
 
@@ -44,6 +54,10 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         float,
         Meta(ge=0, le=60, description="Takes an inbox file once it has not changed for this long."),
     ] = 0.5
+    untrusted_per_day: Annotated[
+        DailyQuota,
+        Meta(description="The most that is taken of inbox/untrusted/ in a day (UTC); more waits."),
+    ] = DailyQuota()
 
 
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,6 +73,10 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     episode_minutes: Annotated[
         int, Meta(ge=0, description="Decisions of one action so close to each other count as one.")
     ] = 10
+    untrusted_per_day: Annotated[
+        int,
+        Meta(ge=0, description="The most untrusted outcomes that are judged in a day (UTC), last."),
+    ] = 50
 
 
 class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

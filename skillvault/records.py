@@ -353,6 +353,11 @@ class Session(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
     @property
+    def lemmas(self) -> list[str]:
+        """What it is about, as its failures and successes name it."""
+        return [failure.lemma for failure in self.failures] + [s.lemma for s in self.successes]
+
+    @property
     def order(self) -> tuple[datetime, str]:
         """Position in time; those that ended at once stand in the order of their ids."""
         return (self.ended_at, self.id)

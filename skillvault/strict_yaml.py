@@ -56,8 +56,18 @@ def load(text: str) -> Any:
 def dump(value: Any) -> str:
     """`value` in block style, keys in the order given, long text as literal blocks."""
     text = _dumped(value, _Dumper)
+    if "\\U" not in text or not has_hidden(text):
+        return text
     # The quick one writes an emoji as its number, and what joins two of them as it is.
-    return _dumped(value, _EmojiDumper) if "\\U" in text and has_hidden(text) else text
+    with_emoji = _dumped(value, _EmojiDumper)
+    return with_emoji if _is_read_alike(with_emoji, text) else text
+
+
+def _is_read_alike(text: str, other: str) -> bool:
+    try:
+        return bool(load(text) == load(other))
+    except BadInputError:
+        return False
 
 
 def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"]) -> str:

@@ -619,3 +619,22 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
     assert from_memory(vault) == []
     vault.run()
     assert from_memory(vault)
+
+
+def test_when_there_is_no_room_for_untrusted_files_they_wake_nothing_and_delay_nothing(
+    vault: Vault, person: Person
+) -> None:
+    person.rule("record: {untrusted_per_day: {files: 1}}")
+    with watching(vault, pace=BRISK) as told:
+        for number in range(3):
+            drop(vault, f"u{number}", "inbox/untrusted")
+        until(lambda: any(file.tomorrow for file in told.runs[-1].waiting))
+        until(lambda: recorded(vault) == 1)
+        still()
+        count = len(told.runs)
+        drop(vault, "u3", "inbox/untrusted")
+        still()
+        assert len(told.runs) == count
+        drop(vault, "ours")
+        until(lambda: recorded(vault) == 2)
+    assert len(vault.inbox.names()) == 3

@@ -431,7 +431,7 @@ def test_every_kind_has_its_days_from_the_run_on(
 def test_three_facts_of_a_persons_are_a_pattern(vault: Vault, person: Person) -> None:
     choose(person, "seed")
     for one in of_one_session("pause", "delay", "break"):
-        vault.memory.add(one["decision"]["reasoning"], "coding", now=NOW)
+        vault.memory.add_fact(one["decision"]["reasoning"], "coding", now=NOW)
     vault.run(now=NOW)
     assert from_memory(vault) == ["skills/pattern-coding-server-counts-attempts/SKILL.md"]
     (body,) = bodies(vault).values()

@@ -261,6 +261,15 @@ def test_a_list_that_would_cost_other_text_is_left_to_the_person(before: str) ->
         with_value(before, HIDDEN, ("a",))
 
 
+def test_an_emoji_is_written_as_it_is_if_something_joins_it_to_another() -> None:
+    joined = {"text": "👩\u200d💻: x", "lines": "one\n👩\u200d💻\n"}
+    text = dump(joined)
+    assert text.count("👩\u200d💻") == 2
+    assert load(text) == joined
+    odd = {"text": "👩\u200d💻 \x85\u2028\ufeff"}
+    assert load(dump(odd)) == odd
+
+
 # ── removing ─────────────────────────────────────────────────────────────────────────
 
 INTERNAL = ("metadata", "internal")

@@ -111,7 +111,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 @json_option
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
-    report = open_vault(vault_path).memory.add(dry=dry, **given)  # type: ignore[arg-type]  # click's types
+    report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
     if as_data:
         print_json(run_shape(report))
         return

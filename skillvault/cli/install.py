@@ -20,7 +20,7 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.report import pack, print_done
 from skillvault.errors import UsageError
-from skillvault.exchange.sources import REGISTRY, Source, source_of
+from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.records import Problem
 from skillvault.steps.installing import Installed, InstallReport, Offered
 
@@ -107,7 +107,7 @@ def _check_options(
         )
 
 
-def _source_from(text: str | None, registry: str) -> Source:
+def _source_from(text: str | None, registry: str) -> SkillSource:
     place = text or ""
     return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import Told
 from skillvault.steps.learned import Learned
@@ -28,14 +28,14 @@ def learn(rule: str | None, lists: bool, vault_path: Path | None, as_data: bool)
         if as_data:
             print_json({"rule": noted})
         else:
-            click.echo(f"noted in LEARNINGS.md: {noted}")
+            echo(f"noted in LEARNINGS.md: {noted}")
             say("next: skillvault run (it looks for the rule in your code)")
         return
     found = vault.notebook.told()
     if as_data:
         print_json(learned_shape(found.told))
     else:
-        click.echo(found.told.prompt_text or "nothing learned yet; note a rule")
+        echo(found.told.prompt_text or "nothing learned yet; note a rule")
     say_cut(found)
 
 

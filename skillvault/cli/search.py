@@ -32,6 +32,7 @@ _LINE = 80  # characters of a text in a list
     help="Print at most N.",
 )
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
+@click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
 @vault_option
 @json_option
 def search(
@@ -40,19 +41,22 @@ def search(
     domain: str | None,
     k: int,
     words: bool,
+    untrusted: bool,
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
     """Search skills, facts and evaluations for TEXT.
 
-    Prints the best first: score, kind, id and text.
+    Prints the best first: score, kind, trust, id and text.
     """
-    hits = open_vault(vault_path).search(text, kind=kind, domain=domain, k=k, semantic=not words)
+    hits = open_vault(vault_path).search(
+        text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
+    )
     if as_data:
         print_json(hits)
         return
     for hit in hits:
-        line = f"{hit.score:.2f}  {hit.kind:10}  {hit.id}  {shorten(hit.text, _LINE)}"
-        echo(shown(line.rstrip()))
+        columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
+        echo(shown("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
     if not hits:
         echo("nothing found")

@@ -36,6 +36,9 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         click.echo(f"{_of(state.patterns, 'pattern')}, {_of(state.rules, 'rule')} in LEARNINGS.md")
     todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
     echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
+    later = {name: count for name, count in state.tomorrow.items() if count}
+    if later:
+        echo(f"until tomorrow (UTC): {_later(later)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
@@ -47,6 +50,15 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
     if state.paused:
         echo(f"paused: {state.paused}")
+
+
+def _later(counts: dict[str, int]) -> str:
+    """What of untrusted sources waits, and for which setting."""
+    words = {
+        "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
+        "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
+    }
+    return ", ".join(f"{_of(n, words[step][0])} {words[step][1]}" for step, n in counts.items())
 
 
 def _next_step(state: "Status") -> str:

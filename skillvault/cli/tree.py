@@ -13,7 +13,7 @@ def print_tree(tree: dict[str, Any], below: str) -> None:
     _print_branches(tree[below], below, "")
     if not tree[below] and (layer := tree["ref"].get("layer")):
         echo(f"└── ({_LAYERS[layer]})")
-    elif not tree[below]:
+    elif not tree[below] and "pattern" not in tree:  # which comes of a rule, told below
         nothing = (
             "written by hand or not linked" if below == "sources" else "nothing came of it yet"
         )

@@ -40,16 +40,16 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
 
 
 def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
-    click.echo(f"rule: {pattern['pattern']}")
+    echo(f"rule: {pattern['pattern']}")
     if written:
         day = written.date[:10]
-        click.echo(f"written: {written.sha[:10]} {day} {written.author}: {written.subject}")
+        echo(f"written: {written.sha[:10]} {day} {written.author}: {written.subject}")
     where = f" ({pattern['code']})" if pattern["code"] else ""
     lines = f" on {pattern['lines']} lines" if pattern["lines"] else ""
-    click.echo(f"evidence: {pattern['occurrences']} files{lines}{where}, {pattern['confidence']}")
-    click.echo(f"  {pattern['evidence']}")
+    echo(f"evidence: {pattern['occurrences']} files{lines}{where}, {pattern['confidence']}")
+    echo(f"  {pattern['evidence']}")
     if pattern["missed"]:
-        click.echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
+        echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
 
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:

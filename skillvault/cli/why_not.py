@@ -12,7 +12,7 @@ from skillvault.cli.options import echo, json_option, open_vault, print_json, va
 @vault_option
 @json_option
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Show why an outcome, session, fact, rule or domain taught nothing.
+    """Show why a record, a rule or a domain taught nothing.
 
     If it taught something, it shows what; with the numbers that decided it.
     """

@@ -22,6 +22,7 @@ from skillvault.steps.run import Done, Report, Tracker
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.recovery import review_taken
 from skillvault.vault.files import layout
+from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
 
 _TICK = 0.25  # seconds in which a wish to stop and a replaced folder are noticed
@@ -78,6 +79,7 @@ class Watch:
         self._trouble: str | None = None
         # How things stood when the last completed run began, but for its own commits.
         self._unfinished = True
+        self._full = False  # there is no room for untrusted files before another day
         self._day: date | None = None
         self._head: str | None = None
         self._quarantine: Traces = frozenset()
@@ -143,7 +145,7 @@ class Watch:
         return bool(
             self._unfinished
             or self._day != _today()
-            or self._vault.inbox.names()
+            or self._arrived()
             or self._mended()
             or self._head != store.tip()
             or self._rules_wait()
@@ -155,6 +157,11 @@ class Watch:
 
     def _may_capture(self) -> bool:
         return time.monotonic() - self._captured >= _CAPTURE_PAUSE
+
+    def _arrived(self) -> bool:
+        """Whether a file waits that may be taken now."""
+        names = self._vault.inbox.names()
+        return any(not (self._full and is_untrusted(name)) for name in names)
 
     def _mended(self) -> bool:
         """Whether a quarantined file was changed; they are read only where it looks so."""
@@ -190,12 +197,13 @@ class Watch:
         self._day, self._head = day, self._seen(before, report)
         folders = {f"{layout.INBOX}/{name}" for name in inbox.folders()}
         waiting = [file for file in report.waiting if file.path not in folders]
-        self._unfinished = bool(waiting)
+        self._unfinished = any(not file.tomorrow for file in waiting)
+        self._full = any(file.path == layout.UNTRUSTED for file in waiting)
         self._on_report(report)
         pack(store.git, self._stopping, _LOOSE)
         writing = any(file.reason == WRITING for file in waiting)
         moved = self._head != store.tip()  # somebody committed while this run was at work
-        again = writing or moved or (report.done and inbox.names())
+        again = writing or moved or (report.done and self._arrived())
         return self._pace.soon if again else self._pace.scan
 
     def _seen(self, before: str | None, report: Report) -> str | None:
@@ -214,7 +222,7 @@ class Watch:
     def _rest(self) -> float:
         """Use the time if nothing is due; the seconds until the next look."""
         vault = self._vault
-        pack(vault.store.git, lambda: self._stopping() or bool(vault.inbox.names()))
+        pack(vault.store.git, lambda: self._stopping() or self._arrived())
         return self._pace.scan
 
     # ── waiting ──────────────────────────────────────────────────────────────────────

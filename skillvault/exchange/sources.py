@@ -33,7 +33,7 @@ _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][\w./@+-]*")
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 
 
-class Source(Struct, frozen=True):
+class SkillSource(Struct, frozen=True):
     """A source of skills: where it is, at which ref of a git repository, in which of its folders.
 
     `skill`: only this one of a site, or of a registry, whose address is `url`, `owner`'s.
@@ -57,7 +57,7 @@ class Source(Struct, frozen=True):
         return f"{self.url}#{self.ref}:{folder}" if self.ref or folder else self.url
 
 
-def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> Source:
+def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
     """What a person's SOURCE means; UsageError, with the forms that there are, for anything else.
 
     `is_folder`: a folder of this name is there, and is meant.
@@ -67,7 +67,7 @@ def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -
     if text.startswith("clawhub:"):
         return _registered(text, registry)
     if is_folder or text.startswith((".", "/", "~")):
-        return Source("folder", text.rstrip("/") or "/")
+        return SkillSource("folder", text.rstrip("/") or "/")
     if _URL.match(text):
         return _addressed(text)
     place, _, fragment = text.partition("#")
@@ -80,16 +80,16 @@ def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -
     raise _no_source(text, "not a source, and no folder of this name is here")
 
 
-def _registered(text: str, registry: str) -> Source:
+def _registered(text: str, registry: str) -> SkillSource:
     owner, _, name = text.removeprefix("clawhub:").removeprefix("@").partition("/")
     if not (_NAME.fullmatch(owner) and _NAME.fullmatch(name)):
         raise _no_source(text, "not a skill of a registry; write clawhub:owner/name")
     if not _WEB.fullmatch(registry):
         raise UsageError(f"--registry {registry}: no https address; write {REGISTRY}")
-    return Source("clawhub", registry.rstrip("/"), owner=owner, skill=name)
+    return SkillSource("clawhub", registry.rstrip("/"), owner=owner, skill=name)
 
 
-def _addressed(text: str) -> Source:
+def _addressed(text: str) -> SkillSource:
     """A source that has a scheme."""
     place, _, fragment = text.partition("#")
     explicit = place.removeprefix("git+")
@@ -106,10 +106,10 @@ def _addressed(text: str) -> Source:
         return _repository(explicit.rstrip("/"), fragment)
     if fragment and not _NAME.fullmatch(fragment):
         raise _no_source(text, "not the name of a skill behind the #")
-    return Source("site", place.rstrip("/"), skill=fragment)
+    return SkillSource("site", place.rstrip("/"), skill=fragment)
 
 
-def _repository(url: str, fragment: str) -> Source:
+def _repository(url: str, fragment: str) -> SkillSource:
     """A git repository, at a ref and in a folder: `ref:folder`."""
     ref, _, folder = fragment.partition(":")
     if ref and not _REF.fullmatch(ref):
@@ -120,7 +120,7 @@ def _repository(url: str, fragment: str) -> Source:
             check_path(folder)
         except BadInputError as error:
             raise _no_source(f"{url}#{fragment}", error.message) from None
-    return Source("git", url, ref=ref, folder=folder)
+    return SkillSource("git", url, ref=ref, folder=folder)
 
 
 def _no_source(text: str, reason: str) -> UsageError:

@@ -37,7 +37,7 @@ def open_code_bases(run: Run) -> CodeBases:
     """The code bases that this run asks, each once."""
     readable: dict[str, CodeBase] = {}
     problems: list[Problem] = []
-    for name, place in _places(run).items():
+    for name, place in _named_places(run).items():
         try:
             base = open_code_base(place, run.store.root)
             readable.setdefault(base.name, base)
@@ -48,17 +48,17 @@ def open_code_bases(run: Run) -> CodeBases:
 
 def versions(run: Run) -> dict[str, str]:
     """Place -> the version of each code base; "" for a folder without git."""
-    return {name: _version(place) for name, place in _places(run).items()}
+    return {name: _version_at(place) for name, place in _named_places(run).items()}
 
 
-def _places(run: Run) -> dict[str, Path]:
+def _named_places(run: Run) -> dict[str, Path]:
     """Each code base as it was named, and where it is."""
     if run.options.code:
         return {str(path): path.resolve() for path in run.options.code}
     return {name: (run.store.root / name).resolve() for name in run.policy.capture.code}
 
 
-def _version(place: Path) -> str:
+def _version_at(place: Path) -> str:
     try:
         return committed_version(place)
     except (GitError, OSError):

@@ -17,6 +17,7 @@ from skillvault.learning.distill.skill import STEP
 from skillvault.learning.generate.warning_pattern import expiry_after
 from skillvault.records import Ref, Session, link_id, stamp
 from skillvault.steps.clock import clock
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
 
@@ -84,7 +85,7 @@ def _made_at(run: Run, session: Session) -> datetime:
 def _distilled(run: Run, session: Session) -> Change | None:
     """The commit that adds a session's skill; None if the judge writes no text."""
     brief = distill.excerpt_of([excerpt(session, run.policy.distill)])
-    draft = run.judge.write(brief)
+    draft = draft_by(run.judge, brief)
     if draft is None or not draft.sections:
         return None
     change = distill.distilled_change(

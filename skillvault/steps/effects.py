@@ -269,13 +269,20 @@ def _counted(
     # A bulk is looked at when all of it is there, not after each of its full commits.
     bulk = head.uses.crowded({row.commit for row in found if row.commit}, BATCH)
     return {
-        name: _evidence(head, name, some, begun.get(name, ()), bulk) for name, some in rows.items()
+        name: _evidence(head, name, some, begun.get(name, ()), bulk=bulk)
+        for name, some in rows.items()
     }
 
 
 def _evidence(
-    head: Topics, name: str, rows: Iterable[UseRow], starts: Sequence[int], bulk: Collection[int]
+    head: Topics,
+    name: str,
+    rows: Iterable[UseRow],
+    starts: Sequence[int],
+    *,
+    bulk: Collection[int],
 ) -> Evidence:
+    """A skill's counts; `bulk` are the commits that more of the same bulk follow."""
     decisions = [
         effect.ClosedDecision(
             outcome=row.outcome,

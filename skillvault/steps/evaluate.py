@@ -7,13 +7,15 @@ What it cannot be asked now waits, and what it failed at too often is set aside.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from skillvault.brief import Case
+from skillvault.brief import Case, InsightText, Verdict
 from skillvault.change import BATCH, Change
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Judge
 from skillvault.learning.evaluate import evaluate
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome, Ref
+from skillvault.steps import quota
+from skillvault.steps.judge_replies import checked
 from skillvault.steps.record import by_domain
 from skillvault.steps.run import Run, Waiting, flush_for_judge
 from skillvault.vault.files import layout
@@ -26,8 +28,11 @@ _Answer = Evaluation | UnavailableError | UnansweredError
 
 
 def step(run: Run) -> Iterator[Change]:
-    """A change for every so many outcomes of a domain."""
-    for domain, batch in by_domain(unevaluated(run)).items():
+    """A change for every so many outcomes of a domain, of untrusted ones after all others."""
+    batches, later = judged_today(run)
+    if later:
+        run.wait("evaluations", quota.why_outcomes(run.view, len(later), run.now), tomorrow=True)
+    for domain, batch in batches:
         for judged in _judged(run, domain, batch):
             free = run.free(judged)
             ready = [e for e in judged if free[layout.path_of(e)]]
@@ -36,8 +41,23 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """How many outcomes get an evaluation."""
-    return len(unevaluated(run))
+    """How many outcomes get an evaluation, without those that wait for another day."""
+    return sum(len(batch) for _, batch in judged_today(run)[0])
+
+
+def held(run: Run) -> int:
+    """How many untrusted outcomes are not judged today."""
+    return len(judged_today(run)[1])
+
+
+def judged_today(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outcome]]:
+    """(domain, its outcomes) in their turn, and the untrusted ones that there is no room for."""
+    due = unevaluated(run)
+    trusted = [outcome for outcome in due if outcome.trust == "local"]
+    others = sorted((o for o in due if o.trust == "untrusted"), key=lambda o: o.id)
+    room = quota.left_to_judge(run.view, run.now) if others else 0
+    batches = [*by_domain(trusted).items(), *by_domain(others[:room]).items()]
+    return batches, others[room:]
 
 
 def unevaluated(run: Run) -> list[Outcome]:
@@ -156,14 +176,17 @@ def _answer(judge: Judge, case: Case, policy: Policy) -> _Answer:
     """The judge's word on one outcome: the verdict first and blind, then the insight."""
     outcome = case.outcome
     try:
-        verdict = judge.verdict(
+        reply = judge.verdict(
             outcome.domain,
             outcome.decision,
             outcome.context,
             outcome.applied,
             outcome.result.entry_value,
         )
+        verdict = checked(reply, Verdict, "verdict")
         insight = judge.insight(case, verdict)
+        if insight is not None:
+            insight = checked(insight, InsightText, "insight")
     except (UnavailableError, UnansweredError) as error:
         return error
     return evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)

@@ -67,7 +67,7 @@ def broken_rules(bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
     """The rules that code breaks, each with where."""
     broken = [rule for rule in evidence.values() if rule.is_broken]
     lines = _lines(bases, broken)
-    return [Broken(rule.rule, tuple(_places(lines[rule.key]))) for rule in broken]
+    return [Broken(rule.rule, tuple(_broken_places(lines[rule.key]))) for rule in broken]
 
 
 def _lines(
@@ -76,7 +76,7 @@ def _lines(
     return lines_of(bases, {rule.key: (rule.evidence.terms, rule.evidence.files) for rule in rules})
 
 
-def _places(lines: Mapping[str, Sequence[int]]) -> list[str]:
+def _broken_places(lines: Mapping[str, Sequence[int]]) -> list[str]:
     places = [f"{path}:{line}" for path in sorted(lines) for line in lines[path]]
     more = len(places) - _PLACES
     return [*places[:_PLACES], *([f"{more} more"] if more > 0 else [])]

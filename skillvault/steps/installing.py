@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError, GitError, UsageError
-from skillvault.exchange.sources import REGISTRY, Source, source_of
+from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.learning import install as rules
 from skillvault.learning.install import FILE, Files, Origin
 from skillvault.records import Problem, Ref
@@ -71,7 +71,7 @@ class Installer:
         self._clock = clock
 
     def offers(
-        self, source: Source, names: Sequence[str] = ()
+        self, source: SkillSource, names: Sequence[str] = ()
     ) -> tuple[list[Offered], list[Problem]]:
         """(the skills of a source, what of it is none); nothing is written."""
         skills, problems = _skills_of(source, names)
@@ -83,7 +83,7 @@ class Installer:
 
     def install(
         self,
-        source: Source,
+        source: SkillSource,
         names: Sequence[str] = (),
         *,
         now: datetime | None = None,
@@ -293,7 +293,7 @@ class _Installation:
         return {path.removeprefix(f"{place}/"): blobs[entry.id] for path, entry in entries.items()}
 
 
-def _skills_of(source: Source, names: Sequence[str]) -> tuple[list[Incoming], list[Problem]]:
+def _skills_of(source: SkillSource, names: Sequence[str]) -> tuple[list[Incoming], list[Problem]]:
     """(the skills of a source that are named or offered, what of it cannot be read)."""
     with opened(source) as place:
         problems = list(place.problems)

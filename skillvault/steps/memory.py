@@ -37,7 +37,7 @@ class ListedFact(Struct, frozen=True):
     path: str
 
 
-class Memory:
+class FactsOnRecord:
     """The facts of a vault; `clock` says when a person writes one."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
@@ -79,7 +79,7 @@ class Memory:
             raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
         return record, path
 
-    def add(
+    def add_fact(
         self,
         text: str,
         domain: str,

@@ -21,6 +21,7 @@ from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.records import Outcome, Placed, Ref, Skill, stamp
 from skillvault.steps.accounts import BACK
 from skillvault.steps.clock import clock
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run
 from skillvault.steps.session_merges import session_changes, session_merges
@@ -234,7 +235,7 @@ def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[s
 
 def _composed(run: Run, due: Merging) -> Change | None:
     """The change, if the judge writes a text; else none."""
-    draft = run.judge.write(due.brief)
+    draft = draft_by(run.judge, due.brief)
     if draft is None:
         return None
     skill = due.present.skill

@@ -7,6 +7,7 @@ from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from, recommendation_from, session_from
 from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
+from skillvault.steps.quota import split_files
 from skillvault.steps.receipts import Receipts, with_names
 from skillvault.steps.run import Run
 from skillvault.text import listed
@@ -46,8 +47,13 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def waiting(run: Run) -> int:
-    """How many files lie in the inbox."""
-    return len(run.inbox.names())
+    """How many files lie in the inbox, without those that wait for another day."""
+    return len(run.inbox.names()) - held(run)
+
+
+def held(run: Run) -> int:
+    """How many untrusted files there is no room for today."""
+    return len(split_files(run.view, run.inbox, run.inbox.names(), run.now).held)
 
 
 def _place(ref: Ref) -> tuple[str, str]:

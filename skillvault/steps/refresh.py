@@ -13,6 +13,7 @@ from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import STEP, refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.records import Skill
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.steps.run import Run
 
@@ -92,7 +93,7 @@ def _composed(run: Run, due: Refreshing) -> Change | None:
         return None if kept else refreshing.leave_change(due)
     if due.what == "restore" and is_cut_short(skill, written.ends, run.policy):
         return None  # a person said when it ends
-    draft = run.judge.write(due.findings)
+    draft = draft_by(run.judge, due.findings)
     if draft is None:
         return None
     files = references(run, due.present.shelf, skill)

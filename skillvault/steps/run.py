@@ -31,7 +31,6 @@ from skillvault.records import (
     Skill,
     Trust,
 )
-from skillvault.steps.checked_judge import CheckedJudge
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -57,11 +56,12 @@ _Texts = Mapping[str, tuple[Skill | None, Skill | None]]  # skills before and af
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
-class Waiting(Struct, frozen=True):
-    """Something that could not be done now, and why."""
+class Waiting(Struct, frozen=True, omit_defaults=True):
+    """Something that could not be done now, and why; `tomorrow`: it need not be tried before."""
 
     path: str
     reason: str
+    tomorrow: bool = False
 
 
 class Broken(Struct, frozen=True):
@@ -169,7 +169,7 @@ class Run:
         shelf: "Shelf | None" = None,
     ) -> None:
         self.store = store
-        self.judge: Judge = CheckedJudge(judge)
+        self.judge = judge
         self.now = now
         self.options = options or RunOptions()
         self.inbox = Inbox(store.root)
@@ -311,9 +311,9 @@ class Run:
         if self.options.dry or (late and not change.commit_with):
             self.flush()
 
-    def wait(self, path: str, reason: str) -> None:
+    def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Say that something could not be done now."""
-        self.report.waiting.append(Waiting(path, reason))
+        self.report.waiting.append(Waiting(path, reason, tomorrow))
 
     def unavailable(self, path: str, reason: str) -> None:
         """Say that something waits for the judge."""

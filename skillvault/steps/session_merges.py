@@ -15,6 +15,7 @@ from skillvault.learning.merge import sessions as merging
 from skillvault.learning.merge.groups import STEP, rejected
 from skillvault.learning.merge.sessions import SessionMerging, sessions_digest
 from skillvault.records import Ref, Session, Skill
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
 
@@ -92,7 +93,7 @@ def _told_by(run: Run, evolved: str | None) -> list[str]:
 
 def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change | None:
     """The change, if the judge writes a text; else none."""
-    draft = run.judge.write(excerpt_of(due.sessions))
+    draft = draft_by(run.judge, excerpt_of(due.sessions))
     if draft is None or not draft.sections:
         return None
     if due.into is None:

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skillvault.errors import BadInputError, UsageError
+from skillvault.exchange.transcripts import Transcript, session_of
 from skillvault.intake import session_id
 from skillvault.reading import how
 from skillvault.records import Outcome, Ref, Trust, stamp
 from skillvault.text import listed, shorten
+from skillvault.vault.files import codec
 from skillvault.vault.files.arrival import MAX_OUTCOME
+from skillvault.vault.files.redact import redacted_text
 from skillvault.vault.index.snapshot import Topics
 
 CODING = "coding"  # the domain of a transcript that is given none
@@ -50,8 +53,6 @@ def session_source(head: Topics, text: str, domain: str | None) -> SessionSource
 
 def _from_file(path: Path, domain: str | None) -> SessionSource:
     """A session file; it need not say that it is one."""
-    from skillvault.vault.files import codec  # noqa: PLC0415 (only who parses pays)
-
     try:
         raw = {"type": "session", **codec.incoming(path.name, _bytes(path))}
     except BadInputError as error:
@@ -60,7 +61,7 @@ def _from_file(path: Path, domain: str | None) -> SessionSource:
     if domain is not None and raw.get("domain") is None:
         raw["domain"] = domain
     name = raw.get("id")
-    return _source(session_id(name) if isinstance(name, str) else "", raw)
+    return _session_source(session_id(name) if isinstance(name, str) else "", raw)
 
 
 def _bytes(path: Path) -> bytes:
@@ -77,12 +78,9 @@ def _bytes(path: Path) -> bytes:
 
 def _from_transcript(path: Path, domain: str | None) -> SessionSource:
     """What failed in a transcript, and what then worked."""
-    from skillvault.exchange.transcripts import Transcript, session_of  # noqa: PLC0415 (seldom)
-    from skillvault.vault.files.redact import redacted_text  # noqa: PLC0415
-
     transcript = Transcript(path)
     raw = session_of(transcript, domain or CODING, redacted_text)
-    return _source(session_id(raw["id"]), raw)._replace(unread=dict(transcript.unread))
+    return _session_source(session_id(raw["id"]), raw)._replace(unread=dict(transcript.unread))
 
 
 def _from_outcomes(head: Topics, name: str, domain: str | None) -> SessionSource:
@@ -102,7 +100,7 @@ def _from_outcomes(head: Topics, name: str, domain: str | None) -> SessionSource
     chosen = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
     if not chosen:
         raise UsageError(f"{name}: has no outcome in {domain}; there are {listed(domains)}")
-    return _source(session_id(name), {**_told_by(chosen), "id": name, "trust": trust})
+    return _session_source(session_id(name), {**_told_by(chosen), "id": name, "trust": trust})
 
 
 def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -140,7 +138,7 @@ def _lemma(outcome: Outcome) -> str:
     return shorten(" on ".join(filter(None, (decision.action, decision.target))), _TEXT)
 
 
-def _source(session: str, raw: dict[str, Any]) -> SessionSource:
+def _session_source(session: str, raw: dict[str, Any]) -> SessionSource:
     values = {key: value for key, value in raw.items() if value is not None}
     data = json.dumps(values, ensure_ascii=False).encode(errors="replace")
     return SessionSource(session, (f"session-{session or 'unnamed'}.json", data), {})

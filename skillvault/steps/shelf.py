@@ -6,7 +6,7 @@ index, which can be deleted at any time.
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain
@@ -54,7 +54,7 @@ from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.index.uses import Used
-from skillvault.vault.search.ranking import Near
+from skillvault.vault.search.ranking import Hit, Near
 
 if TYPE_CHECKING:
     from skillvault.learning.effect import detect, stats
@@ -70,7 +70,10 @@ _LIFT_DIGITS = 9  # of a lift that order skills
 
 
 class Found(Struct, frozen=True):
-    """A record that answers a search; `score` is the share of the query that it carries, 0..1."""
+    """A record that answers a search; `score` is the share of the query that it carries, 0..1.
+
+    A skill that a person let in keeps the `trust` of what it was made of.
+    """
 
     kind: str
     id: str
@@ -78,6 +81,7 @@ class Found(Struct, frozen=True):
     score: float
     text: str
     path: str
+    trust: str
 
 
 class Shelf:
@@ -277,28 +281,37 @@ class Shelf:
         domain: str | None = None,
         k: int = 10,
         semantic: bool = True,
+        untrusted: bool = False,
     ) -> list[Found]:
         """The skills, facts and evaluations that answer a text best; UsageError for a bad kind.
 
         Of another domain than the one asked only facts that are said to hold there too.
         `semantic`: what is near in meaning comes first, where the extra of that name is there.
+        `untrusted`: also facts and evaluations of untrusted sources. A skill of the package takes
+        only a place that nothing else fills.
         """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
-        unasked = _unasked(head, domain)
-        most = k + len(unasked)
+        seeds = {f"skill:{name}" for name in head.layers.serving("seed")}
         near = _near() if semantic else None
         kinds = None if kind is None else (kind,)
         domains = None if domain is None else (domain, None)  # a skill may be of none
-        hits = head.search(text, most, kinds=kinds, domains=domains, near=near)
+        hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
         if domain is not None and kind in (None, "fact"):
             facts = head.search(text, k, kinds=("fact",), near=near)
             ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
             hits += [hit for hit in facts if ref_from(hit.id).id in ids]
-            hits.sort(key=lambda hit: (-hit.score, hit.id))
-        asked = [(ref_from(hit.id), hit.score) for hit in hits if hit.id not in unasked]
-        return list(_found(head, asked[:k]))
+        hearsay = (
+            head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
+            if untrusted
+            else []
+        )
+        best = sorted({hit.id: hit for hit in (*hits, *hearsay)}.values(), key=_by_score)
+        first = [hit for hit in best if hit.id not in seeds][:k]
+        asked = seeds - _unasked(head, domain)
+        first += [hit for hit in best if hit.id in asked][: k - len(first)]
+        return list(_found(head, sorted(first, key=_by_score), {hit.id for hit in hearsay}))
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -549,8 +562,14 @@ def _earned(name: str, status: str, evidence: Evidence, policy: Policy) -> str:
     return effect.next_status(status, evidence, policy).status
 
 
-def _found(head: Topics, hits: Iterable[tuple[Ref, float]]) -> Iterator[Found]:
-    for ref, score in hits:
+def _by_score(hit: Hit) -> tuple[float, str]:
+    return -hit.score, hit.id
+
+
+def _found(head: Topics, hits: Iterable[Hit], untrusted: Collection[str]) -> Iterator[Found]:
+    """What was found, in its order; `untrusted` are the addresses of what has no trust."""
+    for hit in hits:
+        ref = ref_from(hit.id)
         # A proposed or archived skill may have the name of one of another layer.
         path = _place(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
         record = head.records.at([path]).get(path)
@@ -560,7 +579,8 @@ def _found(head: Topics, hits: Iterable[tuple[Ref, float]]) -> Iterator[Found]:
                 continue
             record, path = other.skill, other.path
         domain = getattr(record, "domain", None)
-        yield Found(ref.kind, ref.id, domain, round(score, 6), _said(record), path)
+        trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
+        yield Found(ref.kind, ref.id, domain, round(hit.score, 6), _said(record), path, trust)
 
 
 def _said(record: object) -> str:

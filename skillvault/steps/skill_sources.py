@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from skillvault.errors import BadInputError, UsageError
 from skillvault.exchange import clawhub, folder, well_known
 from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
-from skillvault.exchange.sources import Source
+from skillvault.exchange.sources import SkillSource
 from skillvault.lazy import LazyModule
 from skillvault.records import Problem
 from skillvault.vault.git import remote
@@ -47,7 +47,7 @@ class Opened(Struct):
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[Opened]:
+def opened(source: SkillSource) -> Iterator[Opened]:
     """A source, while its skills are read.
 
     BadInputError, GitError or UsageError if there is none, or none that may be asked.
@@ -65,22 +65,22 @@ def opened(source: Source) -> Iterator[Opened]:
         yield _at_site(source, fetch.Fetcher(source.url).fetch)
 
 
-def _folder_of(source: Source) -> Path:
+def _folder_of(source: SkillSource) -> Path:
     place = Path(source.url).expanduser().resolve()
     if not place.is_dir():
         raise UsageError(f"{source.url}: no folder; name the folder of a skill, or one above it")
     return place
 
 
-def _in_tree(tree: SourceTree, source: Source, version: str = "") -> Opened:
+def _in_tree(tree: SourceTree, source: SkillSource, version: str = "") -> Opened:
     """The skills in a tree of files; a folder is written as it is from everywhere."""
     if source.kind == "folder":
-        source = Source("folder", str(_folder_of(source)))
+        source = SkillSource("folder", str(_folder_of(source)))
     skills = skills_in(tree, source.folder)
     return Opened([_offer(tree, source, skill, version) for skill in skills])
 
 
-def _offer(tree: SourceTree, source: Source, skill: SkillPaths, version: str) -> Offer:
+def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: str) -> Offer:
     name = skill.folder.rpartition("/")[2] or source.url.rstrip("/").rpartition("/")[2]
     return Offer(
         name.removesuffix(".git"),
@@ -90,7 +90,7 @@ def _offer(tree: SourceTree, source: Source, skill: SkillPaths, version: str) ->
     )
 
 
-def _released(source: Source, get: well_known.Fetch) -> Offer:
+def _released(source: SkillSource, get: well_known.Fetch) -> Offer:
     release = clawhub.latest(source.url, source.owner, source.skill, get)
 
     def released() -> Files:
@@ -99,7 +99,7 @@ def _released(source: Source, get: well_known.Fetch) -> Offer:
     return Offer(source.skill, source.naming("", ""), release.version, released)
 
 
-def _at_site(source: Source, get: well_known.Fetch) -> Opened:
+def _at_site(source: SkillSource, get: well_known.Fetch) -> Opened:
     skills, refused = well_known.index_of(source.url, get)
     problems = [
         Problem(place, error.key, error.code, error.message) for place, error in refused.items()

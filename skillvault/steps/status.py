@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from skillvault.change import FORMAT
 from skillvault.errors import UnavailableError
 from skillvault.learning.accuracy import Accuracy
-from skillvault.steps import evaluate, learned
+from skillvault.steps import evaluate, learned, record
 from skillvault.steps.judges import record_of
 from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Run
@@ -37,9 +37,10 @@ class JudgeStatus(Struct, frozen=True):
 class Status(Struct, frozen=True):
     """A vault at a glance; `waiting` counts what each step has to do.
 
-    `edited` are files of the vault that a person edited locally, told if a step has to do: what
-    concerns them waits. `inbox` counts the files there, `git` names the person's git that they
-    wait for. `rules` are those of LEARNINGS.md, `patterns` those that code bears out.
+    `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
+    files of the vault that a person edited locally, told if a step has to do: what concerns them
+    waits. `inbox` counts the files there, `git` names the person's git that they wait for. `rules`
+    are those of LEARNINGS.md, `patterns` those that code bears out.
     """
 
     format: int
@@ -55,6 +56,7 @@ class Status(Struct, frozen=True):
     quarantine: int
     links: dict[str, int]
     waiting: dict[str, int]
+    tomorrow: dict[str, int]
     edited: list[str]
     judge: JudgeStatus
     git: str | None
@@ -84,6 +86,7 @@ def status(run: Run) -> Status:
         quarantine=len(run.inbox.quarantine.names()),
         links={"total": sum(links.values()), **links},
         waiting=counts,
+        tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
         edited=edited(run.store.git) if any(counts.values()) and not paused else [],
         judge=_judge(run),
         git=fence.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),

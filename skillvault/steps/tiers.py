@@ -86,7 +86,7 @@ def captured_change(run: "Run", captured: Captured, before: Tiers, what: str) ->
     if captured.tiers == before:
         return
     refs = tuple(map(pattern_ref, captured.patterns))
-    skill, kept = _skill(run, captured.tiers), captured.tiers.expertise.patterns
+    skill, kept = _skill_change(run, captured.tiers), captured.tiers.expertise.patterns
     targets = (*(refs if what == "promote" else ()), *((_SKILL,) if skill else ()))
     yield Change(
         step=STEP,
@@ -112,7 +112,7 @@ def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
             yield Replacement(path, content, view.files.get(path), grows=grows)
 
 
-def _skill(run: "Run", tiers: Tiers) -> str:
+def _skill_change(run: "Run", tiers: Tiers) -> str:
     """What becomes of the skill's file: `new`, another `text`, or "" if it stays as it is."""
     skill = run.view.skills.get(LEARNED)
     if skill is None:

@@ -3,37 +3,40 @@
 import pytest
 
 from skillvault.errors import UsageError
-from skillvault.exchange.sources import REGISTRY, Source, source_of
+from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 
 
 @pytest.mark.parametrize(
     ("text", "source"),
     [
-        ("./skills", Source("folder", "./skills")),
-        ("/srv/skills/", Source("folder", "/srv/skills")),
-        ("~/skills", Source("folder", "~/skills")),
-        ("owner/repo", Source("git", "https://github.com/owner/repo.git")),
-        ("owner/repo.git", Source("git", "https://github.com/owner/repo.git")),
-        ("owner/repo/a/b", Source("git", "https://github.com/owner/repo.git", folder="a/b")),
-        ("owner/repo#v1:a", Source("git", "https://github.com/owner/repo.git", "v1", "a")),
-        ("https://github.com/o/r", Source("git", "https://github.com/o/r")),
+        ("./skills", SkillSource("folder", "./skills")),
+        ("/srv/skills/", SkillSource("folder", "/srv/skills")),
+        ("~/skills", SkillSource("folder", "~/skills")),
+        ("owner/repo", SkillSource("git", "https://github.com/owner/repo.git")),
+        ("owner/repo.git", SkillSource("git", "https://github.com/owner/repo.git")),
+        ("owner/repo/a/b", SkillSource("git", "https://github.com/owner/repo.git", folder="a/b")),
+        ("owner/repo#v1:a", SkillSource("git", "https://github.com/owner/repo.git", "v1", "a")),
+        ("https://github.com/o/r", SkillSource("git", "https://github.com/o/r")),
         (
             "https://github.com/o/r/tree/main/skills/a",
-            Source("git", "https://github.com/o/r.git", "main", "skills/a"),
+            SkillSource("git", "https://github.com/o/r.git", "main", "skills/a"),
         ),
-        ("https://git.example/x.git#v1:a", Source("git", "https://git.example/x.git", "v1", "a")),
-        ("git+https://git.example/x", Source("git", "https://git.example/x")),
-        ("ssh://git@x.example:22/x.git", Source("git", "ssh://git@x.example:22/x.git")),
-        ("git@git.example:o/r.git", Source("git", "git@git.example:o/r.git")),
-        ("file:///srv/r.git", Source("git", "file:///srv/r.git")),
-        ("https://skills.example/", Source("site", "https://skills.example")),
-        ("https://skills.example#a", Source("site", "https://skills.example", skill="a")),
-        ("http://127.0.0.1:8000", Source("site", "http://127.0.0.1:8000")),
-        ("clawhub:ann/review", Source("clawhub", REGISTRY, owner="ann", skill="review")),
-        ("clawhub:@ann/review", Source("clawhub", REGISTRY, owner="ann", skill="review")),
+        (
+            "https://git.example/x.git#v1:a",
+            SkillSource("git", "https://git.example/x.git", "v1", "a"),
+        ),
+        ("git+https://git.example/x", SkillSource("git", "https://git.example/x")),
+        ("ssh://git@x.example:22/x.git", SkillSource("git", "ssh://git@x.example:22/x.git")),
+        ("git@git.example:o/r.git", SkillSource("git", "git@git.example:o/r.git")),
+        ("file:///srv/r.git", SkillSource("git", "file:///srv/r.git")),
+        ("https://skills.example/", SkillSource("site", "https://skills.example")),
+        ("https://skills.example#a", SkillSource("site", "https://skills.example", skill="a")),
+        ("http://127.0.0.1:8000", SkillSource("site", "http://127.0.0.1:8000")),
+        ("clawhub:ann/review", SkillSource("clawhub", REGISTRY, owner="ann", skill="review")),
+        ("clawhub:@ann/review", SkillSource("clawhub", REGISTRY, owner="ann", skill="review")),
     ],
 )  # fmt: skip
-def test_a_source_is_what_its_form_says(text: str, source: Source) -> None:
+def test_a_source_is_what_its_form_says(text: str, source: SkillSource) -> None:
     assert source_of(text) == source
 
 
@@ -80,7 +83,7 @@ def test_what_is_no_source_is_a_sentence_with_the_forms(text: str) -> None:
 
 
 def test_a_folder_that_is_there_is_meant_before_anything_else() -> None:
-    assert source_of("owner/repo", is_folder=True) == Source("folder", "owner/repo")
+    assert source_of("owner/repo", is_folder=True) == SkillSource("folder", "owner/repo")
 
 
 def test_a_registry_without_https_address_is_a_sentence() -> None:

@@ -231,7 +231,7 @@ def test_two_keys_that_become_one_are_refused(vault: Vault) -> None:
 
 
 def test_a_fact_that_is_typed_is_cleaned(vault: Vault) -> None:
-    report = vault.memory.add("The checkout\u202e is \x1b[31mslow\x1b[0m at noon.", "coding")
+    report = vault.memory.add_fact("The checkout\u202e is \x1b[31mslow\x1b[0m at noon.", "coding")
     fact = report.done[0].change.writes[0]
     assert fact.text == "The checkout is slow at noon."  # type: ignore[union-attr]
     assert escaped(report.done[0].change.message) == report.done[0].change.message

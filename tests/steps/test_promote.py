@@ -183,9 +183,9 @@ def test_a_reverted_promotion_is_not_redone(vault: Vault, person: Person) -> Non
 def test_a_fact_by_hand_is_a_commit_and_takes_the_place_of_another(
     vault: Vault, person: Person
 ) -> None:
-    vault.memory.add("Funding above 0.05 % means crowded longs", "perps", now=NOW)
+    vault.memory.add_fact("Funding above 0.05 % means crowded longs", "perps", now=NOW)
     (old,) = vault.memory.facts()
-    vault.memory.add(
+    vault.memory.add_fact(
         "Funding above 0.08 % means crowded longs", "perps", supersedes=old.id, now=NOW
     )
     assert [f.text for f in vault.memory.facts("perps")] == [

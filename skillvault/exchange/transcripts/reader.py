@@ -84,7 +84,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any] | str]:
                     _skip_line(file)
                     yield "longer than 8 MiB"
                 elif data.strip():
-                    yield from _decoded(data)
+                    yield from _line_read(data)
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -95,7 +95,7 @@ def _skip_line(file: BinaryIO) -> None:
         continue
 
 
-def _decoded(data: bytes) -> Iterator[dict[str, Any] | str]:
+def _line_read(data: bytes) -> Iterator[dict[str, Any] | str]:
     """One line; the last one may be about to be written."""
     try:
         value = msgspec.json.decode(data)

@@ -27,6 +27,7 @@ from skillvault.records import Applicability, InsightType
 from skillvault.text import flat, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
+_USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 _LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
@@ -198,7 +199,7 @@ class SkillReader(NamedTuple):
         return msgspec.structs.replace(
             self._labelled(reply),
             title=shorten(title, TITLE) if self._may_name else self.plain.title,
-            description=shorten(about, DESCRIPTION),
+            description=shorten(_when_first(about, self.plain.description), DESCRIPTION),
             sections=self._sections(written),
         )
 
@@ -226,6 +227,17 @@ class SkillReader(NamedTuple):
         order += [*self.headings, *(name for name in counted if name not in order)]
         both = {**counted, **written}
         return tuple((name, both[name]) for name in order if name in both)
+
+
+def _when_first(about: str, plain: str) -> str:
+    """A description that begins with when to use the skill, as the one by rule does.
+
+    A host with many skills shows no more than the beginning.
+    """
+    when, _, _ = plain.partition(". ")
+    if _USE.match(about) or not _USE.match(when):
+        return about
+    return f"{when.removesuffix('.')}. {about}"
 
 
 def _labels(names: list[str]) -> tuple[str, ...]:

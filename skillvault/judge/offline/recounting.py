@@ -55,7 +55,14 @@ def _failures(sessions: Iterable[Session], overcome: set[str]) -> list[_Told]:
     for one in sessions:
         for failure in one.failures:
             if line := _failure_line(failure):
-                _add(lines, failure.lemma, line, one, is_overcome=_key(failure.lemma) in overcome)
+                told = _Told(
+                    plain(failure.lemma, _LEMMA),
+                    line,
+                    normal_form(f"{failure.lemma}: {failure.reason}"),
+                    [one.id],
+                    _key(failure.lemma) in overcome,
+                )
+                _add(lines, told)
     return lines
 
 
@@ -64,19 +71,18 @@ def _successes(sessions: Iterable[Session]) -> list[_Told]:
     for one in sessions:
         for success in one.successes:
             if line := _success_line(success):
-                _add(lines, success.lemma, line, one, is_overcome=True)
+                form = normal_form(f"{success.lemma}: {success.text}")
+                _add(lines, _Told(plain(success.lemma, _LEMMA), line, form, [one.id], True))
     return lines
 
 
-def _add(lines: list[_Told], lemma: str, line: str, session: Session, *, is_overcome: bool) -> None:
-    """One line more, or one session more that says it."""
-    form = normal_form(line)
+def _add(lines: list[_Told], new: _Told) -> None:
+    """One line more, or one session more that says it, whatever it had tried."""
     for told in lines:
-        if same(told.form, form):
-            if session.id not in told.sessions:
-                told.sessions.append(session.id)
+        if same(told.form, new.form):
+            told.sessions.extend(name for name in new.sessions if name not in told.sessions)
             return
-    lines.append(_Told(plain(lemma, _LEMMA), line, form, [session.id], is_overcome))
+    lines.append(new)
 
 
 def _ranked(lines: Iterable[_Told]) -> list[_Told]:

@@ -7,8 +7,8 @@ from skillvault.learning.capture.prompt import BEST, best_first, pattern_line
 from skillvault.records import LEARNED, LearnedPattern, Skill, stamp
 
 _DESCRIPTION = (
-    "Rules of this project that its own code bears out. Use before you write, change or review "
-    "code here."
+    "Use before you write, change or review code of this project: rules that its own code bears "
+    "out."
 )
 _ALL = "resources/expertise.yaml"
 

@@ -81,10 +81,10 @@ def system_of(sums: Sums) -> System:
     roles = _roles(shares(sums))
     size = 1 + max(int(role.unknown.max()) for role in roles)
     matrix = _products(sums, roles, size)
-    vector = _told(roles, range(2 * count + 1), [successes, *sums.hits], size)
+    vector = _in_unknowns(roles, range(2 * count + 1), [successes, *sums.hits], size)
     for group in sums.groups:
         weights = [group.count, *group.weights.values()]
-        row = _told(roles, [0, *(place + 1 for place in group.weights)], weights, size)
+        row = _in_unknowns(roles, [0, *(place + 1 for place in group.weights)], weights, size)
         matrix[0] += row
         matrix[1:, 0] += row[1:]
         if share := spread / (noise + group.count * spread):
@@ -129,7 +129,7 @@ def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
     return matrix + matrix.T
 
 
-def _told(
+def _in_unknowns(
     roles: Sequence[_Role], places: Sequence[int], values: Sequence[float], size: int
 ) -> Array:
     """What values at these places say of the unknowns."""
@@ -246,7 +246,12 @@ def _effects(
     for i, column in enumerate(sums.columns):
         mean, variance = _tempered(solved, i + 1, sums.shared[i], prior)
         base = together[i] / totals[i] if totals[i] else solved.mean[0]
-        yield column, DomainEffect(mean, variance, float(base), float(totals[i]), sums.latest[i])
+        yield (
+            column,
+            DomainEffect(
+                mean, variance, float(base), float(totals[i]), sums.latest[i], sums.changed[i]
+            ),
+        )
 
 
 def _tempered(solved: Solved, place: int, shared: float, prior: Prior) -> tuple[float, float]:

@@ -49,7 +49,8 @@ class Sums(Struct, frozen=True):
     places summed over the decisions, a place with itself among them; `hits` the weights of the
     successes. `shared` says by how much the variance of a column's effect grows, for decisions of
     one episode share their luck; `latest` is the (precision, effect) of its latest applications
-    alone, (0, 0) if there are no others.
+    alone, (0, 0) if there are no others; `changed` the variance that an effect has for it is not
+    what it was.
     """
 
     columns: tuple[Column, ...] = ()
@@ -60,6 +61,7 @@ class Sums(Struct, frozen=True):
     groups: tuple[DecisionGroup, ...] = ()
     shared: tuple[float, ...] = ()
     latest: tuple[tuple[float, float], ...] = ()
+    changed: tuple[float, ...] = ()
     noise: float = 0.0
 
 
@@ -139,3 +141,4 @@ class DomainEffect(NamedTuple):
     base: float
     weight: float
     latest: tuple[float, float]  # the precision of its latest applications, and their effect
+    changed: float  # the variance that it has for it is not what it was

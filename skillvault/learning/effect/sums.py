@@ -29,7 +29,8 @@ _MOST = 2000  # skills of one domain that are weighed together, the most applied
 _DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
 _SCORED = 20_000_000  # decisions times skills of which it is asked how far they go together
 _GUESS = 20  # decisions that a first guess of the noise counts like
-_FEWEST = 5  # episodes below which that cannot be told
+_FEWEST = 5  # episodes below which that cannot be told, and uses of a half
+_SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
@@ -210,8 +211,9 @@ def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
         shared = _shared(entries, chosen, alike, gains)
     noise = _noise_left(system, precision, errors)
-    latest = _latest(entries, errors, effects, noise * shared, prior.latest)
-    return replace(sums, shared=tuple(shared.tolist()), latest=tuple(latest), noise=noise)
+    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
+    latest, changed = zip(*over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
 
 
 def _noise_left(system: System, precision: Array, errors: Array) -> float:
@@ -259,10 +261,10 @@ def _correlation(errors: Array, episodes: Places) -> float:
     return min(1.0, max(0.0, together / pairs / variance))
 
 
-def _latest(
-    entries: _Entries, errors: Array, effects: Array, variances: Array, times: int
-) -> Iterator[tuple[float, float]]:
-    """(precision, effect) of each column's latest applications, the base of that time beside.
+def _over_time(
+    entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
+) -> Iterator[tuple[tuple[float, float], float]]:
+    """Of each column: (precision, effect) of its latest applications, and how far it changed.
 
     The other effects are those of all time. (0, 0) if it was applied no more often than that.
     """
@@ -271,15 +273,49 @@ def _latest(
     starts = np.searchsorted(entries.column[order], np.arange(len(effects) + 1))
     for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
         rows = order[starts[i] : starts[i + 1]]
-        uses = rows[entries.applied[rows] > UNSEEN]
-        if len(uses) <= times:
-            yield 0.0, 0.0
-            continue
-        first = entries.decision[uses[-times]]
-        rows = rows[entries.decision[rows] >= first]
-        applied, decision = entries.applied[rows], entries.decision[rows]
-        count = len(errors) - first + variance / _DRIFT**2
-        middle = applied.sum() / count
-        squares = (applied * applied).sum() - middle * applied.sum()
-        together = (applied * errors[decision]).sum() - middle * after[first]
-        yield float(squares / variance), float(together / squares + effect)
+        uses = entries.decision[rows[entries.applied[rows] > UNSEEN]]
+        column = _SkillColumn(
+            entries.decision[rows], entries.applied[rows], errors, after, float(variance)
+        )
+        latest, change = (0.0, 0.0), 0.0
+        if len(uses) > times:
+            precision, apart = _between(column, uses[-times], len(errors))
+            latest = precision, apart + float(effect)
+        if len(uses) >= 2 * _FEWEST:
+            half = uses[len(uses) // 2]
+            change = _change(_between(column, uses[0], half), _between(column, half, len(errors)))
+        yield latest, change
+
+
+class _SkillColumn(NamedTuple):
+    """A column's entries in time, the errors of all decisions, and the sums of those from each."""
+
+    decision: Places
+    applied: Array
+    errors: Array
+    after: Array
+    variance: float
+
+
+def _between(column: _SkillColumn, first: int, last: int) -> tuple[float, float]:
+    """(precision, effect beyond that of all time) of a time, its own base beside."""
+    start, end = np.searchsorted(column.decision, [first, last])
+    applied, decision = column.applied[start:end], column.decision[start:end]
+    count = last - first + column.variance / _DRIFT**2
+    middle = applied.sum() / count
+    squares = (applied * applied).sum() - middle * applied.sum()
+    passed = column.after[first] - column.after[last]
+    together = (applied * column.errors[decision]).sum() - middle * passed
+    return float(squares / column.variance), float(together / squares) if squares else 0.0
+
+
+def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
+    """The variance that a changed effect adds to that of all time; 0 if chance explains it.
+
+    Sources: Chow 1960 whether it changed; DerSimonian and Laird 1986 by how much.
+    """
+    if not (early[0] and late[0]):
+        return 0.0
+    expected = 1 / early[0] + 1 / late[0]
+    squared = (late[1] - early[1]) ** 2
+    return (squared - expected) / 4 if squared > _SURE**2 * expected else 0.0

@@ -3,6 +3,7 @@
 What stood for one session alone goes to archive/. Nothing that a person changed is written over.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -53,7 +54,7 @@ def joining_change(
 ) -> Change:
     """The commit that makes one skill of several; they go to archive/."""
     brief = excerpt_of(due.sessions)
-    about = f"{slug(due.domain, limit=24)}-{slug(draft.title, limit=26)}".rstrip("-")
+    about = f"{slug(due.domain, limit=24)}-{_most_said(due.sessions)}".rstrip("-")
     name = free_name("evolved", about, (session.id for session in due.sessions), taken)
     text = composed(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
@@ -136,6 +137,13 @@ def _keys(
         expires=expiry_after(due.at, policy.generate.evolved_days),
     )
     return key_edits(path, skill, grown, written, policy=policy)
+
+
+def _most_said(sessions: Sequence[Session]) -> str:
+    """What most of the sessions are about, as a slug; of equals the first by name."""
+    slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in sessions)
+    counts = Counter(lemma for some in slugs for lemma in some)
+    return min(counts, key=lambda lemma: (-counts[lemma], lemma))
 
 
 def _merged(due: SessionMerging, name: str) -> Iterator[Link]:

@@ -67,7 +67,7 @@ class Late:
         """The same for a writer that was killed, which may have appended it already."""
         try:
             late = self._late()
-            if late and late not in _content(self._place):
+            if late and late not in _whole_bytes(self._place):
                 _append(self._place, late)
             self.let_go()
         finally:
@@ -114,7 +114,7 @@ class GrowingFile:
         self._path = path
         self._folder = folder
 
-    def place(self, growth: Growth, content: bytes) -> Late | None:
+    def grow(self, growth: Growth, content: bytes) -> Late | None:
         """Let it begin with `content` where it began with the growth's start.
 
         None if nothing had to be replaced; EditedError if it begins otherwise.
@@ -184,7 +184,7 @@ def _keep(place: Path, kept: Path) -> Path | None:
     return kept
 
 
-def _content(place: Path) -> bytes:
+def _whole_bytes(place: Path) -> bytes:
     try:
         return place.read_bytes()
     except FileNotFoundError:

@@ -66,7 +66,7 @@ class Journal:
     def _folder(self) -> Path:
         return self._git.dirs()[0] / "skillvault"
 
-    def write(self, intent: Intent) -> None:
+    def intend(self, intent: Intent) -> None:
         """State an intent; it is there whole or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
@@ -89,7 +89,7 @@ class Journal:
     def rewrite(self, intent: Intent) -> None:
         """State it once more, as the ground under it changed."""
         former = self._own
-        self.write(intent)
+        self.intend(intent)
         if former is not None:
             former[0].unlink(missing_ok=True)
             os.close(former[1])

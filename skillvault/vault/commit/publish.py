@@ -170,7 +170,7 @@ class Writer:
         """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
         self._begun = False
         try:
-            self._journal.write(prepared.intent)
+            self._journal.intend(prepared.intent)
             self._sync()  # all that takes long is done before anybody has to wait for us
             reach("intent-written")
             *_, latest = prepared.group.by_commit
@@ -424,7 +424,7 @@ class Writer:
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
 
     def _place_growing(self, path: str, growth: Growth, content: bytes | None) -> None:
-        late = GrowingFile(self._root, path, self._folder).place(growth, content or b"")
+        late = GrowingFile(self._root, path, self._folder).grow(growth, content or b"")
         self._late += [late] if late else []
 
     def _roll_back(self, intent: Intent, cause: BaseException) -> None:

@@ -68,7 +68,7 @@ class _Entry(NamedTuple):
 def open_code_base(place: Path, root: Path) -> CodeBase:
     """The code base at a place; `root` is the vault's. GitError or OSError if it cannot be read."""
     name, version = place.resolve().name, committed_version(place)
-    entries = _listed(Runner(place), version) if version else {}
+    entries = _committed_files(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
         sizes = dict(sorted(_walked(place, root)))
         return CodeBase(name, _walked_version(sizes), sizes, lambda paths: _bytes_of(place, paths))
@@ -121,7 +121,7 @@ def _is_vaults(place: Path, root: Path) -> bool:
     return inside.parts[0] in _OF_VAULT or str(inside) in _VAULT_FILES
 
 
-def _listed(runner: Runner, commit: str) -> dict[str, _Entry]:
+def _committed_files(runner: Runner, commit: str) -> dict[str, _Entry]:
     """path -> entry of the regular files of a commit, below the folder asked from."""
     entries: dict[str, _Entry] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:

@@ -10,10 +10,11 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Trust
@@ -28,6 +29,7 @@ from skillvault.vault.files.arrival import (
     Received,
     free_names,
     identity_of,
+    is_untrusted,
     plain_name,
 )
 from skillvault.vault.files.quarantine import Quarantine, Refused
@@ -38,6 +40,14 @@ WRITING = "still being written"  # why a young file waits
 _ABANDONED = 60.0  # seconds from which on a draft of nobody's was left behind
 _PATIENCE = 10.0  # seconds of waiting for a file that is being written all the time
 _PAUSE = 0.05
+
+
+class Arrival(NamedTuple):
+    """An untrusted file that waits: when it was written last (ns), its name, its bytes."""
+
+    written: int
+    name: str
+    size: int
 
 
 class Inbox:
@@ -82,20 +92,36 @@ class Inbox:
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         return sorted(name for name in names if name not in own and not IGNORED.search(name))
 
+    def arrivals(self, names: Iterable[str]) -> list[Arrival]:
+        """The untrusted ones of these files, the first that arrived first."""
+        found: list[Arrival] = []
+        for name in filter(is_untrusted, names):
+            try:
+                state = (self.root / layout.INBOX / name).lstat()
+            except FileNotFoundError:
+                continue  # another run took it
+            found.append(Arrival(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME)))
+        return sorted(found)
+
     def wait_until_stable(
-        self, seconds: float, patience: float | None = None
+        self, seconds: float, patience: float | None = None, *, names: Sequence[str] | None = None
     ) -> tuple[list[str], list[str]]:
         """Wait until what is here is no younger than `seconds`; the names (still, not yet).
 
-        What arrives meanwhile is for the next time. Age is modification time; a time in the
-        future counts from when it was first seen. After `patience` seconds it waits no more.
+        `names`: of these files alone. What arrives meanwhile is for the next time. Age is
+        modification time; a time in the future counts from when it was first seen. After
+        `patience` seconds it waits no more, and for untrusted files no longer than they must be
+        still: no other waits for them.
         """
-        names = self.names()
-        deadline = time.monotonic() + (seconds + _PATIENCE if patience is None else patience)
+        names = self.names() if names is None else names
+        begun = time.monotonic()
+        longest = seconds + _PATIENCE if patience is None else patience
+        deadlines = {False: begun + longest, True: begun + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
             young = [name for name in names if self._young(name, seconds, first_seen)]
-            if not young or time.monotonic() >= deadline:
+            at = time.monotonic()
+            if all(at >= deadlines[is_untrusted(name)] for name in young):
                 return [name for name in names if name not in young], young
             time.sleep(_PAUSE)
 
@@ -137,7 +163,7 @@ class Inbox:
             raise BadInputError(
                 f"the name must end with {', '.join(ENDINGS)}; rename it", code="unknown-ending"
             )
-        trust: Trust = "untrusted" if name.startswith("untrusted/") else "local"
+        trust: Trust = "untrusted" if is_untrusted(name) else "local"
         return Received(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:

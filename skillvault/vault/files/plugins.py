@@ -85,7 +85,7 @@ def _folder(package: str) -> Path:
     first, *rest = package.split(".")
     if not all(part.isidentifier() for part in (first, *rest)):
         raise _refused(package, "no package has such a name")
-    places = [place.joinpath(*rest) for place in _places(first)]
+    places = [place.joinpath(*rest) for place in _package_places(first)]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
         raise _refused(package, _why_none(places))
@@ -100,7 +100,7 @@ def _why_none(places: Iterable[Path]) -> str:
     return "is a module without a folder" if files else "no such package is installed"
 
 
-def _places(name: str) -> Iterator[Path]:
+def _package_places(name: str) -> Iterator[Path]:
     """Where a top-level package lies. Only a dotted name would make `find_spec` import one."""
     try:
         spec = find_spec(name)

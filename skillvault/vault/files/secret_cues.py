@@ -59,7 +59,7 @@ def with_markers(text: str) -> str:
     lowered = _lowered(text)
     for cue in CUES:
         if any(sign in lowered for sign in cue.signs):
-            parts = list(_parts(text, lowered, cue))
+            parts = list(_cut_at_secrets(text, lowered, cue))
             if len(parts) > 1:
                 text = "".join(parts)
                 lowered = _lowered(text)
@@ -74,7 +74,7 @@ def _lowered(text: str) -> str:
     return "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
 
 
-def _parts(text: str, lowered: str, cue: Cue) -> Iterator[str]:
+def _cut_at_secrets(text: str, lowered: str, cue: Cue) -> Iterator[str]:
     """The text cut at each secret, with a marker for it."""
     end = 0
     for match in cue.pattern.finditer(lowered):

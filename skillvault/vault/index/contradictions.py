@@ -8,7 +8,14 @@ from skillvault.change import Part
 from skillvault.records import LEARNED
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.connection import Pin
-from skillvault.vault.index.rows import TYPED, DamagedRowError, decoded, document, is_found
+from skillvault.vault.index.rows import (
+    TYPED,
+    DamagedRowError,
+    decoded,
+    document,
+    is_found,
+    is_trusted,
+)
 from skillvault.vault.search import ranking
 
 _TRAILERS = """
@@ -65,8 +72,12 @@ def _columns(pin: Pin) -> Iterator[str]:
 def _documents(pin: Pin) -> Iterator[str]:
     """Texts that are not found as they are; of two of one name none is compared."""
     documents: dict[str, ranking.Document | None] = {}
+    trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
-        if is_found(path) and (text := document(path, decoded(kind, value))):
+        record = decoded(kind, value)
+        if not is_found(path) or not is_trusted(path, record, trusted):
+            continue
+        if text := document(path, record):
             documents[text.id] = None if text.id in documents else text
     kept = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))

@@ -67,7 +67,10 @@ def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
 def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     if commit is None:
         return
-    for batch in _batches(git.history.tree(commit)):
+    tree = git.history.tree(commit)
+    # An evaluation is found as far as its outcome is trusted, which is thus to be known by then.
+    first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
+    for batch in _batches(first | tree):
         database.fill({path: file for path, file in _files(git, batch).items() if file})
     database.enter(_history(database, git, commit))
     database.finish()

@@ -1,6 +1,7 @@
 """The commits of the branch: which records they made, changed and took away."""
 
 from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from skillvault.records import Commit, Ref
@@ -66,6 +67,15 @@ class History:
             "group by ref_id having count(*) > 1"
         )
         return [name for (name,) in self._reader.rows_in(query, skills)]
+
+    def targets_of_day(self, step: str, day: date) -> set[Ref]:
+        """The records that a step's commits of a day (UTC) made, also those that are gone."""
+        margin = day - timedelta(days=1)  # a commit's date is in its committer's time zone
+        query = "select c, date from commits where step = ? and date >= ?"
+        dated = self._reader.rows(query, [step, margin.isoformat()])
+        commits = [c for c, at in dated if datetime.fromisoformat(at).astimezone(UTC).date() == day]
+        query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
+        return {Ref(kind, name) for kind, name in self._reader.rows_in(query, commits)}
 
     def source_ids(self, step: str, ref: Ref) -> set[str]:
         """The ids of the sources of a step's commits that made or changed a record."""

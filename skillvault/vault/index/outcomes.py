@@ -76,6 +76,13 @@ class Outcomes(Folder[Outcome]):
         """The trusted outcomes of a decision, as claims to what was shown for it, oldest first."""
         return _ends(self._reader, [decision]).get(decision, [])
 
+    def untrusted(self, ids: Iterable[str]) -> set[str]:
+        """Those of these outcomes, and of these recommendations, that are untrusted."""
+        names = list(ids)
+        tables = ("outcome", "recommendation")
+        queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
+        return {name for query in queries for (name,) in self._reader.rows_in(query, names)}
+
     def count_evaluated(self, domain: str) -> int:
         """How many trusted and evaluated outcomes a domain has."""
         query = f"select count(*) from outcome o where domain = ? and {EVALUATED}"

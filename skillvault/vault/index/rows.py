@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, get_args
 
@@ -77,8 +77,19 @@ def encoded(value: Parsed) -> bytes | None:
 
 
 def is_found(path: str) -> bool:
-    """Whether `search` may find what stands at a path."""
+    """Whether `search` may find what stands at a path, if it is trusted."""
     return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
+
+
+def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> bool:
+    """Whether it may be found beside all else; `outcomes` are the ids of those that are trusted.
+
+    An evaluation has the trust of its outcome. A skill on the shelf was let in by a person.
+    """
+    if isinstance(parsed, Fact):
+        return parsed.trust == "local"
+    ref = layout.ref_of(path)
+    return not isinstance(parsed, Evaluation) or (ref is not None and ref.id in outcomes)
 
 
 def document(path: str, parsed: Parsed | None) -> Document | None:

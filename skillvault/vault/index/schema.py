@@ -22,14 +22,17 @@ from skillvault.vault.index.rows import (
     Row,
     bound,
     columns,
+    decoded,
     document,
     encoded,
     is_found,
+    is_trusted,
     is_untext,
     unbound,
     words,
 )
 from skillvault.vault.search import ranking
+from skillvault.vault.search.ranking import Document
 
 # `file` is every file of the branch; `value` its record, None if it must be parsed from the blob.
 # The tables named after kinds hold what is asked of many records at once. `due` is what a step
@@ -148,6 +151,10 @@ insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
+_EVALUATION = (
+    "select path, type, value from file "
+    "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
+)
 # An evaluation has the id of its outcome.
 _SAID = ("insight", "insight_key", "stated", "ground")
 _ALL = (
@@ -246,8 +253,9 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
     for table in ("file", *TYPED):
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
-    _unfind(database, {str(ref) for path, ref in refs.items() if is_found(path)})
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
+    found = {str(ref) for path, ref in refs.items() if is_found(path)}
+    _unfind(database, found.union(f"evaluation:{name}" for name in outcomes))
     _unuse(database, outcomes, marks)
     database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in outcomes])
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
@@ -348,9 +356,29 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
     if any(map(is_untext, files)):
         database.execute("insert or replace into state values ('odd', '')")
         database.text_factory = unbound
-    documents = (document(path, parsed) for path, (_, parsed) in files.items() if is_found(path))
-    ranking.add_documents(database, filter(None, documents))
+    ranking.add_documents(database, _documents(database, files))
     return numbers
+
+
+def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
+    """What is found of these files, and of the evaluations that stood there before outcomes."""
+    trusted = trusted_ids(database, filter(None, map(layout.ref_of, files)))
+    found = [(path, parsed) for path, (_, parsed) in files.items() if is_found(path)]
+    ended = {ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"}
+    for name in sorted(trusted & ended):
+        for path, kind, value in database.execute(_EVALUATION, [bound(name)]):
+            if path not in files and value is not None:
+                found.append((path, decoded(kind, value)))
+    for path, parsed in found:
+        if is_trusted(path, parsed, trusted) and (text := document(path, parsed)):
+            yield text
+
+
+def trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
+    """The ids of the trusted outcomes, of these and of those that these evaluate."""
+    ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
+    query = "select 1 from outcome where id = ? and trust = 'local'"
+    return {name for name in ids if database.execute(query, [bound(name)]).fetchone()}
 
 
 def enter(

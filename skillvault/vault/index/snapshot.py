@@ -28,6 +28,7 @@ from skillvault.vault.index.sessions import Sessions
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects, WritableSubjects
 from skillvault.vault.index.tasks import Tasks, WritableTasks
+from skillvault.vault.index.untrusted import search_untrusted
 from skillvault.vault.index.uses import Uses, WritableUses
 from skillvault.vault.search.ranking import Filters, Hit, Near
 
@@ -87,9 +88,16 @@ class Topics(ABC):
         kinds: tuple[str, ...] | None = None,
         domains: tuple[str | None, ...] | None = None,
         near: Near | None = None,
+        untrusted: bool = False,
     ) -> list[Hit]:
-        """The facts, skills and evaluations that answer best, by their `<kind>:<id>`."""
-        return self._reader.source.search(text, limit, Filters(kinds, domains), near)
+        """The facts, skills and evaluations that answer best, by their `<kind>:<id>`.
+
+        The trusted ones, or the `untrusted` ones alone.
+        """
+        filters = Filters(kinds, domains)
+        if untrusted:
+            return search_untrusted(self._reader, text, limit, filters, near=near)
+        return self._reader.source.search(text, limit, filters, near)
 
 
 class Snapshot(Topics):

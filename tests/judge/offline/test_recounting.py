@@ -56,7 +56,7 @@ def test_of_several_sessions_a_line_stands_once_with_its_count_and_first() -> No
             {
                 "lemma": "checkout timeout",
                 "reason": "The gateway answers 504 after the second retry.",
-                "attempt": "raise the client's timeout to 30 s",
+                "attempt": "retry three times",
             },
         ],
     )

@@ -107,7 +107,8 @@ def test_rules_that_are_taken_out_leave_the_others_and_the_header_as_they_are(
 @given(TEXTS, st.sampled_from(["Keep it simple, always.", "一つの規則を守ること"]))
 def test_a_rule_that_is_added_is_there_afterwards(text: str, rule: str) -> None:
     added = text + addition(text, [rule])
-    if "```" not in text and "~~~" not in text:
+    # A fence that is open takes it in, and front matter makes a header of what follows.
+    if "```" not in text and "~~~" not in text and not text.startswith("---"):
         assert rule in rules(added)
     assert added.startswith(text)
     assert added.endswith(f"{rule}\n---\n")

@@ -1,5 +1,6 @@
 """A judge's replies are checked at the door, whoever made the judge."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from skillvault.brief import Brief, Draft, InsightText, Verdict
 from skillvault.hidden_characters import hidden_characters
 from skillvault.judge.claude.replies import OpinionReply, opinion_of
 from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.steps import judge_replies
 from tests.given import NOW, as_file, raw
 
 TOKEN = "ghp" + "_" + "a1B2" * 9
@@ -110,3 +112,9 @@ def test_secrets_and_what_hides_leave_a_reply(vault: Vault) -> None:
 def test_an_opinion_of_claude_out_of_range_is_no_number_of_ours() -> None:
     opinion = opinion_of(OpinionReply(7.0, -3.0, [], "", ""), "")
     assert (opinion.quality, opinion.confidence) == (1.0, 0.0)
+
+
+def test_no_step_takes_a_text_from_a_judge_by_another_way() -> None:
+    steps = Path(judge_replies.__file__).parent
+    texts = {path.name: path.read_text(encoding="utf-8") for path in steps.glob("*.py")}
+    assert {name for name, text in texts.items() if "judge.write(" in text} == {"judge_replies.py"}

@@ -149,10 +149,12 @@ def _committed_files(head: "Topics", name: str) -> dict[str, bytes]:
 def _beside(entry: Shelved) -> dict[str, bytes]:
     """The files of a skill of another layer; BadInputError for what is none of its own."""
     place = Path(entry.path)
-    if place.name != listing.FILE:  # one of many flat files
+    if not listing.is_skill_file(place.name):  # one of many flat files
         return {listing.FILE: layers.skill_bytes(place)}
     tree = folder.folder_tree(place.parent)
-    return source_tree.files_of(tree, source_tree.skills_in(tree)[0])
+    whole = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
+    files = source_tree.files_of(tree, whole)
+    return {listing.FILE: files.pop(place.name), **files}
 
 
 def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | None:

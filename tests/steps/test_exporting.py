@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
 from skillvault.errors import UsageError
@@ -69,6 +70,26 @@ def test_the_layers_that_win_go_out_with_their_files(
     vault.shelf.reload()
     vault.exporter.export("codex", out)
     assert (out / ".agents/skills/two/references/a.md").read_text() == "# A\n"
+
+
+def test_a_page_that_only_a_lenient_reader_takes_goes_out_as_any_reader_takes_it(
+    vault: Vault, tmp_path: Path
+) -> None:
+    team = tmp_path / "team"
+    (team / "one").mkdir(parents=True)
+    (team / "one/skill.md").write_text(
+        "---\nname: one\ndescription: Use it: before a merge.\ntags: [a, b]\n"
+        "metadata: {openclaw: {os: [linux]}}\n---\n\n# One\n"
+    )
+    (team / "one/a.md").write_text("# A\n")
+    vault.shelf.add_dir(team)
+    for to in ("codex", "eurekaclaw", "agents-md", "well-known"):
+        done = vault.exporter.export(to, tmp_path / to)
+        assert (done.skills, done.left_out) == (["one"], [])
+    folder = tmp_path / "codex/.agents/skills/one"
+    assert validate(folder) == []
+    assert "description: 'Use it: before a merge.'" in (folder / "SKILL.md").read_text()
+    assert sorted(path.name for path in folder.iterdir()) == ["SKILL.md", "a.md"]
 
 
 def test_the_package_s_skills_go_out_only_where_somebody_asks_for_them(

@@ -104,16 +104,24 @@ def authored(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _front_matter_of(files: Mapping[str, bytes]) -> dict[str, Any]:
-    return front_matter.read(front_matter.text_of(files[FILE]))[0]
+    """What a skill of a vault says, or one of another layer as its author wrote it."""
+    return front_matter.read_foreign(front_matter.text_of(files[FILE]))[0]
 
 
 def _with_front_matter(files: Mapping[str, bytes], mapping: Mapping[str, Any]) -> dict[str, bytes]:
     """The files with another front matter; one that says it already, in block style, stays."""
     text = front_matter.text_of(files[FILE])
-    front, _ = front_matter.split(text)
-    if strict_yaml.is_block(front) and strict_yaml.load(front) == mapping:
+    if _says_in_blocks(front_matter.split(text)[0], mapping):
         return dict(files)
     return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
+
+
+def _says_in_blocks(front: str, mapping: Mapping[str, Any]) -> bool:
+    """Whether a strict reader reads this of a front matter, and no flow style stands in it."""
+    try:
+        return bool(strict_yaml.load(front) == mapping) and strict_yaml.is_block(front)
+    except BadInputError:
+        return False
 
 
 def as_text(value: Any) -> str:

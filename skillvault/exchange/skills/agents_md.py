@@ -133,7 +133,7 @@ def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -
 
 def _marked_text(skill: OutgoingSkill) -> str:
     """A skill between the marks: when to use it in one line, then its text."""
-    _, body = front_matter.read(front_matter.text_of(skill.files[FILE]))
+    _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     description = " ".join(skill.description.split())
     if _MARK.search(f"{description}\n{body}"):
         raise BadInputError("its text has a mark of an export in it; reword it", code="mark")

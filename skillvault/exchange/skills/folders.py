@@ -126,6 +126,8 @@ def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> 
     """To how many characters descriptions are cut; None: all are whole."""
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
+    if all(len(skill.description) <= _CUTS[-1] for skill in skills):
+        return None  # nothing is gained
     lengths = (length for length in _CUTS if sum(map(cost, _cut(skills, length))) <= budget)
     return next(lengths, _CUTS[-1])
 

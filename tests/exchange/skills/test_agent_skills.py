@@ -94,7 +94,7 @@ def test_what_the_specification_has_no_key_for_has_its_home_in_the_metadata() ->
         ({"SKILL.md": skill_file("name: a\ndescription: [b]\n")}, "missing-key"),
         ({"SKILL.md": skill_file("name: '???'\ndescription: b\n")}, "bad-name"),
         ({"SKILL.md": b"\xff\xfe"}, "not-utf8"),
-        ({"SKILL.md": skill_file("name: &a b\ndescription: *a\n")}, "anchor"),
+        ({"SKILL.md": skill_file("name: a\ndescription: b\nmetadata:\n  x: &y z\n")}, "anchor"),
     ],
 )
 def test_what_is_no_skill_is_a_problem(files: dict[str, bytes], code: str) -> None:

@@ -1,0 +1,92 @@
+"""install as it is typed: what goes together, what is printed where, how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.errors import UsageError
+from tests.exchange.sites import Reply, serving, skill_file, zipped
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder with a skill, and one that is none."""
+    for name, text in (("review", skill_file("review")), ("bad", b"---\nname: bad\n---\n")):
+        (tmp_path / "source" / name).mkdir(parents=True)
+        (tmp_path / "source" / name / "SKILL.md").write_bytes(text)
+    return tmp_path / "source"
+
+
+def call(vault: Vault, *args: object) -> Result:
+    return CliRunner().invoke(cli, ["--vault", str(vault.root), *map(str, args)])
+
+
+def test_what_came_in_goes_to_stdout_and_what_did_not_to_stderr(vault: Vault, source: Path) -> None:
+    result = call(vault, "install", source)
+    assert result.exit_code == 1
+    assert "install: review from" in result.stdout
+    assert "skillvault skill approve review" in result.stderr
+    assert "bad: description: missing" in result.stderr
+    (source / "bad/SKILL.md").unlink()
+    again = call(vault, "install", source)
+    assert (again.exit_code, again.stdout) == (0, "")
+    assert "review: is here already" in again.stderr
+
+
+def test_json_has_everything_and_nothing_else_is_printed(vault: Vault, source: Path) -> None:
+    listed = json.loads(call(vault, "install", source, "--list", "--json").stdout)
+    assert [row["name"] for row in listed["skills"]] == ["review"]
+    assert [row["code"] for row in listed["problems"]] == ["missing-key"]
+    result = call(vault, "install", source, "--json")
+    answer = json.loads(result.stdout)
+    assert list(answer) == ["installed", "known", "waiting", "problems"]
+    (row,) = answer["installed"]
+    assert list(row) == ["name", "source", "digest", "lint", "commits"]
+    assert row["commits"] == [vault.store.tip()]
+    approved = json.loads(call(vault, "skill", "approve", "review", "--json").stdout)
+    assert approved["lint"][0].endswith("a clean lint proves no safety.")
+
+
+def test_a_dry_run_commits_nothing(vault: Vault, source: Path) -> None:
+    before = vault.store.tip()
+    result = call(vault, "install", source, "--skill", "review", "--dry-run")
+    assert "would commit: install: review" in result.stdout
+    assert vault.store.tip() == before
+
+
+def test_the_registry_of_the_environment_is_asked(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "slug=review&ownerHandle=ann&version=1.0.0"
+    routes = {
+        "/api/v1/skills/review?ownerHandle=ann": Reply(b'{"latestVersion": {"version": "1.0.0"}}'),
+        f"/api/v1/download?{query}": Reply(zipped({"SKILL.md": skill_file("review")})),
+    }
+    with serving({**routes}) as site:
+        monkeypatch.setenv("CLAWHUB_REGISTRY", site.url)
+        assert call(vault, "install", "clawhub:ann/review").exit_code == 0
+    assert (vault.root / "proposed/review/SKILL.md").is_file()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        ("--list",),
+        ("--list", "--update", "x"),
+        ("--seeds", "--update"),
+        ("--seeds", "owner/repo"),
+        ("--force", "owner/repo"),
+        ("--update", "--skill", "x"),
+        ("--skill", "x"),
+    ],
+)
+def test_options_that_do_not_go_together_are_a_sentence(
+    vault: Vault, args: tuple[str, ...]
+) -> None:
+    result = call(vault, "install", *args)
+    assert isinstance(result.exception, UsageError)

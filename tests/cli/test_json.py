@@ -35,8 +35,8 @@ def test_status(learned: Vault) -> None:
     found = ask(learned, "status")
     assert list(found) == [
         "format", "head", "domains", "outcomes", "evaluations", "facts", "skills", "proposed",
-        "archived", "inbox", "quarantine", "links", "waiting", "edited", "judge", "git",
-        "paused",
+        "archived", "inbox", "quarantine", "links", "waiting", "tomorrow", "edited", "judge",
+        "git", "paused",
     ]  # fmt: skip
     assert found["domains"] == ["coding", "perps"]
     assert (found["format"], found["outcomes"], found["evaluations"]) == (1, 2, 2)

@@ -198,9 +198,9 @@ def test_asking_writes_nothing_but_the_record_of_a_decision(learned: Vault) -> N
 def test_a_hit_is_a_line(learned: Vault, person: Person) -> None:
     person.rule("shelf: {seeds: [coding]}")
     out, _ = call(learned, "search", "posterior sampling of bandits", "-k", "1")
-    score, kind, name, *text = out.split()
+    score, kind, name, trust, *text = out.split()
     assert 0 < float(score) <= 1
-    assert (kind, name) == ("skill", "thompson-sampling-analysis")
+    assert (kind, name, trust) == ("skill", "thompson-sampling-analysis", "local")
     assert text[:2] == ["How", "to"]
     assert out.count("\n") == 1
 
@@ -208,7 +208,7 @@ def test_a_hit_is_a_line(learned: Vault, person: Person) -> None:
 def test_hits_as_json(learned: Vault) -> None:
     out, _ = call(learned, "search", "timeout", "--kind", "skill", "--domain", "coding", "--json")
     (one,) = json.loads(out)
-    assert list(one) == ["kind", "id", "domain", "score", "text", "path"]
+    assert list(one) == ["kind", "id", "domain", "score", "text", "path", "trust"]
     assert (one["id"], one["domain"]) == (learned.skills()[0].name, "coding")
 
 

@@ -3,8 +3,10 @@
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """
 
+import os
+import shlex
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,10 +82,25 @@ def _folder(package: str) -> Path | None:
     return Path(places[0]) if places else None
 
 
-def domains(root: Path, dirs: Iterable[str]) -> tuple[list[Path], list[Problem]]:
+def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
+    """Those of the policy's folders that do not lie in the vault, links followed."""
+    home = root.resolve()
+    places = ((root / name).resolve() for name in dirs)
+    return [place for place in places if not place.is_relative_to(home)]
+
+
+def allowed(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """The folders that `git config skillvault.dirs` names, on this machine."""
+    return tuple((root / os.path.expanduser(name)).resolve() for name in names)  # noqa: PTH111
+
+
+def domains(
+    root: Path, dirs: Iterable[str], readable: Collection[Path] = ()
+) -> tuple[list[Path], list[Problem]]:
     """(folders, problems): those of installed packages by name, then the policy's in its order.
 
-    Folders of the vault that are never served, and what lies in them, are no layer.
+    Folders of the vault that are never served, and what lies in them, are no layer. One outside is
+    read if it lies in a `readable` one: what others push must not read this machine.
     """
     places, problems = plugins()
     for name in dirs:
@@ -91,6 +108,8 @@ def domains(root: Path, dirs: Iterable[str]) -> tuple[list[Path], list[Problem]]
         if is_shut(root, place):
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
+        elif outside(root, [name]) and not any(map(place.is_relative_to, readable)):
+            problems.append(Problem(name, "shelf.dirs", "outside", _not_read(place)))
         elif not place.is_dir():
             message = "no such folder; correct `shelf.dirs` in vault.yaml"
             problems.append(Problem(str(place), None, "no-folder", message))
@@ -99,14 +118,25 @@ def domains(root: Path, dirs: Iterable[str]) -> tuple[list[Path], list[Problem]]
     return places, problems
 
 
-def read(path: str, layer: str, known: str | None = None) -> Shelved | Problem | None:
+def _not_read(place: Path) -> str:
+    return (
+        "lies outside the vault, so it is not read; to allow it on this machine run "
+        f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
+    )
+
+
+def read(
+    path: str, layer: str, known: str | None = None, home: Path | None = None
+) -> Shelved | Problem | None:
     """The skill in a file of a layer, or the problem that keeps it from being read.
 
-    None if the file is the version that is `known`.
+    None if the file is the version that is `known`. `home` is the folder that a symbolic link must
+    not lead out of.
     """
     place = Path(path)
     name = place.parent.name if place.name == listing.FILE else place.stem
     try:
+        _check_home(place, home)
         content = _skill_bytes(place)
         version = blob_id(content)
         if version == known:
@@ -129,6 +159,14 @@ def _decoded(path: Path, name: str, content: bytes) -> Skill:
             key="name",
         )
     return msgspec.structs.replace(skill, name=skill_name)
+
+
+def _check_home(path: Path, home: Path | None) -> None:
+    if home is not None and not path.resolve().is_relative_to(home):
+        raise BadInputError(
+            "a symbolic link that leads out of the vault; put the file itself there",
+            code="outside",
+        )
 
 
 def _skill_bytes(path: Path) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -157,10 +158,12 @@ class WritableLayers(Layers):
         self,
         folders: Sequence[tuple[str, str]],
         listings: Mapping[str, FolderListing],
+        root: Path,
     ) -> bool:
         """Keep what stands in these (kind of layer, folder), the first to the last; if it changed.
 
-        Only those files are read that may have changed.
+        Only those files are read that may have changed. From a folder in the vault, whose `root`
+        this is, no link leads out of it.
         """
         before = self.listings()
         places = {folder: place for place, (_, folder) in enumerate(folders)}
@@ -176,7 +179,8 @@ class WritableLayers(Layers):
             removed = [path for path in old.files if path not in new.files] if old else []
             changed |= self._remove(folder, removed)
             paths = new.unlike(old) if old else list(new.files)
-            changed |= self._enter(place, layer, folder, paths)
+            home = root if Path(folder).is_relative_to(root) else None
+            changed |= self._enter((place, layer, folder), paths, home)
         if listings != before:
             self._keep("listings", _packed(listings))
         return changed
@@ -197,15 +201,19 @@ class WritableLayers(Layers):
             self._database.rows(query, [folder, path])
         return bool(paths)
 
-    def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
-        """Enter what files hold; whether any holds something else than was known."""
+    def _enter(self, at: tuple[int, str, str], paths: Sequence[str], home: Path | None) -> bool:
+        """Enter what files hold; whether any holds something else than was known.
+
+        `at` is the place, the kind and the folder of their layer.
+        """
+        place, layer, folder = at
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
         rows = self._reader.rows_in(query, paths, before=[folder])
         rows_before = {path: tuple(row) for path, *row in rows}
         changed = False
         for path in paths:
             before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None)
+            content = files.read(path, layer, before[0] if before else None, home)
             if content is None or (row := _row(content)) == before:
                 continue
             self._database.begin()

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test crash person soak bench bench-quick clean
+.PHONY: demo test crash person interop soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -54,6 +54,15 @@ crash: .venv/tested
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
 
+# The programs of others that load a vault's skills, as they come from npm.
+interop: .venv/tested .interop/skills
+	$(BIN)/pytest -n auto tests/interop
+
+.interop/skills:
+	mkdir -p .interop
+	npm install --no-audit --no-fund --prefix .interop skills@1.7.4 node@22
+	touch $@
+
 # A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
 soak: .venv/installed
 	$(BIN)/python bench/soak.py $(or $(N),20)
@@ -76,4 +85,4 @@ bench-quick: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv $(DEMO)
+	rm -rf .venv .interop $(DEMO)

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test crash person interop soak bench bench-quick clean
+.PHONY: demo test interop crash person soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -47,21 +47,20 @@ test: .venv/tested
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
 
+# The real programs of others read what we write. They come from npm, into a folder of their own;
+# CLONES=DIR names a folder with clones of repositories of skills, as owner-name.
+INTEROP := skills@1.7.4 clawhub@0.23.3 node@22 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
+interop: .venv/tested
+	npm install --prefix .venv/interop --no-audit --no-fund $(INTEROP)
+	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
+	$(BIN)/pytest tests/interop -rs
+
 # So many kills, at random times; so many sequences of a person's work beside the program.
 crash: .venv/tested
 	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
-
-# The programs of others that load a vault's skills, as they come from npm.
-interop: .venv/tested .interop/skills
-	$(BIN)/pytest -n auto tests/interop
-
-.interop/skills:
-	mkdir -p .interop
-	npm install --no-audit --no-fund --prefix .interop skills@1.7.4 node@22
-	touch $@
 
 # A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
 soak: .venv/installed
@@ -85,4 +84,4 @@ bench-quick: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .interop $(DEMO)
+	rm -rf .venv $(DEMO)

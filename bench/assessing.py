@@ -52,7 +52,7 @@ def _outcomes(count: int) -> Iterator[tuple[Any, ...]]:
     for n in range(count // TOGETHER):
         status = "success" if chance.random() < 0.5 else "failure"
         place = (f"d{n % DOMAINS}", "fix", f"t{n % 7}", "local", n)
-        yield n, f"o{n}", *place, None, None, None, status
+        yield n, f"o{n}", *place, None, None, None, status, None
 
 
 def _used(count: int) -> Iterator[tuple[Any, ...]]:

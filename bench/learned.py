@@ -24,7 +24,7 @@ from skillvault.brief import Account, Agreement, Cause, Draft, Extreme, Findings
 from skillvault.change import Change
 from skillvault.intake import outcome_from
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning import record, refresh
+from skillvault.learning import record
 from skillvault.learning.account.account import (
     KINDS,
     calls_for_skill,
@@ -43,7 +43,8 @@ from skillvault.learning.length import References
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.groups import Group, Voice
 from skillvault.learning.naming import subject_key
-from skillvault.learning.refresh import Refreshing
+from skillvault.learning.refresh import refreshing
+from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome, Skill, SkillKind, Subject
 from skillvault.steps.record import by_domain
@@ -219,7 +220,7 @@ class Loop:
                     present=Present(skill=skill, shelf="skills"),
                     fresh=tuple(sorted(fresh_links)),
                 )
-                change = refresh.rewrite_change(
+                change = refreshing.rewrite_change(
                     due, _written(found), unedited(skill), references=References(), policy=POLICY
                 )
                 change = whole(change, skill)

@@ -1,5 +1,6 @@
 """`recommend` among 10,000 skills, beside EurekaClaw's way: read every file, then score."""
 
+import os
 import subprocess
 import sys
 import time
@@ -17,7 +18,8 @@ from skillvault import Vault
 SKILLS = 10_000
 EUREKACLAW = (1.6, 0.04)  # seconds to load as many and to choose, as given
 DOMAIN = "coding"
-TASK = "migrate the ledger schema of the webhook pipeline without outages"
+# The words that every guide says tell nothing: one guide is found by the rare ones among them.
+TASK = "migrate the ledger schema of the kamiba webhook to inxael without outages"
 REPEATS = 50
 SETTLED = 2.5  # seconds until a file counts as one that nobody is writing
 
@@ -38,7 +40,8 @@ def rows(ground: Ground) -> Iterator[Row]:
 def _in_process(root: Path, theirs: Figure) -> Iterator[Row]:
     work = f"recommend, {SKILLS:,} skills, warm"
     ask = partial(Vault.open(root).recommend, DOMAIN, TASK)
-    ask()
+    if not ask().recommended:
+        raise ValueError(f"nothing answers {TASK!r}: the figures would be those of an empty answer")
     found = [spent(ask).wall for _ in range(REPEATS)]
     given = sum(EUREKACLAW) * 1e3
     middle = quantile(found, 0.5)
@@ -91,7 +94,9 @@ def _folders(root: Path, beside: Path) -> Iterator[Row]:
 
 
 def _run(root: Path, *args: str) -> None:
-    subprocess.run([sys.executable, *args], cwd=root, capture_output=True, check=True)
+    """A process as a user starts it, whose modules are compiled once and kept."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run([sys.executable, *args], cwd=root, env=env, capture_output=True, check=True)
 
 
 # ── EurekaClaw's way, from the rules of its shelf ────────────────────────────────────

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import assessing
+import capturing
 import clustering
 import commits
 import explaining
@@ -45,6 +46,7 @@ FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "projecting": projecting.rows,
     "clustering": clustering.rows,
     "assessing": assessing.rows,
+    "capturing": capturing.rows,
     "explaining": explaining.rows,
     "finding": finding.rows,
     "recommending": recommending.rows,

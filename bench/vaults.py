@@ -17,7 +17,7 @@ from stream import START
 
 from skillvault import Vault
 from skillvault.change import Change
-from skillvault.vault.files import codec, layout
+from skillvault.vault.files import codec, internal, layout
 
 AUTHOR = "bench <bench@localhost>"
 
@@ -51,10 +51,11 @@ def made(root: Path, changes: Iterable[Dated]) -> Path:
 def _instructions(changes: Iterable[Dated]) -> Iterator[bytes]:
     """What fast-import reads."""
     first = b"from refs/heads/main^0\n"
+    skills: dict[str, bytes] = {}
     for change, at in changes:
         yield _commit(change.message.encode(), at) + first
         first = b""
-        yield from _files(change)
+        yield from _files(change, skills)
     yield b"done\n"
 
 
@@ -64,12 +65,25 @@ def _commit(message: bytes, at: datetime) -> bytes:
     return lead.encode() + _data(message)
 
 
-def _files(change: Change) -> Iterator[bytes]:
+def _files(change: Change, skills: dict[str, bytes]) -> Iterator[bytes]:
+    """What a change writes and moves; `skills` are the files of the skills, kept in step."""
     for move in change.moves:
         yield f"R {move.source} {move.target}\n".encode()
+        moved = skills.pop(f"{move.source}/SKILL.md", None)
+        if moved is not None:
+            yield from _file(f"{move.target}/SKILL.md", moved, skills)
     written = [(layout.path_of(record), codec.encode(record)) for record in change.writes]
     for path, content in (*written, *change.files):
-        yield f"M 100644 inline {path}\n".encode() + _data(content)
+        yield from _file(path, content, skills)
+
+
+def _file(path: str, content: bytes, skills: dict[str, bytes]) -> Iterator[bytes]:
+    """One file, with the mark of its shelf if it is a skill's."""
+    if layout.is_skill(path):
+        skills[path] = content
+        if layout.shelf_of(path) != layout.SERVED:
+            content = internal.marked(path, content)
+    yield f"M 100644 inline {path}\n".encode() + _data(content)
 
 
 def _data(content: bytes) -> bytes:

@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.errors import BadInputError, PausedError, UsageError, VaultBusyError
 from skillvault.intake import MAX_TEXT
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import (
-    IMPORTANCES,
     Commit,
-    Fact,
-    Importance,
     Problem,
     Ref,
     Scalar,
     Skill,
-    kind_of,
 )
-from skillvault.steps.curate import Curator, decide
+from skillvault.steps.curate import Curator
+from skillvault.steps.exporting import Exporter
+from skillvault.steps.memory import FactsOnRecord
+from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
-    from skillvault.steps import doctor as diagnosis
     from skillvault.steps import (
+        capture,
         imported,
         judges,
         lookup,
@@ -66,9 +66,12 @@ if TYPE_CHECKING:
         quota,
         registry,
         rules,
+        session_sources,
         shelf_rules,
         sides,
     )
+    from skillvault.steps import doctor as diagnosis
+    from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from skillvault.vault import check as checks
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
+    from skillvault.vault.files import redact
     from skillvault.vault.index.snapshot import Topics
 else:
     exchange = LazyModule("exchange")
@@ -94,11 +98,14 @@ else:
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    sides = LazyModule("steps.sides")
+    session_sources = LazyModule("steps.session_sources")
+    capture = LazyModule("steps.capture")
+    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
+    redact = LazyModule("vault.files.redact")
 
 
 class Listed(Struct, frozen=True):
@@ -111,17 +118,6 @@ class Listed(Struct, frozen=True):
     origin: str
     created: str | None
     expires: str | None
-    path: str
-
-
-class ListedFact(Struct, frozen=True):
-    """A fact as `fact list` shows it."""
-
-    id: str
-    domain: str
-    importance: str
-    kind: str
-    text: str
     path: str
 
 
@@ -149,6 +145,10 @@ class Vault:
             _clock,
             lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
         )
+        self.exporter = Exporter(self.store, lambda: self.shelf)
+        self.notebook = Notebook(self.store)
+        self.learn, self.learned = self.notebook.learn, self.notebook.learned
+        self.memory = FactsOnRecord(self.store, _clock)
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -227,13 +227,14 @@ class Vault:
         consolidate: bool = True,
         batch: bool = False,
         between: Callable[[], None] | None = None,
+        code: Sequence[Path] = (),
     ) -> Report:
         """Do what is due in these steps (all by default); see `steps.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
         a batch, and is due again when that has ended. `between` is called where nothing is half
-        done; it may raise.
+        done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         now = now or _clock()
         unasked: dict[str, Question] = {}
@@ -249,6 +250,8 @@ class Vault:
                 dry=dry,
                 names=intake.names,
                 arrived=intake.arrived,
+                steps=wanted,
+                code=code,
                 consolidates=consolidate,
                 on_done=on_done,
                 between=between,
@@ -275,18 +278,8 @@ class Vault:
         track: Tracker | None = None,
     ) -> Report:
         """Put outcomes, as (file name, bytes), through the inbox into the vault."""
-        now = now or _clock()
-        with guarded():
-            if dry:
-                arrived = [Received(name, data) for name, data in files]
-                return _record(self, runs.RunOptions(dry=True, arrived=arrived), now)
-            with self.inbox.dropped(files) as names:
-                try:
-                    return _record(self, runs.RunOptions(names=names, track=track), now)
-                except PausedError as error:
-                    raise PausedError(
-                        f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
-                    ) from None
+        options = runs.RunOptions(dry=dry, track=track)
+        return _taken_in(self, files, options, now or _clock())
 
     def import_files(
         self,
@@ -443,6 +436,9 @@ class Vault:
             tree = lookup.beside(self.store.head(), other)
             return {**tree, "sources": [], "against": [], "rules": []}
         head = self.store.head()
+        if (pattern := tiers.pattern_named(head, text)) is not None:
+            tree = tiers.why_pattern(self.store, head, pattern)
+            return {**tree, "sources": [], "against": [], "rules": []}
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
@@ -458,11 +454,14 @@ class Vault:
         return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact or domain, with its numbers.
+        """What each step says of one outcome, fact, session, domain or rule, with its numbers.
 
-        ((`outcome`, `fact` or `domain`, its id), the answers in the order of the loop).
+        ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
+        the loop).
         """
         run = _question(self)
+        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
+            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
         if text in run.view.domains:
             return ("domain", text), reasons.why_no_strategy(run, text)
         ref = lookup.resolve(self.store, run.view, text, forward=True)
@@ -485,8 +484,10 @@ class Vault:
         view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
         remover = lookup.remover(self.store, head, view)
         committed = checks.checked_out(self.store.git, head)
+        mistakes, hints = tiers.mistakes(view.bytes_at(layout.LEARNINGS))
         if not staged:
             problems, notes = checks.findings(view, remover, view.contents.keys())
+            problems, notes = [*problems, *mistakes], [*notes, *hints]
             uncommitted = checks.uncommitted(committed, view)
             missing = lost.notes(self.store.git, head)
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
@@ -496,69 +497,10 @@ class Vault:
             return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)
+        problems, notes = [*problems, *mistakes], [*notes, *hints]
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
-
-    # ── facts ────────────────────────────────────────────────────────────────────────
-
-    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """The facts that nothing supersedes, by domain, the most important first.
-
-        `trusted`: without those of untrusted sources.
-        """
-        head = self.store.head()
-        if domain is not None and domain not in head.domains:
-            known = ", ".join(head.domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {known}")
-        gone = {fact.supersedes for fact in head.facts.values()}
-        found = [
-            fact
-            for fact in head.facts.values()
-            if fact.id not in gone
-            and domain in (None, fact.domain)
-            and not (trusted and fact.trust != "local")
-        ]
-        found.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
-        fields = ("id", "domain", "importance", "kind", "text")
-        return [
-            ListedFact(
-                **{field: getattr(fact, field) for field in fields},
-                path=head.records.path_of(Ref("fact", fact.id)) or "",
-            )
-            for fact in found
-        ]
-
-    def fact(self, name: str) -> tuple[Fact, str]:
-        """(fact, path); UsageError where there is none."""
-        found, path = lookup.read(self.store, name)
-        if not isinstance(found, Fact):
-            kind = kind_of(found)
-            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
-        return found, path
-
-    def add_fact(
-        self,
-        text: str,
-        domain: str,
-        *,
-        importance: Importance = "medium",
-        supersedes: str | None = None,
-        review_by: str | None = None,
-        now: datetime | None = None,
-        dry: bool = False,
-    ) -> Report:
-        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
-        now = now or _clock()
-        setup.check_domains([domain])
-        head = self.store.head()
-        old = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
-            text, domain, importance=importance, supersedes=old, review_by=review_by, now=now
-        )
-        if Ref("fact", fact.id) in head.records:
-            raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return decide(self.store, promote.added(fact, now), now, dry=dry)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
@@ -651,9 +593,31 @@ def _new_run(
     return runs.Run(store, judge=judge, now=now or _clock(), options=options, shelf=shelf)
 
 
-def _record(vault: Vault, options: RunOptions, now: datetime) -> Report:
+def _taken_in(
+    vault: Vault,
+    files: Iterable[tuple[str, bytes]],
+    options: RunOptions,
+    now: datetime,
+    *,
+    steps: Sequence[str] = ("record",),
+) -> Report:
+    """Put files through the inbox into the vault, and do these steps."""
+    with guarded():
+        if options.dry:
+            arrived = [Received(name, data) for name, data in files]
+            return _run_steps(vault, replace(options, arrived=arrived), now, steps)
+        with vault.inbox.dropped(files) as names:
+            try:
+                return _run_steps(vault, replace(options, names=names), now, steps)
+            except PausedError as error:
+                raise PausedError(
+                    f"{error}. {len(names)} outcome(s) wait in inbox/ and are taken afterwards"
+                ) from None
+
+
+def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence[str]) -> Report:
     with _recovered(vault, dry=options.dry) as store:
-        return loop.run(_new_run(vault, store, options, now=now), ["record"])
+        return loop.run(_new_run(vault, store, options, now=now), steps)
 
 
 def _done(state: Run, wanted: Sequence[str]) -> Report:
@@ -664,9 +628,37 @@ def _done(state: Run, wanted: Sequence[str]) -> Report:
     return report
 
 
+def distill(
+    vault: Vault,
+    session: str,
+    *,
+    domain: str | None = None,
+    now: datetime | None = None,
+    dry: bool = False,
+    on_done: Callable[[Done], None] | None = None,
+) -> tuple[str, Mapping[str, int], Report]:
+    """Make a skill of a session: of its file, its transcript, or the id of one that ended.
+
+    (its id, how many lines of a transcript were not understood by what they are, the report).
+    UsageError for what means no session, BadInputError for a transcript that tells of none.
+    """
+    setup.check_domains([domain] if domain is not None else [])
+    source = session_sources.session_source(vault.store.head(), session, domain)
+    files = [source.file] if source.file else []
+    options = runs.RunOptions(dry=dry, on_done=on_done)
+    with vault._run_turn:  # noqa: SLF001 (its own)
+        report = _taken_in(vault, files, options, now or _clock(), steps=("record", "distill"))
+    return source.session, source.unread, report
+
+
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
     return sides.both_sides(_question(vault), ref)
+
+
+def rules_wait(vault: Vault) -> bool:
+    """Whether evidence for rules is to be looked for."""
+    return capture.is_due(_question(vault))
 
 
 def _question(vault: Vault) -> Run:

@@ -19,6 +19,7 @@ from skillvault.records import (
     InsightType,
     JudgeInfo,
     Outcome,
+    Session,
     Skill,
     SkillKind,
 )
@@ -217,13 +218,16 @@ class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
     `title` stands without its kind. `sections` are (heading, text). `note` says if the text is not
-    the appointed judge's own.
+    the appointed judge's own. `tags`, `roles` and `stages` are slugs, where it says any.
     """
 
     title: str
     description: str
     sections: tuple[tuple[str, str], ...]
     note: str = ""
+    tags: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -287,4 +291,15 @@ class Agreement(Struct, frozen=True, kw_only=True):
     apart: tuple[Findings, ...]
 
 
-Brief = Findings | Recurrence | Period | Agreement
+class SessionExcerpt(Struct, frozen=True, kw_only=True):
+    """What of finished sessions is told: of one, or of several that say the same.
+
+    `sessions` are cut to that, oldest first.
+    """
+
+    kind: SkillKind
+    domain: str
+    sessions: tuple[Session, ...]
+
+
+Brief = Findings | Recurrence | Period | Agreement | SessionExcerpt

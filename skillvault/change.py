@@ -11,6 +11,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.hidden_characters import escaped
 from skillvault.records import Link, Record, Ref, ref_of
 from skillvault.text import shorten
 
@@ -55,14 +56,42 @@ class Rewrite(Struct, frozen=True):
     body: str
 
 
+class Replacement(Struct, frozen=True):
+    """A file without front matter gets a whole new text.
+
+    `blob` is the version that the text was computed from, None for no file. `grows`: agents append
+    to it at any time, and what they appended since stays behind the new text.
+    """
+
+    path: str
+    content: bytes
+    blob: str | None
+    grows: bool = False
+
+
+class Adoption(Struct, frozen=True):
+    """What agents appended to a file, and nobody committed, is committed.
+
+    `appended` stands in the work tree behind the committed version (`blob`, None for no file).
+    `content` is what of it is committed, `left` what stays in the work tree behind that.
+    """
+
+    path: str
+    blob: str | None
+    appended: bytes
+    content: bytes
+    left: bytes = b""
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, or a part of one, and why.
 
     Of `reason` the lines that begin with two spaces are a table's and stay as they are.
-    `writes` are new records and `files` new files of other kinds (path -> bytes), `edits`
-    and `rewrites` apply before `moves`. `subject` stands without its step. `takes` names the inbox
-    entries that become redundant once the commit is made. `commit_with`: it shares its commit with
-    the changes beside it that state the same, intake always, others if they are more than a few.
+    `writes` are new records and `files` whole files (path -> bytes), `removes` paths that go;
+    `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
+    there. `subject` stands without its step. `takes` names the inbox entries that become redundant
+    once the commit is made. `commit_with`: it shares its commit with the changes beside it that
+    state the same, intake always, others if they are more than a few.
     """
 
     step: str
@@ -70,8 +99,11 @@ class Change(Struct, frozen=True, kw_only=True):
     reason: str = ""
     writes: tuple[Record, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
+    removes: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
+    adopts: tuple[Adoption, ...] = ()
+    replaces: tuple[Replacement, ...] = ()
     moves: tuple[Move, ...] = ()
     sources: tuple[Ref, ...] = ()
     targets: tuple[Ref, ...] = ()
@@ -95,10 +127,14 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> set[Ref]:
-        """The records that must be there: what it is made of, and what its links point to."""
+        """The records that must be there: what it is made of, and what its links point to.
+
+        No pattern: that is an entry of a file whose version the change states.
+        """
         written = {ref_of(record) for record in self.writes}
         targets = (record.target for record in self.writes if isinstance(record, Link))
-        return {*self.sources, *targets} - written
+        sources = (ref for ref in self.sources if ref.kind != "pattern")
+        return {*sources, *targets} - written
 
 
 def skill_series(step: str, domain: str | None) -> str:
@@ -137,7 +173,7 @@ def parts_in(trailers: Iterable[str]) -> list[Part]:
 def headline_of(changes: Iterable[Change]) -> str:
     """The subject of the commit that these changes become: `<step>: <what>; <step>: <what>`."""
     subjects = (f"{step}: {_subject(batch)}" for step, batch in _by_step(changes).items())
-    return shorten("; ".join(subjects), SUBJECT)
+    return shorten(escaped("; ".join(subjects)), SUBJECT)
 
 
 def _subject(batch: Sequence[Change]) -> str:
@@ -202,8 +238,8 @@ def _trailers(change: Change) -> Iterator[str]:
 
 
 def _wrapped(reason: str) -> str:
-    """Prose filled to the width; tables whole, with a blank line around them."""
-    lines = [line.rstrip() for line in reason.splitlines() if line.strip()]
+    """Prose filled to the width; tables whole, with a blank line around them; what hides, shown."""
+    lines = [line.rstrip() for line in escaped(reason).splitlines() if line.strip()]
     return "\n\n".join("\n".join(map(_laid, block)) for _, block in groupby(lines, _in_table))
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from skillvault.english.rarity import weight
 from skillvault.records import Scalar
 from skillvault.sameness import Form, normal_form
-from skillvault.sameness.rarity import weight
 from skillvault.sameness.vocabulary import NUMERALS
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"

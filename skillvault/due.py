@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["outcome", "evaluation", "fact", "skill", "link", "recommendation"]
+Kind = Literal["outcome", "evaluation", "fact", "skill", "link", "recommendation", "session"]
 Event = Literal[
     "changed",  # its file came, changed or went
     "moved",  # it came, went, or stands in another folder
@@ -95,7 +95,7 @@ class Queue(Struct, frozen=True, kw_only=True):
 
     name: str
     when: tuple[When, ...]
-    every: Literal["outcome", "fact", "skill", "use"] | None
+    every: Literal["outcome", "fact", "session", "skill", "use"] | None
     key: tuple[Literal["id", "domain", "trust"], ...] = ("id",)
     without: Kind | None = None
     rules: int = 1

@@ -4,6 +4,8 @@ Each class owns its exit code. An error is for an impossible request; a mistake 
 file that a person edits is a `records.Problem`, a value, and the rest goes on.
 """
 
+from skillvault.hidden_characters import escaped
+
 
 class SkillvaultError(Exception):
     """Base of every error a door turns into one line of text."""
@@ -90,7 +92,7 @@ _LONGEST = 600  # characters of a message that quotes what it refuses
 
 def _readable(message: str) -> str:
     """A message in one line; of a very long one the beginning and the end, the next step."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    line = " ".join(escaped(" ".join(message.split())).split())
     if len(line) <= _LONGEST:
         return line
     return f"{line[: _LONGEST // 2]}…{line[-_LONGEST // 3 :]}"

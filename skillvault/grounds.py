@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from skillvault.citations import cited, contradicted, words_of
 from skillvault.english import base_form
+from skillvault.english.rarity import FULL, weight
 from skillvault.records import Decision, Scalar
 from skillvault.sameness import normal_form
-from skillvault.sameness.rarity import FULL, weight
 
 # The words of deciding, whatever is decided: they tell nothing of this decision.
 _GENERAL = """

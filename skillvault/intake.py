@@ -1,7 +1,7 @@
 """From foreign data to a record, or a refusal that names the key and the next step.
 
-`outcome_from` and `recommendation_from` are the only ways from what an agent wrote to an
-Outcome and a Recommendation. Pure: the time and the trust of the source are arguments.
+`outcome_from`, `recommendation_from` and `session_from` are the only ways from what an agent wrote
+to a record. Pure: the time and the trust of the source are arguments.
 """
 
 import hashlib
@@ -20,11 +20,15 @@ from skillvault.aliases import handle_in
 from skillvault.errors import BadInputError
 from skillvault.records import (
     Decision,
+    Extra,
     Lesson,
     Outcome,
     Recommendation,
     Result,
     Scalar,
+    Session,
+    SessionFailure,
+    SessionSuccess,
     Source,
     Status,
     Trust,
@@ -32,11 +36,13 @@ from skillvault.records import (
     plain,
     stamp,
 )
-from skillvault.text import is_slug
+from skillvault.text import MAX_SLUG, is_slug, slug
 
 MAX_TEXT = 64 * 1024  # bytes of one text
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
+MAX_TOLD = 1000  # failures or successes of a session
+_HEX = 6  # digits by which a session's id differs from others that read alike
 
 # Keys that the format got later. An id takes them as it did before, for unknown ones.
 _LATER: Mapping[type[Struct], tuple[str, ...]] = {
@@ -72,6 +78,13 @@ _TEXTS = {
 _NESTED: dict[str, type[Struct]] = {"decision": Decision, "result": Result, "source": Source}
 _ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
 _NOT_TAKEN = _ASSIGNED | {"type", "extra"}  # of a recommendation
+_NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})  # its `id` is its name
+_PARTS: dict[str, type[Struct]] = {"failures": SessionFailure, "successes": SessionSuccess}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "result.status": get_args(Status),
+    "source.trust": get_args(Trust),
+    "trust": get_args(Trust),
+}
 _AT = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
 _EXPECTED = re.compile(
     r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
@@ -375,7 +388,7 @@ def _types_in_words(want: str) -> str:
 
 
 def _choices(key: str) -> str:
-    choices = {"result.status": get_args(Status), "source.trust": get_args(Trust)}.get(key)
+    choices = _CHOICES.get(key)
     return f"; write {', '.join(choices)}" if choices else ""
 
 
@@ -566,3 +579,149 @@ def _recommendation_normal_form(record: Recommendation) -> str:
         for key in _LATER_SHOWN:
             shown.pop(key, None)
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────────────
+
+
+def session_from(
+    raw: Mapping[str, Any],
+    *,
+    trust: Trust,
+    now: datetime,
+    ahead: timedelta = timedelta(days=1),
+) -> Session:
+    """A validated Session from a mapping; BadInputError names the key.
+
+    `trust` is what the door gives; the record's own can only lower it. A session that ended beyond
+    `now + ahead` is refused, and so is one in which nothing failed and nothing worked.
+    """
+    record = _recorded_session({**raw, "received": ""}, "")
+    _check_session(record)
+    if record.ended_at - now > ahead:
+        raise BadInputError(
+            f"ended_at: {stamp(record.ended_at)} lies in the future (now is {stamp(now)}); give "
+            "the time at which it ended",
+            code="future",
+            key="ended_at",
+        )
+    body = plain_session(msgspec.structs.replace(record, trust="local"))
+    del body["received"]
+    normal = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return msgspec.structs.replace(
+        record,
+        id=session_id(record.name),
+        received=hashlib.sha256(normal.encode()).hexdigest(),
+        trust="untrusted" if "untrusted" in (trust, record.trust) else "local",
+    )
+
+
+def stored_session(raw: Mapping[str, Any], record_id: str) -> Session:
+    """A Session as it was recorded; only its shape is checked again."""
+    return _recorded_session(raw, record_id)
+
+
+def session_id(name: str) -> str:
+    """The id of the session that outcomes call so: the name itself if it can be a file's.
+
+    Else as much of it as can, with hex that tells it from others that read alike.
+    """
+    plain_name = name.replace("_", "-")
+    if is_slug(plain_name):
+        return plain_name
+    digits = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HEX]
+    return f"{slug(name, limit=MAX_SLUG - 1 - _HEX) or 'session'}-{digits}"
+
+
+def plain_session(record: Session) -> dict[str, Any]:
+    """The record as a mapping in the format's key order; its name stands as `id`."""
+    values: dict[str, Any] = {
+        "id": record.name,
+        "domain": record.domain,
+        "ended_at": stamp(record.ended_at),
+        "agent": record.agent,
+        "failures": [_plain_part(failure) for failure in record.failures],
+        "successes": [_plain_part(success) for success in record.successes],
+        "tags": list(record.tags),
+        "roles": list(record.roles),
+        "stages": list(record.stages),
+        "transcript": record.transcript,
+        "trust": None if record.trust == "local" else record.trust,
+    }
+    told = {key: value for key, value in values.items() if value not in (None, [])}
+    return {**told, **record.extra, "received": record.received}
+
+
+def _plain_part(part: SessionFailure | SessionSuccess) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.structs.asdict(part)
+    extra: Extra = values.pop("extra")
+    return {key: value for key, value in values.items() if value} | extra
+
+
+def _recorded_session(raw: Mapping[str, Any], record_id: str) -> Session:
+    """The record; its `id` is what outcomes call it."""
+    if raw.get("id") in (None, ""):
+        raise BadInputError(
+            "id: missing; write the session's id, as its outcomes have it in source.session",
+            code="missing-key",
+            key="id",
+        )
+    values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN_OF_SESSION}
+    for key, kind in _PARTS.items():
+        if isinstance(values.get(key), list):
+            values[key] = [
+                _converted_part(part, kind, f"{key}[{place}]")
+                for place, part in enumerate(values[key])
+            ]
+    try:
+        record = _convert({**values, "id": "", "name": raw["id"]}, Session, key_path="")
+    except BadInputError as error:
+        if error.key != "name":
+            raise
+        message = error.message.replace("name:", "id:", 1)
+        raise BadInputError(message, code=error.code, key="id") from None
+    return msgspec.structs.replace(record, id=record_id)
+
+
+def _converted_part(part: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
+    """A failure or a success; an empty value of it says nothing."""
+    if not isinstance(part, Mapping):
+        raise BadInputError(
+            f"{key_path}: expected a mapping, found {_value_in_words(part)}; write "
+            f"{{{', '.join(kind.__struct_fields__[:-1])}}}",
+            code="wrong-type",
+            key=key_path,
+        )
+    values = {key: value for key, value in part.items() if value not in (None, "")}
+    return _convert(values, kind, key_path=key_path)
+
+
+def _check_session(record: Session) -> None:
+    check_slug(record.domain)
+    try:
+        record.ended_at.astimezone(UTC)
+    except OverflowError:
+        raise BadInputError(
+            f"ended_at: {record.ended_at} is no time in UTC; give the time at which it ended",
+            code="bad-value",
+            key="ended_at",
+        ) from None
+    if not (record.failures or record.successes):
+        raise BadInputError(
+            "failures: missing, and so are successes; write what failed as {lemma, reason, "
+            "attempt}, what worked as {lemma, text}",
+            code="missing-key",
+            key="failures",
+        )
+    _check_size("id", record.name, "keep what tells it from others")
+    for key in _PARTS:
+        parts = getattr(record, key)
+        if len(parts) > MAX_TOLD:
+            raise BadInputError(
+                f"{key}: more than {MAX_TOLD}; leave out those that say the same",
+                code="too-large",
+                key=key,
+            )
+        for place, part in enumerate(parts):
+            for name in part.__struct_fields__[:-1]:
+                _check_size(f"{key}[{place}].{name}", getattr(part, name), "keep what it shows")

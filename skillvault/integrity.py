@@ -9,13 +9,29 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.records import Evaluation, Fact, Link, Problem, Record, Ref, Skill, link_id
+from skillvault.intake import session_id
+from skillvault.records import (
+    LEARNED,
+    PROGRAMS_OWN,
+    Evaluation,
+    Fact,
+    Link,
+    Problem,
+    Record,
+    Ref,
+    Session,
+    Skill,
+    link_id,
+)
 from skillvault.text import is_slug
 
 MAX_DESCRIPTION = 1024
 _NO_SKILL = "SKILL.md"
 _MARK = "metadata.internal"
-_AGAINST = ("evaluation", "fact")  # between which a link may contradict
+_ENDS = {  # between which kinds of records a link of a type may lead
+    "contradicted": ("evaluation", "fact"),
+    "distilled": ("session", "skill"),
+}
 
 
 class VaultRecords(Struct, frozen=True, kw_only=True):
@@ -42,6 +58,8 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
                 yield from _skill(path, record)
             case Evaluation():
                 yield from _evaluation(path, record)
+            case Session():
+                yield from _session(path, record)
             case Fact():
                 yield from _fact(path, record)
             case Link():
@@ -59,12 +77,13 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     for path, record in view.records.items():
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            if record.origin == "generated" and Ref("skill", record.name) not in linked:
+            is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
+            if is_made and Ref("skill", record.name) not in linked:
                 yield Problem(
                     path,
                     None,
                     "no-links",
-                    f"a generated skill without links; restore links/{record.name}/ with git",
+                    f"a {record.origin} skill without links; restore links/{record.name}/ with git",
                 )
         if isinstance(record, Fact) and record.kind == "judge":
             yield from _fact_notes(path, record, linked)
@@ -171,6 +190,24 @@ def _evaluation(path: str, evaluation: Evaluation) -> Iterator[Problem]:
         )
 
 
+def _session(path: str, session: Session) -> Iterator[Problem]:
+    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
+    if session_id(session.name) != name:
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            f"id: {session.name!r} is not the file's name; restore the file with git",
+        )
+    if not is_slug(session.domain):
+        yield Problem(
+            path,
+            "domain",
+            "bad-domain",
+            f"domain: {session.domain!r} cannot be a folder name; use a slug",
+        )
+
+
 def _fact(path: str, fact: Fact) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".md")
     if not is_slug(name):
@@ -214,13 +251,33 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             "id-mismatch",
             "id: does not derive from the link's type and ends; restore the file",
         )
-    elif link.type == "contradicted" and (link.source.kind, link.target.kind) != _AGAINST:
+    elif (link.source.kind == "origin") != (link.type == "installed") or (
+        link.target.kind == "origin"
+    ):
         yield Problem(
             path,
             "type",
             "bad-ends",
-            "type: contradicted leads from an evaluation to a fact; restore the file with git",
+            "type: installed leads from an origin to a skill, and nothing else from or to one; "
+            "restore the file with git",
         )
+    elif (link.source.kind, link.target.kind) != (ends := _ends_of(link)):
+        source, target = map(_article, ends)
+        yield Problem(
+            path,
+            "type",
+            "bad-ends",
+            f"type: {link.type} leads from {source} to {target}; restore the file with git",
+        )
+
+
+def _ends_of(link: Link) -> tuple[str, str]:
+    """The kinds between which a link of its type leads; its own where any will do."""
+    return _ENDS.get(link.type, (link.source.kind, link.target.kind))
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
 
 
 def _twice(view: VaultRecords) -> Iterator[Problem]:
@@ -253,7 +310,7 @@ def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
         elif isinstance(record, Fact) and record.supersedes:
             ends = (("supersedes", Ref("fact", record.supersedes)),)
         for key, ref in ends:
-            if str(ref) not in view.existing:
+            if ref.kind != "origin" and str(ref) not in view.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"
                 yield Problem(path, key, "missing-end", message), view.removed(ref)
 

@@ -117,6 +117,15 @@ def headings(text: str) -> list[str]:
     ]
 
 
+def titles(text: str) -> list[str]:
+    """The headings of level 1, those in lists and quotations left out."""
+    return [
+        _folded(title.content)
+        for opening, title in pairwise(_tokens(text))
+        if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0
+    ]
+
+
 def bullets(text: str) -> list[str]:
     """The first line of each item of a list that is not numbered, at any depth."""
     tokens = _tokens(text)

@@ -172,6 +172,36 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return round(score, _DIGITS) > round(self.pattern_above, _DIGITS)
 
 
+class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which finished sessions become a skill, and how much of them."""
+
+    min_failures: Annotated[
+        int, Meta(ge=1, description="A session with so many different failures becomes a skill.")
+    ] = 2
+    min_successes: Annotated[
+        int, Meta(ge=1, description="And so does one with so many successes.")
+    ] = 5
+    failures: Annotated[
+        int, Meta(ge=0, description="The most failures of a session that are told, the first ones.")
+    ] = 5
+    successes: Annotated[
+        int,
+        Meta(ge=0, description="The most successes of a session that are told, the first ones."),
+    ] = 5
+    min_similar: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="How many others must share more than `merge.similarity` of the fewer "
+            "statements with a session's skill to become one with it.",
+        ),
+    ] = 1
+    max_tokens: Annotated[
+        int,
+        Meta(ge=256, description="The most tokens of a model's reply about a session."),
+    ] = 1024
+
+
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which skills say the same, and how long the one that stands for them may be."""
 
@@ -194,6 +224,30 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             description="The longest text of an evolved skill; the rest goes to references/.",
         ),
     ] = 400
+
+
+class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a rule of LEARNINGS.md becomes a pattern, and how many of both a prompt gets."""
+
+    code: Annotated[
+        tuple[str, ...],
+        Meta(description="Folders of code that bear rules out, from the vault's root."),
+    ] = ()
+    hours: Annotated[
+        float, Meta(gt=0, description="Hours after which evidence is looked for once more.")
+    ] = 24
+    files: Annotated[
+        int, Meta(ge=1, description="A rule that so many files bear out becomes a pattern.")
+    ] = 3
+    high: Annotated[
+        int, Meta(ge=1, description="With so many files the confidence of a pattern is high.")
+    ] = 5
+    missed_hours: Annotated[
+        float, Meta(ge=0, description="Hours between the two misses that end a pattern.")
+    ] = 24
+    budget: Annotated[
+        int, Meta(ge=0, description="The most tokens of patterns and rules in a prompt.")
+    ] = 1000
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -393,7 +447,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             le=1,
             description="A bound on how likely a skill without effect ever looks as helpful.",
         ),
-    ] = 0.3
+    ] = 0.12
     proven_below: Annotated[
         float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8
@@ -418,6 +472,14 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             ge=0, le=1, description="Or P(lift > 0) of its latest applications below which it is."
         ),
     ] = 0.01
+    retired_chance: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="A bound on how likely a skill without effect ever looks as harmful.",
+        ),
+    ] = 0.12
     retire_after: Annotated[
         int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
     ] = 10
@@ -456,7 +518,10 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     )
     fast_model: Annotated[
         str,
-        Meta(description="The Claude model asked before acting if little is at stake."),
+        Meta(
+            description="The Claude model asked before acting if little is at stake, and about "
+            "sessions."
+        ),
     ] = FAST
     max_tokens: Annotated[
         int, Meta(ge=256, description="The most tokens of a reply, thinking included.")
@@ -540,7 +605,9 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)
     generate: GeneratePolicy = field(default_factory=GeneratePolicy)
+    distill: DistillPolicy = field(default_factory=DistillPolicy)
     merge: MergePolicy = field(default_factory=MergePolicy)
+    capture: CapturePolicy = field(default_factory=CapturePolicy)
     shelf: ShelfPolicy = field(default_factory=ShelfPolicy)
     recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
     effect: EffectPolicy = field(default_factory=EffectPolicy)

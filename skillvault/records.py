@@ -12,12 +12,18 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 import msgspec
 from msgspec import Meta, Struct, field
 
+from skillvault.text import rule_key, slug
+
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-RecordKind = Literal["outcome", "evaluation", "recommendation", "fact", "skill", "link"]
+# An `origin` is no record: what was installed from somewhere, by its content's digest.
+RecordKind = Literal[
+    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "pattern",
+    "origin",
+]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
@@ -26,15 +32,20 @@ ReasoningAt = Literal["before", "after"]
 FactKind = Literal["judge", "human", "learning", "distilled"]
 LinkType = Literal[
     "promoted", "reinforced", "contradicted", "derived", "generated", "merged",
-    "superseded", "captured", "distilled", "installed",
+    "superseded", "distilled", "installed",
 ]  # fmt: skip
 
 SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
 SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
+PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
+
+LEARNED = "learned"  # the name of the skill that holds the patterns; no other has it
+CAPTURED = "skill_sync"  # how a pattern says that it was captured
+_PATTERN_WORDS = 40  # characters of a pattern's first words in its id
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -301,6 +312,57 @@ class Recommendation(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
 
+class SessionFailure(Struct, frozen=True, kw_only=True):
+    """What failed in a session: on what, why, and what had been tried."""
+
+    lemma: Text
+    reason: str = ""
+    attempt: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+class SessionSuccess(Struct, frozen=True, kw_only=True):
+    """What worked in a session: on what, and how."""
+
+    lemma: Text
+    text: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """A finished session: what failed in it and what worked, each in its order.
+
+    `name` is what outcomes call it (`source.session`); `id` is made of it, `received` (a sha256)
+    derives from the record as it arrived. `transcript` names the client that wrote down what this
+    is an extract of.
+    """
+
+    id: str
+    name: Text
+    domain: str
+    ended_at: Time
+    agent: Text | None = None
+    failures: tuple[SessionFailure, ...] = ()
+    successes: tuple[SessionSuccess, ...] = ()
+    tags: tuple[Text, ...] = ()
+    roles: tuple[Text, ...] = ()
+    stages: tuple[Text, ...] = ()
+    transcript: Text | None = None
+    trust: Trust = "local"
+    received: str
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def lemmas(self) -> list[str]:
+        """What it is about, as its failures and successes name it."""
+        return [failure.lemma for failure in self.failures] + [s.lemma for s in self.successes]
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Position in time; those that ended at once stand in the order of their ids."""
+        return (self.ended_at, self.id)
+
+
 class Fact(Struct, frozen=True, kw_only=True):
     """One thing the vault holds to be true; `text` may have several lines.
 
@@ -322,6 +384,13 @@ class Fact(Struct, frozen=True, kw_only=True):
     def order(self) -> tuple[datetime, str]:
         """Position in time; one without a time was there before all others."""
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
+
+
+class Missed(Struct, frozen=True):
+    """When the evidence for a pattern was missing, and in which versions of the code bases."""
+
+    at: str
+    code: str
 
 
 class Elsewhere(Struct, frozen=True):
@@ -354,6 +423,7 @@ class Skill(Struct, frozen=True):
     elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
     retired: str | None = None  # by its domain's time, when its use retired it
     trial: str | None = None  # and since when it is tried again, or was last
+    replaces: str | None = None  # the skill in skills/ whose next version it is
     internal: bool = False  # hosts that walk a whole tree leave it out
 
 
@@ -377,7 +447,55 @@ class Link(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Fact | Skill | Link
+class LearnedPattern(Struct, frozen=True, kw_only=True):
+    """A rule that files of code bear out, an entry of expertise.yaml.
+
+    `occurrences` are distinct files, `lines` those of them that say so, `code` the code bases as
+    `name@version`. `missed`: when and where the evidence was missing last.
+    """
+
+    pattern: Text
+    confidence: str = "medium"
+    occurrences: int = 0
+    evidence: str = ""
+    learned_from: str = CAPTURED
+    promoted_at: str = ""
+    lines: int | None = None
+    code: str = ""
+    missed: Missed | None = None
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What it has in common with a rule that says the same."""
+        return rule_key(self.pattern)
+
+    @property
+    def id(self) -> str:
+        """Its first words and the hex of its key."""
+        digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
+        return f"{slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
+
+
+class EvolutionEntry(Struct, frozen=True, kw_only=True):
+    """A line of the log of expertise.yaml."""
+
+    date: str
+    change: str
+    patterns_added: int = 0
+    extra: Extra = field(default_factory=dict)
+
+
+class Expertise(Struct, frozen=True, kw_only=True):
+    """What stands in expertise.yaml; `version` is that of its form."""
+
+    version: Scalar = "0.2.0"
+    patterns: tuple[LearnedPattern, ...] = ()
+    evolution_log: tuple[EvolutionEntry, ...] = ()
+    extra: Extra = field(default_factory=dict)
+
+
+Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link
 
 
 def kind_of(record: Record) -> str:

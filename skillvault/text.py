@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from skillvault.hidden_characters import cleaned
+
 MAX_SLUG = 64
 SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
@@ -116,6 +118,12 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
     return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
 
 
+def rule_key(text: str) -> str:
+    """What two rules that say the same have in common: all but case, white space and their end."""
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return folded.rstrip(".!;").rstrip()
+
+
 def is_slug(text: str) -> bool:
     """True for a domain, id or skill name that may become part of a path."""
     return SLUG.match(text) is not None
@@ -146,7 +154,7 @@ def shorten(text: str, limit: int) -> str:
 
 def flat(text: str) -> str:
     """Text as one line that cannot pass for structure of markdown or tags."""
-    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(text.split()))
+    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(cleaned(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
     return " ".join(re.sub(r"^(?:[#>|*+=-]+\s*|\d+[.)]\s+)+", "", line).split())
 
@@ -167,6 +175,17 @@ def whole(text: str, limit: int) -> str:
         if len(line) <= limit or ends:
             return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
     return line[:limit]
+
+
+def lead(text: str, limit: int) -> str:
+    """As many of the first sentences as the limit holds; of a longer one its first words."""
+    kept = ""
+    for sentence in split_prose(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or shorten(text, limit)
 
 
 def tokens(text: str) -> int:

@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from pkgutil import walk_packages
@@ -49,6 +49,14 @@ def played(root: Path, failpoint: str = "") -> int | None:
     return process.exitcode
 
 
+def called(call: Callable[[Path], None], root: Path, failpoint: str = "") -> int | None:
+    """The exit code of a function about a vault, when it has ended."""
+    process = _FORKING.Process(target=_call, args=(call, root, _environment(failpoint)))
+    process.start()
+    process.join(120)
+    return process.exitcode
+
+
 def _environment(failpoint: str) -> dict[str, str]:
     return {**os.environ, VARIABLE: failpoint}
 
@@ -62,6 +70,11 @@ def _run(root: Path, env: Mapping[str, str]) -> None:
 def _play(root: Path, env: Mapping[str, str]) -> None:
     _log(root, env)
     scenario.play(root)
+
+
+def _call(call: Callable[[Path], None], root: Path, env: Mapping[str, str]) -> None:
+    _log(root, env)
+    call(root)
 
 
 def _log(root: Path, env: Mapping[str, str]) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from skillvault.intake import outcome_from, recommendation_from
-from skillvault.records import Evaluation, JudgeInfo, Outcome, Recommendation, Trust
+from skillvault.intake import outcome_from, recommendation_from, session_from
+from skillvault.records import Evaluation, JudgeInfo, Outcome, Recommendation, Session, Trust
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 START = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
@@ -99,6 +99,38 @@ def shown(**changes: Any) -> dict[str, Any]:
 def recommendation(trust: Trust = "local", **changes: Any) -> Recommendation:
     """A Recommendation as the intake makes it."""
     return recommendation_from(shown(**changes), trust=trust, now=NOW)
+
+
+def ended(name: str = "s-77", **changes: Any) -> dict[str, Any]:
+    """A finished session as it is dropped into the inbox: two failures, one of them overcome."""
+    found: dict[str, Any] = {
+        "type": "session",
+        "id": name,
+        "domain": "coding",
+        "ended_at": "2026-11-20T10:00:00Z",
+        "agent": "builder-1",
+        "failures": [
+            {
+                "lemma": "checkout timeout",
+                "reason": "The gateway answers 504 after the second retry.",
+                "attempt": "raise the client's timeout to 30 s",
+            },
+            {"lemma": "currency rounding", "reason": "Sums in yen were rounded to cents."},
+        ],
+        "successes": [
+            {
+                "lemma": "checkout timeout",
+                "text": "Queue the capture and poll its state instead of waiting for it.",
+            }
+        ],
+        "tags": ["payments"],
+    }
+    return {key: value for key, value in {**found, **changes}.items() if value is not None}
+
+
+def session(name: str = "s-77", trust: Trust = "local", **changes: Any) -> Session:
+    """A Session as the intake makes it."""
+    return session_from(ended(name, **changes), trust=trust, now=NOW)
 
 
 def as_file(given: dict[str, Any]) -> bytes:

@@ -156,6 +156,18 @@ def test_a_file_that_is_dropped_while_it_runs_is_committed(vault: Vault, folder:
     assert vault.inbox.names() == []
 
 
+def test_a_rule_that_is_appended_is_committed_but_not_twice_in_a_minute(vault: Vault) -> None:
+    with watching(vault) as told:
+        vault.learn("Always run the linter first.")
+        until(lambda: "capture: adopt 1 rule" in told.commits)
+        vault.learn("Always run the tests next.")
+        drop(vault, "one")
+        until(lambda: "record: 1 outcome in coding" in told.commits)
+        still(1)
+    assert told.commits.count("capture: adopt 1 rule") == 1
+    assert "tests next" in (vault.root / "LEARNINGS.md").read_text()
+
+
 @pytest.mark.parametrize("how", ["written", "linked", "moved in"])
 def test_however_a_file_gets_there_it_is_seen(vault: Vault, tmp_path: Path, how: str) -> None:
     source, target = tmp_path / "x.json", vault.root / "inbox" / "x.json"
@@ -603,7 +615,7 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
             given = loss(0, target, source__session=f"s{number}", **times)
             (vault.root / "inbox" / f"{number}.json").write_bytes(as_file(given))
         until(lambda: len(vault.store.head().evaluations) == 3)
-        until(vault.facts)
+        until(vault.memory.facts)
     assert from_memory(vault) == []
     vault.run()
     assert from_memory(vault)

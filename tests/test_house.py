@@ -5,33 +5,34 @@ import ast
 from tests.house import cycles, imported, imports, modules, tree
 
 WORDS = {
-    "records", "brief", "intake", "strict_json", "change", "claude_models",
-    "policy", "text", "english", "reading", "sameness", "lazy", "markdown", "errors", "integrity",
-    "due", "conditions", "profiles", "citations", "grounds", "aliases",
-    "claims",
+    "records", "brief", "intake", "strict_json", "strict_yaml", "front_matter", "change",
+    "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
+    "errors", "integrity", "hidden_characters",
+    "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "curate", "assess", "recommend", "merge", "refresh", "promote", "generate",
-        "evaluate",
-        "record", "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection",
-        "sections", "length", "naming",
+        "why_not", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
+        "refresh", "promote", "distill", "generate", "evaluate", "record", "advise", "accuracy",
+        "effect", "expire", "account", "contrast", "rejection", "sections", "length", "naming",
     ],
     "vault": [
-        "check", "lost", "provenance", "setup", "commit", "index", "git", "files", "search",
-        "spending", "disk", "drafts", "failpoint",
+        "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",
+        "git", "files", "search", "spending", "disk", "drafts", "failpoint",
     ],
     "judge": ["claude", "offline"],
 }  # fmt: skip
 HOMES = {
+    "httpx2": {"exchange/fetch"},
     "git": {"vault/git"},
+    "ahocorasick": {"vault/evidence"},
     "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},
-    "yaml": {"vault/files"},
-    "frontmatter": {"vault/files"},
+    "yaml": {"strict_yaml"},
+    "frontmatter": {"front_matter"},
     "markdown_it": {"markdown"},
     "detect_secrets": {"vault/files"},
     "defusedxml": {"exchange/junit"},

@@ -3,7 +3,7 @@
 import pytest
 
 from skillvault.integrity import VaultRecords, problems
-from skillvault.records import Record, Ref, link_of
+from skillvault.records import Link, Record, Ref, link_of
 from skillvault.vault.files import layout
 from tests.given import NOW
 
@@ -19,12 +19,29 @@ from tests.given import NOW
 def test_only_an_evaluation_contradicts_and_only_a_fact(
     source: Ref, target: Ref, codes: list[str]
 ) -> None:
-    link = link_of("contradicted", source, target, NOW)
+    assert _codes_of(link_of("contradicted", source, target, NOW)) == codes
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "codes"),
+    [
+        (Ref("session", "s"), Ref("skill", "k"), []),
+        (Ref("evaluation", "s"), Ref("skill", "k"), ["bad-ends"]),
+        (Ref("session", "s"), Ref("fact", "k"), ["bad-ends"]),
+    ],
+)
+def test_only_a_session_is_distilled_and_only_to_a_skill(
+    source: Ref, target: Ref, codes: list[str]
+) -> None:
+    assert _codes_of(link_of("distilled", source, target, NOW)) == codes
+
+
+def _codes_of(link: Link) -> list[str]:
     records: dict[str, Record] = {layout.path_of(link): link}
     view = VaultRecords(
         records=records,
-        existing=frozenset({str(source), str(target)}),
+        existing=frozenset({str(link.source), str(link.target)}),
         strays=(),
         removed=lambda _: None,
     )
-    assert [problem.code for problem in problems(view)] == codes
+    return [problem.code for problem in problems(view)]

@@ -93,7 +93,7 @@ def learn(vault: Vault, *given: dict[str, Any], days: float = 0) -> None:
 
 def facts(vault: Vault) -> list[str]:
     """What the facts state."""
-    return sorted(fact.text for fact in vault.facts())
+    return sorted(fact.text for fact in vault.memory.facts())
 
 
 def from_memory(vault: Vault) -> list[str]:
@@ -391,10 +391,10 @@ def test_an_earlier_run_supports_the_fact_that_a_later_one_made(
     failed = {"result": {"status": "failure"}, "decision__action": "bad"}
     qualities = {1: 0.1, 2: 0.9}  # by the letter only the second says enough, by the default both
     learn(school, *(task(n, LESSON.format("a pause"), q, **failed) for n, q in qualities.items()))
-    assert len(school.facts()) == 1
+    assert len(school.memory.facts()) == 1
     choose(person, "lift")
     learn(school)
-    assert len(school.facts()) == 1
+    assert len(school.memory.facts()) == 1
     assert school.run(now=NOW).done == []
 
 
@@ -431,7 +431,7 @@ def test_every_kind_has_its_days_from_the_run_on(
 def test_three_facts_of_a_persons_are_a_pattern(vault: Vault, person: Person) -> None:
     choose(person, "seed")
     for one in of_one_session("pause", "delay", "break"):
-        vault.add_fact(one["decision"]["reasoning"], "coding", now=NOW)
+        vault.memory.add_fact(one["decision"]["reasoning"], "coding", now=NOW)
     vault.run(now=NOW)
     assert from_memory(vault) == ["skills/pattern-coding-server-counts-attempts/SKILL.md"]
     (body,) = bodies(vault).values()

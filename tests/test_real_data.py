@@ -71,7 +71,7 @@ def test_the_agent_runs_teach_skills_that_reach_their_outcomes(
 
 def test_the_agent_runs_make_facts_each_of_its_own_run(shared: Path, tmp_path: Path) -> None:
     vault = _learned(tmp_path / "v", "jsonl", shared / "data/agent-runs/outcomes.jsonl")
-    facts = [fact.text for fact in vault.facts()]
+    facts = [fact.text for fact in vault.memory.facts()]
     assert len(facts) > 10
     assert not [text for text in facts if " decisions" in text]  # no count of other runs
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from skillvault.errors import BadInputError
 from skillvault.intake import outcome_from, stored_outcome
 from skillvault.records import Ref, Trust, link_id, link_of, plain
+from skillvault.strict_yaml import dump
 from skillvault.vault.files.codec import incoming
-from skillvault.vault.files.strict_yaml import dump
 from tests.given import NOW, outcome, raw, trade
 
 

@@ -42,7 +42,7 @@ def test_every_seed_says_whom_it_is_for(skill: Any) -> None:
     assert skill.tags
     assert skill.roles
     assert skill.stages
-    assert "Use when" in skill.description or "Use at" in skill.description
+    assert skill.description.startswith("Use ")  # a host with many shows the beginning
 
 
 @pytest.mark.parametrize("skill", SKILLS.values(), ids=lambda skill: skill.name)

@@ -7,6 +7,7 @@ import sys
 
 from skillvault.cli.commands import cli
 from skillvault.errors import BadInputError, SkillvaultError
+from skillvault.hidden_characters import escaped
 
 
 def main() -> None:
@@ -26,5 +27,5 @@ def main() -> None:
 
 
 def _leave(message: str, code: int) -> None:
-    print(f"skillvault: {message}", file=sys.stderr)  # noqa: T201 (the door's own words)
+    print(escaped(f"skillvault: {message}"), file=sys.stderr)  # noqa: T201 (the door's own words)
     sys.exit(code)

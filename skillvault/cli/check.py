@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.records import Problem
 
 
@@ -28,11 +28,11 @@ def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
         print_json(msgspec.to_builtins(checked))
     else:
         for problem in checked.problems:
-            click.echo(_line(problem), err=staged)
+            echo(_line(problem), err=staged)
         for note in checked.notes if not staged else ():
-            click.echo(f"note: {_line(note)}")
+            echo(f"note: {_line(note)}")
         if not staged and not checked.problems:
-            click.echo("all holds")
+            echo("all holds")
     if checked.problems:
         sys.exit(1)
 

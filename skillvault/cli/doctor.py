@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault
-from skillvault.cli.options import json_option, print_json, vault_option, vault_path_of
+from skillvault.cli.options import echo, json_option, print_json, vault_option, vault_path_of
 from skillvault.steps.doctor import Row
 
 
@@ -32,6 +32,6 @@ def doctor(mend: bool, vault_path: Path | None, as_data: bool) -> None:
 def _print(rows: list[Row]) -> None:
     width = max(len(row.check) for row in rows)
     for row in rows:
-        click.echo(f"{row.state:7}  {row.check:{width}}  {row.detail}")
+        echo(f"{row.state:7}  {row.check:{width}}  {row.detail}")
         if row.fix:
-            click.echo(f"{'':7}  {'':{width}}  fix: {row.fix}")
+            echo(f"{'':7}  {'':{width}}  fix: {row.fix}")

@@ -7,9 +7,10 @@ from typing import get_args
 import click
 import msgspec
 
-from skillvault.api import ListedFact, both_sides
+from skillvault.api import both_sides
 from skillvault.cli.options import (
     dry_option,
+    echo,
     json_option,
     now_option,
     open_vault,
@@ -19,6 +20,7 @@ from skillvault.cli.options import (
 from skillvault.cli.report import print_committed, print_done, run_shape, say_sides
 from skillvault.errors import UsageError
 from skillvault.records import Importance, ref_of
+from skillvault.steps.memory import ListedFact
 from skillvault.text import shorten
 
 _LINE = 100  # characters of a fact in a list
@@ -42,29 +44,29 @@ def fact() -> None:
 @json_option
 def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
     """List the facts that are not superseded."""
-    facts = open_vault(vault_path).facts(domain, trusted=form == "memory")
+    facts = open_vault(vault_path).memory.facts(domain, trusted=form == "memory")
     if as_data:
         print_json(facts)
     elif form == "memory":
         _print_memory(facts)
     else:
         for fact_ in facts:
-            click.echo(f"{fact_.id}  {fact_.importance:6}  {shorten(fact_.text, _LINE)}")
+            echo(f"{fact_.id}  {fact_.importance:6}  {shorten(fact_.text, _LINE)}")
         if not facts:
-            click.echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
+            echo("no facts yet; `skillvault run` says why, `skillvault fact add` adds one")
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
     """A MEMORY.md a domain: what agents may load as it is, so without untrusted facts."""
     for domain in dict.fromkeys(fact_.domain for fact_ in facts):
-        click.echo(f"# MEMORY.md: {domain}\n")
+        echo(f"# MEMORY.md: {domain}\n")
         for importance in get_args(Importance):
             ranked = [f for f in facts if (f.domain, f.importance) == (domain, importance)]
             if ranked:
-                click.echo(f"## {importance.capitalize()}\n")
+                echo(f"## {importance.capitalize()}\n")
                 for fact_ in ranked:
-                    click.echo("- " + "\n  ".join(fact_.text.splitlines()))
-                click.echo()
+                    echo("- " + "\n  ".join(fact_.text.splitlines()))
+                echo()
 
 
 @fact.command()
@@ -77,7 +79,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     The runs that speak for and against it go to stderr.
     """
     vault = open_vault(vault_path)
-    record, path = vault.fact(ref)
+    record, path = vault.memory.fact(ref)
     if as_data:
         sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
         print_json({**msgspec.to_builtins(record), "path": path, **sides})
@@ -109,7 +111,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 @json_option
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
-    report = open_vault(vault_path).add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
+    report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
     if as_data:
         print_json(run_shape(report))
         return

@@ -1,4 +1,4 @@
-"""import: results of other tools as outcomes."""
+"""import: results of other tools as outcomes, skills of other programs as proposals."""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault import exchange
+from skillvault.cli.install import print_report
 from skillvault.cli.options import (
     dry_option,
     json_option,
@@ -14,13 +15,26 @@ from skillvault.cli.options import (
     track,
     vault_option,
 )
-from skillvault.cli.report import end_intake
+from skillvault.cli.report import end_intake, pack
+from skillvault.errors import UsageError
+from skillvault.steps.importing import FORMATS
+from skillvault.steps.installing import InstallReport
+
+_SKILLS = "skills"
 
 
 @click.command("import")
-@click.argument("format_name", metavar="FORMAT", type=click.Choice(sorted(exchange.FORMATS)))
+@click.argument(
+    "format_name", metavar="FORMAT", type=click.Choice([*sorted(exchange.FORMATS), _SKILLS])
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")
+@click.option(
+    "--from",
+    "skill_format",
+    type=click.Choice(FORMATS),
+    help="Read the skills as this program writes them (default: as they look).",
+)
 @vault_option
 @now_option
 @dry_option
@@ -29,15 +43,36 @@ def import_(
     format_name: str,
     files: tuple[Path, ...],
     domain: str | None,
+    skill_format: str | None,
     vault_path: Path | None,
     now: datetime | None,
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Import results of other tools.
+    """Import results of other tools, or skills.
 
-    FORMAT is the tool that wrote FILES.
+    FORMAT is the tool that wrote FILES. With skills they are folders or files with skills of
+    another program, which wait for your approval.
     """
+    _check(format_name, domain, skill_format)
     vault = open_vault(vault_path)
-    report = vault.import_files(format_name, files, domain=domain, now=now, dry=dry, track=track)
-    end_intake(vault, report, dry=dry, as_data=as_data)
+    if format_name != _SKILLS:
+        report = vault.import_files(
+            format_name, files, domain=domain, now=now, dry=dry, track=track
+        )
+        end_intake(vault, report, dry=dry, as_data=as_data)
+        return
+    brought = InstallReport()
+    for path in files:
+        brought.include(vault.curate.installer.import_skills(path, skill_format, now=now, dry=dry))
+    if brought.installed and not dry:
+        pack(vault)
+    print_report(brought, as_data=as_data)
+
+
+def _check(format_name: str, domain: str | None, skill_format: str | None) -> None:
+    """UsageError for options that do not go together."""
+    if format_name == _SKILLS and domain is not None:
+        raise UsageError("--domain is for outcomes; a skill has the domain that it names")
+    if format_name != _SKILLS and skill_format is not None:
+        raise UsageError("--from is for skills; write `skillvault import skills PATH`")

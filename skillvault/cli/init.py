@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault
-from skillvault.cli.options import now_option, say
+from skillvault.cli.options import echo, now_option, say
 
 
 @click.command()
@@ -27,9 +27,9 @@ def init(
     """
     vault, made = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
     for line in made.did:
-        click.echo(f"made {line}")
+        echo(f"made {line}")
     if not made.did:
-        click.echo(f"{vault.root} is a complete vault; nothing to do")
+        echo(f"{vault.root} is a complete vault; nothing to do")
     for line in made.left:
         say(f"to do by hand: {line}")
     if any(line.startswith("the first commit") for line in made.did):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import (
+    echo,
     input_file,
     json_option,
     now_option,
@@ -40,10 +41,10 @@ def judge(file: str, vault_path: Path | None, now: datetime | None, as_data: boo
 
 
 def _print(advice: Advice) -> None:
-    click.echo(f"{'proceed' if advice.proceed else 'no'}: {advice.reason}")
+    echo(f"{'proceed' if advice.proceed else 'no'}: {advice.reason}")
     for warning in advice.warnings:
-        click.echo(f"  warning: {warning}")
+        echo(f"  warning: {warning}")
     if advice.suggestion:
-        click.echo(f"  suggestion: {advice.suggestion}")
+        echo(f"  suggestion: {advice.suggestion}")
     if advice.amount is not None:
-        click.echo(f"  amount: {advice.amount:g} at confidence {advice.confidence:g}")
+        echo(f"  amount: {advice.amount:g} at confidence {advice.confidence:g}")

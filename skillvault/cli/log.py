@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 
 
 @click.command()
@@ -20,4 +20,4 @@ def log(limit: int | None, vault_path: Path | None, as_data: bool) -> None:
         print_json(commits)
         return
     for line in dict.fromkeys(f"{c.sha[:10]} {c.date[:10]} {c.subject}" for c in commits):
-        click.echo(line)
+        echo(line)

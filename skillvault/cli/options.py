@@ -11,6 +11,7 @@ import msgspec
 
 from skillvault.api import Vault
 from skillvault.errors import UsageError
+from skillvault.hidden_characters import escaped, json_escaped
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
@@ -18,14 +19,19 @@ _LONG = 200  # items from which on work is worth a progress bar
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, the only thing on stdout."""
+    """Print a value as JSON, the only thing on stdout; what hides stands as an escape of JSON."""
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    click.echo(encoded.decode())
+    click.echo(json_escaped(encoded.decode()))
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text that does nothing to a terminal: what hides stands as a visible escape."""
+    click.echo(escaped(text), err=err, nl=nl)
 
 
 def say(message: str) -> None:
     """A line for the person, on stderr."""
-    click.echo(message, err=True)
+    echo(message, err=True)
 
 
 def vault_option(function: _F) -> _F:

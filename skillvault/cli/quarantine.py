@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.vault.files.quarantine import QuarantinedFile
 
@@ -30,10 +30,10 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
         print_json(files)
         return
     if not files:
-        click.echo("quarantine/ is empty")
+        echo("quarantine/ is empty")
     width = max((len(held.name) for held in files), default=0)
     for held in files:
-        click.echo(_line(held, width))
+        echo(_line(held, width))
 
 
 def _line(held: QuarantinedFile, width: int) -> str:
@@ -53,7 +53,7 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
     vault = open_vault(vault_path)
     back = vault.quarantine.retry(chosen)
     for file in back:
-        click.echo(f"{file.name} -> inbox/{file.to}")
+        echo(f"{file.name} -> inbox/{file.to}")
     if chosen is None:
         for held in vault.quarantine.files():
             say(f"not retried: {held.name}: `skillvault quarantine retry {held.name}` says why")
@@ -70,7 +70,7 @@ def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path |
     chosen = _wanted("drop", names, everything=everything)
     going = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
     for name in going:
-        click.echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
+        echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
     if not going:
         say("nothing to drop")
     elif not yes:

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import now_option, open_vault, print_json, say, vault_option
+from skillvault.cli.learn import learned_shape, say_cut
+from skillvault.cli.options import echo, now_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
+from skillvault.learning.capture.prompt import framed
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Answer, Served, plain
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.records import Problem, Scalar
+from skillvault.steps.learned import Learned
 from skillvault.steps.shelf import has_model
 from skillvault.steps.skill_actions import is_taught
 
@@ -73,6 +76,9 @@ _NO_MODEL = (
     help="Choose how the answer is printed.",
 )
 @click.option(
+    "--with-learned", is_flag=True, help="Print the patterns and rules of LEARNINGS.md behind it."
+)
+@click.option(
     "--explain",
     is_flag=True,
     help="Print the parts of each score, and why the others are not shown.",
@@ -93,6 +99,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     decision: str | None,
     agent: str | None,
     form: str,
+    with_learned: bool,
     explain: bool,
     vault_path: Path | None,
     now: datetime | None,
@@ -115,7 +122,10 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         explain=explain,
         now=now,
     )
-    _print_answer(answer, form)
+    found = vault.notebook.told() if with_learned else None
+    _print_answer(answer, form, found)
+    if found:
+        say_cut(found)
     if strategy == "semantic" and not has_model():
         say(_NO_MODEL)
     if explain and form != "json":
@@ -157,12 +167,16 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Answer, form: str) -> None:
-
+def _print_answer(answer: Answer, form: str, found: Learned | None) -> None:
+    """The answer, and behind it what was learned in two tiers."""
     if form == "json":
-        print_json(plain(answer))
-    elif text := render.xml(answer) if form == "xml" else render.prompt(answer):
-        click.echo(text)
+        extra = {"learned": learned_shape(found.told)} if found else {}
+        print_json({**plain(answer), **extra})
+        return
+    text = render.xml(answer) if form == "xml" else render.prompt(answer)
+    whole = framed(text, found.told) if found else text
+    if whole:
+        echo(whole)
 
 
 def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:

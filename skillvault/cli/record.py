@@ -8,6 +8,7 @@ import click
 
 from skillvault.cli.options import (
     dry_option,
+    echo,
     input_file,
     json_option,
     now_option,
@@ -40,7 +41,7 @@ def record(
     The outcome is YAML, JSON, or Markdown with front matter.
     """
     if example:
-        click.echo(_example().read_text(encoding="utf-8"), nl=False)
+        echo(_example().read_text(encoding="utf-8"), nl=False)
         return
     if file is None and sys.stdin.isatty():
         raise UsageError(

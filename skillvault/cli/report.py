@@ -4,11 +4,9 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from skillvault.api import Vault, both_sides
 from skillvault.change import Change
-from skillvault.cli.options import print_json, say
+from skillvault.cli.options import echo, print_json, say
 from skillvault.errors import GitError
 from skillvault.lazy import LazyModule
 from skillvault.records import Ref, Skill
@@ -31,6 +29,8 @@ def run_shape(report: Report) -> dict[str, Any]:
         "waiting": report.waiting,
         "rejected": report.rejected,
         "counts": counts(report),
+        "problems": report.problems,
+        "broken": report.broken,
     }
 
 
@@ -57,9 +57,9 @@ def say_sides(vault: Vault, ref: Ref) -> None:
 def print_done(done: Done) -> None:
     """One line a commit; in a dry run the change as it would be."""
     if not done.commit:
-        click.echo(_preview(done.change))
+        echo(_preview(done.change))
     elif done.subject:
-        click.echo(f"{done.commit[:10]} {done.subject}")
+        echo(f"{done.commit[:10]} {done.subject}")
 
 
 def _preview(change: Change) -> str:
@@ -77,7 +77,7 @@ def _preview(change: Change) -> str:
 def print_committed(vault: Vault, path: str) -> None:
     """A file as it is committed, and whether it is edited locally."""
     committed = vault.store.head().files.read([path])[path]
-    click.echo(committed.decode("utf-8"), nl=False)
+    echo(committed.decode("utf-8"), nl=False)
     place = vault.root / path
     if not place.is_file() or place.read_bytes() != committed:
         say(f"{path} has edits that are not committed; commit them and they count")
@@ -86,13 +86,13 @@ def print_committed(vault: Vault, path: str) -> None:
 def print_run(report: Report) -> None:
     """What else a run has to say, behind its commits."""
     print_refused(report)
+    for problem in report.problems:
+        say(f"{problem.path}: {problem.message} [{problem.code}]")
+    for rule in report.broken:
+        say(f"broken: {rule.rule}: {', '.join(rule.places)}")
     for waiting in report.waiting:
         say(f"waiting: {waiting.path}: {waiting.reason}")
-    for done in report.done:
-        for record in done.change.writes:
-            if isinstance(record, Skill) and record.status == "proposed":
-                name = record.name
-                say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
+    _print_proposed(report)
     _print_rejected(report)
     reasons_by_kind = report.reasons()
     for kind, reasons in reasons_by_kind.items():
@@ -136,6 +136,28 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
         sys.exit(1)
 
 
+def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
+    """Print what else there is to say of a session; exit code 1 if it was not taken in."""
+    if not dry:
+        pack(vault)
+    print_refused(report)
+    for waiting in report.waiting:
+        say(f"waiting: {waiting.path}: {waiting.reason}")
+    _print_proposed(report)
+    _print_rejected(report)
+    if report.quarantined:
+        sys.exit(1)
+
+
+def _print_proposed(report: Report) -> None:
+    """The skills that wait for a person."""
+    for done in report.done:
+        for record in done.change.writes:
+            if isinstance(record, Skill) and record.status == "proposed":
+                name = record.name
+                say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
+
+
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     """What `record` and `import` took in."""
     recorded = [
@@ -154,7 +176,7 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
         say(f"waiting: {waiting.path}: {waiting.reason}")
     _print_rejected(report)
     if report.known and not recorded:
-        click.echo(f"nothing new: {_all(len(report.known))} known already")
+        echo(f"nothing new: {_all(len(report.known))} known already")
     elif recorded and not dry:
         repeated = f", {len(report.known)} known already" if report.known else ""
         say(f"{len(recorded)} recorded{repeated}; next: skillvault run")

@@ -25,6 +25,13 @@ from skillvault.steps.registry import STEPS
 @click.option(
     "--batch", is_flag=True, help="Send all questions to Claude as one batch, at half price."
 )
+@click.option(
+    "--code",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Capture by this folder of code instead of those of the policy (repeatable).",
+)
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
 @vault_option
 @now_option
@@ -33,6 +40,7 @@ from skillvault.steps.registry import STEPS
 def run(
     wanted: tuple[str, ...],
     batch: bool,
+    code: tuple[Path, ...],
     retry: bool,
     vault_path: Path | None,
     now: datetime | None,
@@ -48,10 +56,14 @@ def run(
         raise UsageError(
             "--batch sends paid requests, so it cannot be a dry run; remove --batch or --dry-run"
         )
+    if code and wanted and "capture" not in wanted:
+        raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
         vault.store.ledger.revive()
     on_done = None if as_data else print_done
-    report = vault.run(wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch)
+    report = vault.run(
+        wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
+    )
     if as_data:
         print_json(run_shape(report))
         print_refused(report)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
@@ -47,7 +47,7 @@ def search(
 ) -> None:
     """Search skills, facts and evaluations for TEXT.
 
-    Prints the best first: score, kind, id, trust and text.
+    Prints the best first: score, kind, trust, id and text.
     """
     hits = open_vault(vault_path).search(
         text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
@@ -56,7 +56,7 @@ def search(
         print_json(hits)
         return
     for hit in hits:
-        columns = (f"{hit.score:.2f}", f"{hit.kind:10}", hit.id, hit.trust)
-        click.echo(shown("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
+        columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
+        echo(shown("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
     if not hits:
-        click.echo("nothing found")
+        echo("nothing found")

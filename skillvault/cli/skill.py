@@ -11,6 +11,7 @@ import msgspec
 from skillvault.api import Vault, both_sides
 from skillvault.cli.options import (
     dry_option,
+    echo,
     json_option,
     now_option,
     open_vault,
@@ -68,11 +69,11 @@ def list_(
         print_json(skills)
         return
     if not skills:
-        click.echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
+        echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
     width = max((len(entry.name) for entry in skills), default=0)
     for entry in skills:
         until = f"until {entry.expires[:10]}" if entry.expires else ""
-        click.echo(f"{entry.name:{width}}  {entry.status:8} {until}".rstrip())
+        echo(f"{entry.name:{width}}  {entry.status:8} {until}".rstrip())
 
 
 def _matching(
@@ -107,12 +108,12 @@ def _list_layers(
         print_json(rows)
         return
     if not rows:
-        click.echo("no skill of any layer matches")
+        echo("no skill of any layer matches")
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
         mark = "*" if row["wins"] else " "
         note = "  (hidden)" if row["hidden"] else ""
-        click.echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}{note}")
+        echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}{note}")
     if every and rows:
         say("* marks the file that is served")
 
@@ -149,7 +150,7 @@ def show(name: str, vault_path: Path | None, as_data: bool) -> None:
     if is_own:
         print_committed(vault, path)
     else:
-        click.echo(_text_of(Path(path)), nl=False)
+        echo(_text_of(Path(path)), nl=False)
         say(f"not of this vault: {path}; `skillvault skill list --layers` shows every layer")
     if is_out:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
@@ -178,10 +179,14 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
     def command(
         name: str, vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool
     ) -> None:
-        report = act(open_vault(vault_path))(name, now=now, dry=dry)
+        vault = open_vault(vault_path)
+        lint = vault.curate.lint(name) if verb == "approve" else []
+        report = act(vault)(name, now=now, dry=dry)
         if as_data:
-            print_json(run_shape(report))
+            print_json({**run_shape(report), **({"lint": lint} if verb == "approve" else {})})
             return
+        for line in lint:
+            say(line)
         for done in report.done:
             print_done(done)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
@@ -84,36 +84,34 @@ def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
         lift = "no lift yet" if skill.lift is None else _lift(skill)
         used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
-        click.echo(
-            shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}")
-        )
+        echo(shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"))
     if not skills:
-        click.echo(
+        echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
         )
 
 
 def _print_skill(skill: "SkillStats") -> None:
     about = ", ".join(filter(None, (skill.kind, skill.domain)))
-    click.echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
+    echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
     for line in _lines(skill):
-        click.echo(f"  {line}")
+        echo(f"  {line}")
     if told := skill.elsewhere:
         rate = "" if told.success_rate is None else f" at {told.success_rate:.0%}"
-        click.echo(
+        echo(
             f"  counted by another tool, as its file says: stands for {told.times_applied} "
             f"applications{rate} before ours, and proves nothing"
         )
     if skill.merged:
-        click.echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+        echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
-        click.echo(f"  tried again since its domain's {skill.trial[:10]}")
+        echo(f"  tried again since its domain's {skill.trial[:10]}")
     for n, old in enumerate(skill.earlier, 1):
         is_trial = skill.is_trial and n == len(skill.earlier)
         before = "it was tried again" if is_trial else "a person rewrote it"
-        click.echo(f"  text {n}, before {before}:")
+        echo(f"  text {n}, before {before}:")
         for line in _lines(old):
-            click.echo(f"    {line}")
+            echo(f"    {line}")
 
 
 def _lines(version: "VersionStats") -> list[str]:
@@ -155,19 +153,17 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         print_json(decision)
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"
-    click.echo(
-        shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}")
-    )
+    echo(shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"))
     for row in decision["skills"]:
-        click.echo(shown(f"  {row['skill']}: {_part(row)}"))
+        echo(shown(f"  {row['skill']}: {_part(row)}"))
     if not decision["skills"]:
-        click.echo("  no skill was shown or applied")
+        echo("  no skill was shown or applied")
     for row in decision["facts"]:
-        click.echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+        echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
     for other in decision["others"]:
-        click.echo(shown(f"  {_other(other)}"))
+        echo(shown(f"  {_other(other)}"))
     for call in decision["unresolved"]:
-        click.echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+        echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
 
 
 def _other(other: dict[str, Any]) -> str:

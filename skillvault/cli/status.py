@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from skillvault.learning.accuracy import Accuracy
     from skillvault.steps.status import JudgeStatus, Status
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 
 _SHOWN = 3  # edited files that are named
 
@@ -23,31 +23,33 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         print_json(state)
         return
     links = state.links["total"]
-    click.echo(f"domains: {', '.join(state.domains) or 'none yet'}")
-    click.echo(
+    echo(f"domains: {', '.join(state.domains) or 'none yet'}")
+    echo(
         f"{_of(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
         f"{_of(state.facts, 'fact')}"
     )
-    click.echo(
+    echo(
         f"{_of(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
         f"{_of(links, 'link')}"
     )
+    if state.patterns or state.rules:
+        click.echo(f"{_of(state.patterns, 'pattern')}, {_of(state.rules, 'rule')} in LEARNINGS.md")
     todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
-    click.echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
+    echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
     later = {name: count for name, count in state.tomorrow.items() if count}
     if later:
-        click.echo(f"until tomorrow (UTC): {_later(later)}; raise it in vault.yaml, or wait")
+        echo(f"until tomorrow (UTC): {_later(later)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
-        click.echo(f"edited and not committed, so that what concerns it waits: {files}{more}")
+        echo(f"edited and not committed, so that what concerns it waits: {files}{more}")
     _print_judge(state.judge)
     if state.quarantine:
-        click.echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
+        echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
     if state.git:
-        click.echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
+        echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
     if state.paused:
-        click.echo(f"paused: {state.paused}")
+        echo(f"paused: {state.paused}")
 
 
 def _later(counts: dict[str, int]) -> str:
@@ -73,16 +75,14 @@ def _print_judge(judge: "JudgeStatus") -> None:
     """What a paid judge took today, whether it is asked, and how often it was right."""
     if judge.provider != "offline":
         took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
-        click.echo(f"judge: {judge.model}; today {took}")
+        echo(f"judge: {judge.model}; today {took}")
         if judge.closed:
-            click.echo(f"not asked now: {judge.closed}")
+            echo(f"not asked now: {judge.closed}")
     if judge.aside:
         count = _of(len(judge.aside), "outcome")
-        click.echo(
-            f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again"
-        )
+        echo(f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again")
     if judge.accuracy:
-        click.echo(f"verdicts: {_record(judge.accuracy)}")
+        echo(f"verdicts: {_record(judge.accuracy)}")
 
 
 def _record(accuracy: "Accuracy") -> str:

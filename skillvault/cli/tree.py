@@ -2,33 +2,33 @@
 
 from typing import Any
 
-import click
+from skillvault.cli.options import echo
 
 _LAYERS = {"seed": "comes with the package", "domain": "comes from a folder of skills"}
 
 
 def print_tree(tree: dict[str, Any], below: str) -> None:
     """Print a tree; `below` is the key of its branches: `sources` or `targets`."""
-    click.echo(_node(tree["ref"]))
+    echo(_node(tree["ref"]))
     _print_branches(tree[below], below, "")
     if not tree[below] and (layer := tree["ref"].get("layer")):
-        click.echo(f"└── ({_LAYERS[layer]})")
-    elif not tree[below]:
+        echo(f"└── ({_LAYERS[layer]})")
+    elif not tree[below] and "pattern" not in tree:  # which comes of a rule, told below
         nothing = (
             "written by hand or not linked" if below == "sources" else "nothing came of it yet"
         )
-        click.echo(f"└── ({nothing})")
-    click.echo("commits:")
+        echo(f"└── ({nothing})")
+    echo("commits:")
     for commit in tree["commits"]:
         by = commit["step"] or "by hand"
-        click.echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({by})")
+        echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({by})")
 
 
 def _print_branches(branches: list[dict[str, Any]], below: str, lead: str) -> None:
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
         link = branch["link"].rpartition("-")[0] if branch["link"] else "of"
-        click.echo(f"{lead}{'└── ' if last else '├── '}{link} {_node(branch['ref'])}")
+        echo(f"{lead}{'└── ' if last else '├── '}{link} {_node(branch['ref'])}")
         _print_branches(branch[below], below, lead + ("    " if last else "│   "))
 
 

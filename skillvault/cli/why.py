@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.cli.tree import print_tree
+from skillvault.steps.learned import Writing
 
 
 @click.command()
@@ -16,6 +17,8 @@ from skillvault.cli.tree import print_tree
 @json_option
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
+
+    Of a pattern it shows the rule, who wrote it, and the code that bears it out.
 
     What a skill says separates outcomes stands below with its test, and so do the runs that speak
     against a skill or a fact.
@@ -27,26 +30,39 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
         print_json(tree)
         return
     print_tree(tree, "sources")
+    if "pattern" in tree:
+        _print_pattern(tree["pattern"], tree["written"])
     _print_rules(tree["rules"])
     if tree["against"]:
-        click.echo("against it:")
+        echo("against it:")
         for evaluation in tree["against"]:
-            click.echo(f"  evaluation {evaluation}")
+            echo(f"  evaluation {evaluation}")
+
+
+def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
+    echo(f"rule: {pattern['pattern']}")
+    if written:
+        day = written.date[:10]
+        echo(f"written: {written.sha[:10]} {day} {written.author}: {written.subject}")
+    where = f" ({pattern['code']})" if pattern["code"] else ""
+    lines = f" on {pattern['lines']} lines" if pattern["lines"] else ""
+    echo(f"evidence: {pattern['occurrences']} files{lines}{where}, {pattern['confidence']}")
+    echo(f"  {pattern['evidence']}")
+    if pattern["missed"]:
+        echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
 
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
     if rules:
-        click.echo("rules:")
+        echo("rules:")
     for rule in rules:
         (met, of), (other, others) = rule["met"], rule["other"]
         episodes, all_episodes = rule["episodes"]
-        click.echo(f"  {rule['action']} {rule['rule']}")
-        click.echo(
+        echo(f"  {rule['action']} {rule['rule']}")
+        echo(
             f"    {rule['result']}: {met} of {of} that meet it, in {episodes} of {all_episodes} "
             f"episodes; {other} of {others} others"
         )
-        click.echo(
-            f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors"
-        )
+        echo(f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors")
         for held in rule["held"]:
-            click.echo(f"    held against: {held}")
+            echo(f"    held against: {held}")

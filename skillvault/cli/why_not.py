@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 
 
 @click.command("why-not")
@@ -12,7 +12,7 @@ from skillvault.cli.options import json_option, open_vault, print_json, vault_op
 @vault_option
 @json_option
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Show why an outcome, fact or domain taught nothing.
+    """Show why a record, a rule or a domain taught nothing.
 
     If it taught something, it shows what; with the numbers that decided it.
     """
@@ -20,6 +20,6 @@ def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
     if as_data:
         print_json({kind: name, "steps": answers})
         return
-    click.echo(f"{kind} {name}")
+    echo(f"{kind} {name}")
     for answer in answers:
-        click.echo(f"  {answer.step}: {answer.state}: {answer.reason}")
+        echo(f"  {answer.step}: {answer.state}: {answer.reason}")

@@ -7,14 +7,17 @@ What is due is the vault's answer, by `Vault.run`; what is kept here only saves 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from skillvault.api import Vault
+from skillvault.api import Vault, rules_wait
 from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
 from skillvault.errors import NotAVaultError, SkillvaultError
+from skillvault.learning.capture.adoption import STEP as CAPTURE
+from skillvault.steps.registry import STEPS
 from skillvault.steps.run import Done, Report, Tracker
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.recovery import review_taken
@@ -25,6 +28,8 @@ from skillvault.vault.files.inbox import WRITING
 _TICK = 0.25  # seconds in which a wish to stop and a replaced folder are noticed
 _EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog tells of some renames 0.5 s late
 _LOOSE = 20_000  # objects that are packed even if outcomes arrive without an end
+_CAPTURE_PAUSE = 60.0  # seconds between two captures
+_WITHOUT_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
 _UNREST = 10  # quiet times after which a stream of events is not waited for any longer
 
 Traces = frozenset[tuple[str, int, int, int]]
@@ -82,6 +87,7 @@ class Watch:
         # Wakes in which something was evaluated; losing the count only promotes earlier.
         self._cycles = 0
         self._every = 1
+        self._captured = -inf
 
     def run(self) -> None:
         """Look, run what is due, sleep, until `stopping` says so.
@@ -142,7 +148,15 @@ class Watch:
             or self._arrived()
             or self._mended()
             or self._head != store.tip()
+            or self._rules_wait()
         )
+
+    def _rules_wait(self) -> bool:
+        """Whether rules are to be captured, and the last time is long enough ago."""
+        return self._may_capture() and rules_wait(self._vault)
+
+    def _may_capture(self) -> bool:
+        return time.monotonic() - self._captured >= _CAPTURE_PAUSE
 
     def _arrived(self) -> bool:
         """Whether a file waits that may be taken now."""
@@ -169,7 +183,10 @@ class Watch:
             policy = store.head().policy
             self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
             self._every = policy.promote.every
+        steps = () if self._may_capture() else _WITHOUT_CAPTURE
+        self._captured = time.monotonic() if self._rules_wait() else self._captured
         report = self._vault.run(
+            steps,
             on_done=self._on_done,
             between=self._stop_if_asked,
             track=self._tracked,

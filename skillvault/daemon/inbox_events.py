@@ -1,4 +1,4 @@
-"""What watches inbox/ and inbox/untrusted/: the system's events, or polling.
+"""What watches inbox/, inbox/untrusted/ and LEARNINGS.md: the system's events, or polling.
 
 It only says "look again". An event may be lost, late or our own; none is believed.
 """
@@ -59,6 +59,19 @@ class _Bell(FileSystemEventHandler):
         self.rung.set()
 
 
+class _RulesBell(FileSystemEventHandler):
+    """Rings a bell at the events of LEARNINGS.md, and of no other file beside it."""
+
+    def __init__(self, bell: _Bell) -> None:
+        self._bell = bell
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Ring, if it is that file."""
+        paths = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or b""))
+        if layout.LEARNINGS in {os.path.basename(path) for path in paths}:  # noqa: PTH119 (a text)
+            self._bell.dispatch(event)
+
+
 class SystemEvents:
     """The inbox folders, watched by the system; OSError if it cannot.
 
@@ -74,6 +87,8 @@ class SystemEvents:
                 # Held open, its inode number cannot pass to the folder that replaces it.
                 self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 observer.schedule(self._bell, str(folder.resolve()), event_filter=_HEARD)
+            root = str(folders[0].parent.resolve())
+            observer.schedule(_RulesBell(self._bell), root, event_filter=_HEARD)
             observer.start()
             self.arrive = self._probed(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
         except OSError:
@@ -113,17 +128,25 @@ class Polling:
     def __init__(self, folders: Sequence[Path], inbox: Inbox) -> None:
         self._folders = folders
         self._inbox = inbox
-        self._names = inbox.names()
+        self._seen = self._look()
         self._next = time.monotonic() + _POLL
+
+    def _look(self) -> tuple[list[str], float | None]:
+        """The names that stand there, and when LEARNINGS.md was written."""
+        try:
+            written = (self._inbox.root / layout.LEARNINGS).stat().st_mtime
+        except FileNotFoundError:
+            written = None
+        return self._inbox.names(), written
 
     def heard(self, seconds: float) -> bool:
         """Wait so long; whether other names stand there than before."""
         time.sleep(seconds)
         if time.monotonic() < self._next:
             return False
-        before, self._names = self._names, self._inbox.names()
+        before, self._seen = self._seen, self._look()
         self._next = time.monotonic() + _POLL
-        return self._names != before
+        return self._seen != before
 
     def stale(self) -> bool:
         """Whether a folder is gone."""

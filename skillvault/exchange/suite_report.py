@@ -129,17 +129,17 @@ _PHASE = re.compile(r"The test failed in the \w+ phase")
 
 def _block(test: Failing) -> str:
     """One failing test; its message is left out where the trace says the same or more."""
-    lines = _telling_lines(_clean(test.trace))
-    message = shorten(_clean(test.message), _MESSAGE)
+    lines = _telling_lines(printable(test.trace))
+    message = shorten(printable(test.message), _MESSAGE)
     same = message in " ".join(" ".join(lines).split())
     if lines and (same or _PHASE.match(message)):
         message = ""
-    return "\n".join([f"FAILED {_clean(test.name)}", *filter(None, [message]), *lines])
+    return "\n".join([f"FAILED {printable(test.name)}", *filter(None, [message]), *lines])
 
 
 def failing_assertion(output: str) -> str:
     """What the output of a test run says of what was expected and what was found."""
-    return "\n".join(_telling_lines(_clean(output)))
+    return "\n".join(_telling_lines(printable(output)))
 
 
 def _telling_lines(trace: str) -> list[str]:
@@ -151,7 +151,7 @@ def _telling_lines(trace: str) -> list[str]:
     return lines[-_LINES_A_TEST:]
 
 
-def _clean(text: str) -> str:
+def printable(text: str) -> str:
     """The text without colours and control characters, which no file of ours can hold."""
     return _CONTROL.sub("", text.replace("\r\n", "\n")).strip("\n")
 

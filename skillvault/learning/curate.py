@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+import msgspec
+
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
 from skillvault.policy import Policy
-from skillvault.records import Ref, Skill, stamp
+from skillvault.records import LEARNED, Ref, Skill, stamp
 from skillvault.text import is_slug, listed
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
@@ -21,7 +23,8 @@ _PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", 
 def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None:
     """Write a skill, new or over the `old` one in this folder; None if that changes nothing.
 
-    Of a file that is there only the named keys and the text that differ change.
+    Of a file that is there only the named keys and the text that differ change; a key that the
+    skill leaves empty is cleared.
     """
     _check(skill, shelf)
     target = (Ref("skill", skill.name),)
@@ -30,7 +33,7 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
         return Change(step="put", subject=subject, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
     values = {key: _key_text(skill, key) for key in _PUT}
-    changed = [key for key, value in values.items() if value and value != _key_text(old, key)]
+    changed = [key for key, value in values.items() if value != _key_text(old, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
     edits = tuple(Edit(path, places[key], values[key]) for key in changed)
     texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
@@ -47,6 +50,15 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
     )
 
 
+def over(skill: Skill, old: Skill | None) -> Skill:
+    """How a skill that is put is read afterwards, new or over the `old` one."""
+    if old is None:
+        return skill
+    changed = (key for key in _PUT if _key_text(skill, key) != _key_text(old, key))
+    body = skill.body if skill.body.strip() != old.body.strip() else old.body
+    return msgspec.structs.replace(old, body=body, **{key: getattr(skill, key) for key in changed})
+
+
 def approve(skill: Skill, shelf: str) -> Change:
     """Let a proposed skill in: it is served from now on, as testing."""
     if shelf != "proposed":
@@ -56,6 +68,11 @@ def approve(skill: Skill, shelf: str) -> Change:
 
 def retire(skill: Skill, shelf: str) -> Change:
     """Take a skill out of service; it stays readable in archive/."""
+    if skill.name == LEARNED:
+        raise UsageError(
+            f"{LEARNED}: holds the patterns; delete an entry of resources/expertise.yaml, and that "
+            "pattern is not captured again"
+        )
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/ already; `skill restore` brings it back")
     return _moved("retire", skill, shelf, "archive", edits=(_set(skill, shelf, "retired"),))
@@ -143,6 +160,8 @@ def _ruled(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change
 def _check(skill: Skill, shelf: str) -> None:
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/; `skill restore` brings it back")
+    if skill.name == LEARNED:
+        raise UsageError(f"{LEARNED}: is the name of the skill of patterns; choose another")
     if not is_slug(skill.name):
         raise UsageError(
             f"{skill.name[:80]!r} cannot be a skill's name; use lower-case letters, digits and "

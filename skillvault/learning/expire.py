@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from skillvault.change import Change, Edit, Move
 from skillvault.learning.sections import Version, Written, untouched
 from skillvault.policy import Policy
-from skillvault.records import Ref, Skill, stamp
+from skillvault.records import PROGRAMS_OWN, Ref, Skill, stamp
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")
@@ -40,7 +40,7 @@ class Expiry(Struct, frozen=True, kw_only=True):
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     """A skill's time to live; None for one that has none.
 
-    An explicit `expires` wins; without one a generated skill lives its kind's days from
+    An explicit `expires` wins; without one what the program wrote lives its kind's days from
     `created`. Pinned skills do not expire.
     """
     if skill.status == "pinned":
@@ -49,7 +49,7 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     if ends := time_of(skill.expires):
         usual = timedelta(days=days) if days else None
         return Lifetime(ends, usual or (ends - created if created else timedelta()))
-    if skill.origin == "generated" and created and days:
+    if skill.origin in PROGRAMS_OWN and created and days:
         return Lifetime(created + timedelta(days=days), timedelta(days=days))
     return None
 

@@ -10,6 +10,7 @@ from skillvault.records import Skill, SkillKind, Subject, Trust
 from skillvault.text import MAX_SLUG, OPEN_WORDS, slug
 
 _HEX = (6, 12, 24, 48)
+_BEGINNING = 8  # characters of a session that its skill's name has
 
 
 def renamed(folder: str, skill: Skill) -> Skill:
@@ -58,6 +59,12 @@ def free_name(
     if full.rpartition("-")[2] not in OPEN_WORDS and not taken(full):
         return full
     return next(name for name in _told_apart(full, sorted(sources)) if not taken(name))
+
+
+def distilled_name(session: str, taken: Callable[[str], bool]) -> str:
+    """`distilled-<first 8 of the session>-<6 hex of it>`, with more hex if that is taken."""
+    about = f"distilled-{session[:_BEGINNING].strip('-')}"
+    return next(name for name in _told_apart(about, [session]) if not taken(name))
 
 
 def numbered_name(kind: SkillKind, about: str, taken: Callable[[str], bool]) -> str:

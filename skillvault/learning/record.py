@@ -9,7 +9,7 @@ from skillvault.change import INTAKE, Change
 from skillvault.claims import Claim
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy
-from skillvault.records import Outcome, Recommendation, ref_of
+from skillvault.records import Outcome, Recommendation, Session, ref_of
 from skillvault.text import inert, listed
 
 _CLOSE = 0.8
@@ -89,12 +89,24 @@ def check_claim(
         )
 
 
+def check_session(session: Session, earlier: Session | None) -> None:
+    """Raise BadInputError if a session of this id is there with other content."""
+    if earlier is not None and earlier.received != session.received:
+        raise BadInputError(
+            f"id: session {inert(session.name, 80)} is in the vault already, as it was on "
+            f"{earlier.ended_at:%Y-%m-%d}; give what came after an id of its own",
+            code="conflicting-duplicate",
+            key="id",
+        )
+
+
 def record_change(
-    domain: str, records: Sequence[Outcome | Recommendation], takes: Sequence[str]
+    domain: str, records: Sequence[Outcome | Recommendation | Session], takes: Sequence[str]
 ) -> Change:
-    """The commit that records a batch of one domain's outcomes and recommendations."""
+    """The commit that records a batch of one domain's outcomes, recommendations and sessions."""
     outcomes = [record for record in records if isinstance(record, Outcome)]
-    shown = len(records) - len(outcomes)
+    sessions = [record for record in records if isinstance(record, Session)]
+    shown = len(records) - len(outcomes) - len(sessions)
     counts = [
         f"{sum(o.result.status == status for o in outcomes)} {status}"
         for status in ("success", "failure", "neutral")
@@ -102,7 +114,11 @@ def record_change(
     ]
     agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
     by = f", reported by {listed(agents)}" if agents else ""
-    batch = [*_counted(len(outcomes), "outcome"), *_counted(shown, "recommendation")]
+    batch = [
+        *_counted(len(outcomes), "outcome"),
+        *_counted(shown, "recommendation"),
+        *_counted(len(sessions), "session"),
+    ]
     results = [f"{listed(counts)}{by}."] if outcomes else []
     decisions = (
         [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
@@ -110,12 +126,18 @@ def record_change(
     return Change(
         step="record",
         subject=f"{listed(batch)} in {domain}",
-        reason="\n".join([*results, *decisions]),
+        reason="\n".join([*results, *decisions, *map(_ended, sessions)]),
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),
         takes=tuple(takes),
         commit_with=INTAKE,
     )
+
+
+def _ended(session: Session) -> str:
+    failed, worked = len(session.failures), len(session.successes)
+    name = inert(session.name, 60)
+    return f"Session {name} ended {session.ended_at:%Y-%m-%d}: {failed} failed, {worked} worked."
 
 
 def _counted(count: int, noun: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Why an outcome or a fact taught nothing (or what it taught), in numbers, for one or for all."""
+"""Why an outcome, a fact or a session taught nothing, or what it taught, in numbers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -6,12 +6,14 @@ from msgspec import Struct
 
 from skillvault.brief import Findings
 from skillvault.learning.account.account import shown_by
+from skillvault.learning.distill.excerpt import SessionState
+from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.support import support_standing
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Outcome, Ref
+from skillvault.records import Evaluation, Fact, Outcome, Ref, Session
 from skillvault.text import percent
 
 
@@ -92,6 +94,14 @@ def fact_answers(
     return [
         StepAnswer("memory", "done", support_text),
         StepAnswer(promote.STEP, pattern.state, pattern.reason),
+    ]
+
+
+def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
+    """Where a session stands: the skill it made, or why it makes none."""
+    return [
+        StepAnswer("record", "done", f"trust {session.trust}"),
+        StepAnswer(DISTILL, state.state, state.reason),
     ]
 
 

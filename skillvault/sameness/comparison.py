@@ -7,8 +7,8 @@ Whether the rest is alike enough is a question of how much the words tell.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
+from skillvault.english.rarity import weight, word_of
 from skillvault.sameness.form import Form, Item
-from skillvault.sameness.rarity import weight, word_of
 
 SAME = 0.61  # likeness from which two texts say the same
 LITERAL = 0.2  # likeness below which nearness in meaning adds nothing

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
 
+from skillvault.english.rarity import weight
 from skillvault.lazy import LazyModule
 from skillvault.sameness import vocabulary
-from skillvault.sameness.rarity import weight
 from skillvault.sameness.vocabulary import Side
 from skillvault.text import UNSPACED
 

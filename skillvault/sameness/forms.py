@@ -8,9 +8,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from skillvault.english.rarity import weight
 from skillvault.sameness.comparison import LITERAL, MARK, SAME, Near, opposite, same
 from skillvault.sameness.form import Form
-from skillvault.sameness.rarity import weight
 
 _Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
 

@@ -14,6 +14,7 @@ from skillvault.brief import Account, Findings
 from skillvault.learning.account.account import KINDS, calls_for_skill, findings_of
 from skillvault.learning.account.reading import marks_of, read_until
 from skillvault.learning.assess import STEP as ASSESS
+from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
 from skillvault.learning.generate.warning_pattern import Present, makes_skill
@@ -39,7 +40,7 @@ from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
 
 # By these steps the program archives what it takes out again itself.
 BACK = (EXPIRE, REFRESH, MERGE)
-_LOOP = frozenset({GENERATE, REFRESH, MERGE, EXPIRE, ASSESS, PROMOTE})
+_LOOP = frozenset({GENERATE, DISTILL, REFRESH, MERGE, EXPIRE, ASSESS, PROMOTE})
 
 
 class DueAccount(NamedTuple):

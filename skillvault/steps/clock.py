@@ -6,10 +6,12 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def clock(view: Topics, domain: str | None, now: datetime) -> datetime | None:
-    """The latest trusted outcome of a domain, of the vault for what has none; None without one.
+    """The end of the latest trusted outcome or session of a domain; None without one.
 
-    So a history that is imported late is as young as its last outcome. By the choice of the run's
-    clock it is `now`.
+    Of the vault for what has no domain. So a history that is imported late is as young as its last
+    outcome. By the choice of the run's clock it is `now`.
     """
-    by_run = view.policy.choices.clock == "run"
-    return now if by_run else view.outcomes.latest_time(domain)
+    if view.policy.choices.clock == "run":
+        return now
+    latest = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
+    return max(filter(None, latest), default=None)

@@ -5,14 +5,14 @@ Floor 3, beside the steps.
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from skillvault.lazy import LazyModule
-from skillvault.records import Shelved, Skill
+from skillvault.records import Ref, Shelved, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from skillvault.change import Change
     from skillvault.learning import curate as rules
     from skillvault.policy import Policy
-    from skillvault.steps import lookup, run
+    from skillvault.steps import installed, installing, lookup, putting, run
+    from skillvault.vault.commit.publish import StagedChange
 else:
     rules = LazyModule("learning.curate")
+    installed, installing = LazyModule("steps.installed"), LazyModule("steps.installing")
     lookup, run = LazyModule("steps.lookup"), LazyModule("steps.run")
+    putting = LazyModule("steps.putting")
 
 
 class Curator:
@@ -45,20 +48,46 @@ class Curator:
         self._clock = clock
         self._beside = beside
 
+    @cached_property
+    def installer(self) -> "installing.Installer":
+        """What brings in skills of other people, and the package's own as files."""
+        return installing.Installer(self._store, self._clock)
+
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/, new or over the one of its name, with one commit.
 
-        Of a file that is there only what differs changes; if nothing does no commit is made.
-        UsageError for what is no skill, EditedError if a person is editing it.
+        Of a file that is there only what differs changes; if nothing does no commit is made. What
+        the skill leaves empty is cleared there; its status, origin and trust stay. Secrets and
+        hidden characters leave it. UsageError for what is no skill or would not be read back as it
+        was given, EditedError if a person is editing it.
         """
-        change = rules.put(skill, self._store.head().skills.get(skill.name))
+        skill = putting.cleaned(skill)
+        old, shelf = self._standing(skill.name)
+        change = rules.put(skill, old, shelf)
         if change is None:
             return run.Report()
-        return decide(self._store, change, now or self._clock(), dry=dry)
+        check = partial(putting.check_read_back, skill=rules.over(skill, old))
+        return decide(self._store, change, now or self._clock(), dry=dry, check=check)
+
+    def _standing(self, name: str) -> tuple[Skill | None, str]:
+        """(the skill of this name, its folder); SkillvaultError if its file cannot be read."""
+        if self._store.head().records.path_of(Ref("skill", name)) is None:
+            return None, "skills"
+        skill, path = lookup.read_skill(self._store, name)
+        return skill, layout.shelf_of(path)
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Let a proposed skill in."""
-        return self._decide(name, rules.approve, now, dry=dry)
+        """Let a proposed skill in, or the next version of an approved one take its place."""
+        return self._decide(name, self._approved, now, dry=dry)
+
+    def lint(self, name: str) -> list[str]:
+        """What a person should look at before approving an installed skill, a line each."""
+        return installed.lint_of_waiting(self._store, name.replace("_", "-"))
+
+    def _approved(self, skill: Skill, shelf: str) -> "Change":
+        if shelf == "proposed" and skill.replaces:
+            return installed.approve_next(self._store, skill)
+        return rules.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take a skill out of service, into archive/; one of another layer by `shelf.hidden`."""
@@ -106,14 +135,23 @@ class Curator:
         return decide(self._store, change, now or self._clock(), dry=dry)
 
 
-def decide(store: Store, change: "Change", now: datetime, *, dry: bool) -> "run.Report":
-    """Make one change that a person asked for."""
+def decide(
+    store: Store,
+    change: "Change",
+    now: datetime,
+    *,
+    dry: bool,
+    check: "Callable[[StagedChange], None] | None" = None,
+) -> "run.Report":
+    """Make one change that a person asked for; `check` raises for what may not be written."""
     if dry:
         store = Store(store.root, AGENDA, apart=True)
     store.follow()
     policy, base = store.staged.policy, store.staged.commit
     try:
         staged = store.stage(change)
+        if check:
+            check(staged)
         if dry:
             store.check_free(staged)
             return run.Report(done=[run.Done(change, None)])

@@ -19,6 +19,7 @@ from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
 from skillvault.records import Placed, Ref, Skill, link_id
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 
 _MAKERS = (STEP, REFRESH, MERGE)
@@ -153,7 +154,7 @@ def _taken_away(run: Run, ids: Iterable[str]) -> Mapping[str, Rejection]:
 
 def _composed_alone(run: Run, findings: Findings) -> Change | None:
     """The commit that adds the skill of an outcome; None if the judge writes no text."""
-    draft = run.judge.write(findings)
+    draft = draft_by(run.judge, findings)
     if draft is None or not draft.sections:
         return None
     change = each_outcome.outcome_skill_change(

@@ -4,12 +4,13 @@ Floor 3, beside `serving`. Computed from HEAD and kept in the index, which can b
 any time; only what changed is looked at again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from skillvault.change import BATCH
 from skillvault.lazy import LazyModule
 from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
@@ -198,15 +199,17 @@ def _sums(
     if not totals:
         return None
     episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
+    # A lazy module is asked for once, not for each of a million uses.
+    observation, weight = estimate.Observation, detect.weight
     found = (
-        estimate.Observation(
+        observation(
             decision=outcome,
             skill=_whole(skill, merged),
             group=group,
             success=status == "success",
             made=made,
             applied=match in _APPLIED,
-            weight=detect.weight(match, confidence),
+            weight=weight(match, confidence),
             offer=cast("estimate.Offer", offer),
             episode=episode_of.get(outcome, ""),
         )
@@ -263,15 +266,35 @@ def _counted(
         uses = list(some)
         for name in {skill, _whole(skill, merged)} & wanted:
             rows[name] += uses
-    return {name: _evidence(head, name, some, begun.get(name, ())) for name, some in rows.items()}
+    # A bulk is looked at when all of it is there, not after each of its full commits.
+    bulk = head.uses.crowded({row.commit for row in found if row.commit}, BATCH)
+    return {
+        name: _evidence(head, name, some, begun.get(name, ()), bulk=bulk)
+        for name, some in rows.items()
+    }
 
 
-def _evidence(head: Topics, name: str, rows: Iterable[UseRow], starts: Sequence[int]) -> Evidence:
+def _evidence(
+    head: Topics,
+    name: str,
+    rows: Iterable[UseRow],
+    starts: Sequence[int],
+    *,
+    bulk: Collection[int],
+) -> Evidence:
+    """A skill's counts; `bulk` are the commits that more of the same bulk follow."""
     decisions = [
         effect.ClosedDecision(
-            outcome, moment(at), status, made, match in _APPLIED, offer, match == "overruled"
+            outcome=row.outcome,
+            at=moment(row.at),
+            status=row.status,
+            made=row.made,
+            applied=row.match in _APPLIED,
+            offer=row.offer,
+            overruled=row.match == "overruled",
+            look=0 if row.commit is None or row.commit in bulk else row.commit,
         )
-        for _, outcome, at, status, made, match, offer in rows
+        for row in rows
     ]
     trial = bool(starts) and starts[-1] in _trial_start(head, name)
     return effect.evidence_by_version(decisions, starts, trial=trial)

@@ -7,7 +7,7 @@ What it cannot be asked now waits, and what it failed at too often is set aside.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from skillvault.brief import Case
+from skillvault.brief import Case, InsightText, Verdict
 from skillvault.change import BATCH, Change
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Judge
@@ -15,6 +15,7 @@ from skillvault.learning.evaluate import evaluate
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Outcome, Ref
 from skillvault.steps import quota
+from skillvault.steps.judge_replies import checked
 from skillvault.steps.record import by_domain
 from skillvault.steps.run import Run, Waiting, flush_for_judge
 from skillvault.vault.files import layout
@@ -175,14 +176,17 @@ def _answer(judge: Judge, case: Case, policy: Policy) -> _Answer:
     """The judge's word on one outcome: the verdict first and blind, then the insight."""
     outcome = case.outcome
     try:
-        verdict = judge.verdict(
+        reply = judge.verdict(
             outcome.domain,
             outcome.decision,
             outcome.context,
             outcome.applied,
             outcome.result.entry_value,
         )
+        verdict = checked(reply, Verdict, "verdict")
         insight = judge.insight(case, verdict)
+        if insight is not None:
+            insight = checked(insight, InsightText, "insight")
     except (UnavailableError, UnansweredError) as error:
         return error
     return evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)

@@ -51,7 +51,7 @@ class Folders:
         listings = {
             folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
         }
-        changed = head.layers.keep_files(self._places, listings, self._store.root.resolve())
+        changed = head.layers.keep_files(self._places, listings)
         layout = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
         digest = hashlib.sha256(layout).hexdigest()
         if changed or not (head.layers.state or "").startswith(digest):

@@ -9,6 +9,7 @@ from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.steps import strategy
 from skillvault.steps.each_outcome import outcome_changes, outcomes_due
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 
 
@@ -51,7 +52,7 @@ def due(run: Run) -> Iterator[Findings]:
 
 def _written(run: Run, findings: Findings) -> Change | None:
     """The commit that adds a skill; None if the judge writes no text."""
-    draft = run.judge.write(findings)
+    draft = draft_by(run.judge, findings)
     if draft is None:
         return None
     change = generate.skill_change(

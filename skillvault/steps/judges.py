@@ -38,7 +38,7 @@ def appointed(
     takes a model's questions, for a batch, and then none is asked.
     """
     head = store.head()
-    rules = head.policy.judge
+    rules, distilling = head.policy.judge, head.policy.distill
     if seconds is not None:
         rules = replace(rules, deadline_seconds=seconds)
     if rules.provider == "offline":
@@ -52,7 +52,7 @@ def appointed(
     texts = head.files.read(paths)
     own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
     caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller)
+    return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller, distilling)
 
 
 def record_of(judge: Judge, head: Topics) -> Accuracy | None:

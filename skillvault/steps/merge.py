@@ -21,8 +21,10 @@ from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.records import Outcome, Placed, Ref, Skill, stamp
 from skillvault.steps.accounts import BACK
 from skillvault.steps.clock import clock
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run
+from skillvault.steps.session_merges import session_changes, session_merges
 from skillvault.steps.similar import similar_merges
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
@@ -34,6 +36,7 @@ def step(run: Run) -> Iterator[Change]:
     """One change a skill that comes of it, grows, or stands for nothing any more."""
     by_words = run.policy.choices.merges == "words"
     yield from _by_words(run) if by_words else _by_causes(run)
+    yield from session_changes(run, partial(_is_mergeable, run), references)
 
 
 def _by_words(run: Run) -> Iterator[Change]:
@@ -84,9 +87,10 @@ def _by_causes(run: Run) -> Iterator[Change]:
 
 def waiting(run: Run) -> int:
     """How many skills come of it or grow."""
+    joined = len(list(session_merges(run, partial(_is_mergeable, run))))
     if run.policy.choices.merges == "words":
-        return sum(bool(_next_similar(run, *of, ())) for of in _changed(run).items())
-    return sum(
+        return joined + sum(bool(_next_similar(run, *of, ())) for of in _changed(run).items())
+    return joined + sum(
         merging(run, group) is not None
         for domain in _changed(run)
         for kind in KINDS
@@ -231,7 +235,7 @@ def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[s
 
 def _composed(run: Run, due: Merging) -> Change | None:
     """The change, if the judge writes a text; else none."""
-    draft = run.judge.write(due.brief)
+    draft = draft_by(run.judge, due.brief)
     if draft is None:
         return None
     skill = due.present.skill

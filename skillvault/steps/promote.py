@@ -22,6 +22,7 @@ from skillvault.learning.promote.support import (
 from skillvault.records import Evaluation, Fact, Ref, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.insights import InsightMemory
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 
 _PAGE = 1000  # evaluations that are looked at together
@@ -230,7 +231,7 @@ def _written(
     run: Run, found: promote.PromotionMaterial, pattern: recurrence.Pattern
 ) -> Change | None:
     """The skill of a pattern, new or grown; None where the judge writes no text."""
-    draft = run.judge.write(recurrence.pattern_brief(pattern, found))
+    draft = draft_by(run.judge, recurrence.pattern_brief(pattern, found))
     if draft is None:
         return None
     if pattern.skill is None:

@@ -72,20 +72,20 @@ class Receipts:
         decision = outcome.decision.id
         if decision is None or not (receipts := self._of(decision)):
             return []
-        return claims.own(claims.claim_of(outcome), receipts, self._ended(decision))
+        return claims.own(claims.claim_of(outcome), receipts, self._claims_on(decision))
 
     def check_claim(self, outcome: Outcome) -> None:
         """BadInputError if what was shown for its decision is all another agent's."""
         decision = outcome.decision.id
         if decision is not None and (receipts := self._of(decision)):
-            record.check_claim(outcome, receipts, self._ended(decision))
+            record.check_claim(outcome, receipts, self._claims_on(decision))
 
     def take(self, outcome: Outcome) -> None:
         """Let an outcome that is taken be the end of its decision for those that follow."""
         if outcome.decision.id is not None and outcome.trust == "local":
-            self._ended(outcome.decision.id).append(claims.claim_of(outcome))
+            self._claims_on(outcome.decision.id).append(claims.claim_of(outcome))
 
-    def _ended(self, decision: str) -> list[Claim]:
+    def _claims_on(self, decision: str) -> list[Claim]:
         """The claims of the trusted outcomes that came before."""
         if decision not in self._ends:
             self._ends[decision] = self._view.outcomes.ends(decision)

@@ -4,20 +4,24 @@ from collections.abc import Iterable, Iterator
 
 from skillvault.change import BATCH, Change
 from skillvault.errors import BadInputError
-from skillvault.intake import outcome_from, recommendation_from
+from skillvault.intake import outcome_from, recommendation_from, session_from
 from skillvault.learning import record
-from skillvault.records import Outcome, Recommendation, Ref, Trust, ref_of
+from skillvault.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.steps.quota import split_files
 from skillvault.steps.receipts import Receipts, with_names
 from skillvault.steps.run import Run
+from skillvault.text import listed
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
+
+_Arrived = Outcome | Recommendation | Session
+_TYPES = ("outcome", "recommendation", "session")
 
 
 def step(run: Run) -> Iterator[Change]:
     """A change for every so many records of a domain."""
     rejections = run.rejections
-    fresh: dict[Ref, Outcome | Recommendation] = {}
+    fresh: dict[Ref, _Arrived] = {}
     names: dict[Ref, list[str]] = {}
     for name, one in _admitted(run):
         ref = ref_of(one)
@@ -56,23 +60,15 @@ def _place(ref: Ref) -> tuple[str, str]:
     return ref.kind, ref.id
 
 
-def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
+def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
     """(inbox name, record) of everything that may be taken, in the order of the ids.
 
     The order of the ids decides between two that conflict, not the order of arrival.
     """
-    parsed: list[tuple[str, Outcome]] = []
-    shown: list[tuple[str, Recommendation]] = []
-    for name, item in run.track(list(_received(run)), "reading"):
-        try:
-            found = _parsed(item, run)
-        except BadInputError as error:
-            run.refuse(name, error)
-        else:
-            if isinstance(found, Outcome):
-                parsed.append((name, found))
-            else:
-                shown.append((name, found))
+    readable = list(_readable(run))
+    parsed = [(name, record) for name, record in readable if isinstance(record, Outcome)]
+    shown = [(name, record) for name, record in readable if isinstance(record, Recommendation)]
+    ended = [(name, record) for name, record in readable if isinstance(record, Session)]
     shown.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     # A receipt may arrive with its outcome.
     arrived = [receipt for _, receipt in shown]
@@ -85,7 +81,32 @@ def _admitted(run: Run) -> list[tuple[str, Outcome | Recommendation]]:
         (name, with_names(outcome, receipts.own, read_text))
         for name, outcome in _without_conflicts(run, parsed, receipts)
     )
-    return [*named_outcomes, *shown]
+    return [*named_outcomes, *shown, *_admitted_sessions(run, ended)]
+
+
+def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
+    """(inbox name, record) of what can be read; the rest is refused."""
+    for name, item in run.track(list(_received(run)), "reading"):
+        try:
+            yield name, _parsed(item, run)
+        except BadInputError as error:
+            run.refuse(name, error)
+
+
+def _admitted_sessions(
+    run: Run, ended: Iterable[tuple[str, Session]]
+) -> Iterator[tuple[str, Session]]:
+    """Those of which no other content stands under the same id."""
+    ordered = sorted(ended, key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
+    sessions = dict(run.view.sessions.get_many(session.id for _, session in ordered))
+    for name, session in ordered:
+        try:
+            record.check_session(session, sessions.get(session.id))
+        except BadInputError as error:
+            run.refuse(name, error)
+        else:
+            sessions.setdefault(session.id, session)
+            yield name, session
 
 
 def _without_conflicts(
@@ -124,7 +145,7 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendation:
+def _parsed(item: Received | BadInputError, run: Run) -> _Arrived:
     """The record in a file, without its secrets; BadInputError where it is none."""
     if isinstance(item, BadInputError):
         raise item
@@ -132,9 +153,9 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
 
     raw = codec.incoming(item.name, item.data)
     kind = raw.get("type", "outcome")
-    if kind not in ("outcome", "recommendation"):
+    if kind not in _TYPES:
         raise BadInputError(
-            f"type: {kind!r} is not taken by this version; it takes outcome or recommendation",
+            f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}",
             code="unknown-type",
             key="type",
         )
@@ -142,6 +163,10 @@ def _parsed(item: Received | BadInputError, run: Run) -> Outcome | Recommendatio
         shown = recommendation_from(raw, trust=item.trust, now=run.now, ahead=run.policy.ahead)
         _check_domain(run, shown.domain, shown.trust)
         return redact.redacted_recommendation(shown)
+    if kind == "session":
+        session = session_from(raw, trust=item.trust, now=run.now, ahead=run.policy.ahead)
+        _check_domain(run, session.domain, session.trust)
+        return redact.redacted_session(session)
     outcome = outcome_from(
         raw,
         trust=item.trust,

@@ -6,12 +6,14 @@ from functools import partial
 from msgspec.structs import replace
 
 from skillvault.change import Change
-from skillvault.learning import refresh, sections
+from skillvault.learning import sections
 from skillvault.learning.account.account import KINDS
 from skillvault.learning.expire import is_cut_short
 from skillvault.learning.naming import subject_key
-from skillvault.learning.refresh import STEP, Refreshing
+from skillvault.learning.refresh import STEP, refreshing
+from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.records import Skill
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.steps.run import Run
 
@@ -37,7 +39,7 @@ def _without_outcomes(run: Run) -> Iterator[Change]:
             continue
         ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
         if ours and not _is_evaluated(run, skill):
-            yield refresh.bare_change(skill, place.shelf)
+            yield refreshing.bare_change(skill, place.shelf)
 
 
 def _is_evaluated(run: Run, skill: Skill) -> bool:
@@ -63,7 +65,7 @@ def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
         for findings, present in run.accounts.both(reading.account):
             name = present.skill.name if present.skill else ""
             older = tuple(place for place in present.more if not is_edited(run, place))
-            one = refresh.refreshing(
+            one = refreshing.refreshing(
                 findings,
                 replace(present, more=older),
                 unlinked(run, findings.account.outcomes, name),
@@ -88,12 +90,12 @@ def _composed(run: Run, due: Refreshing) -> Change | None:
     if due.what == "leave":
         personal = sections.theirs(written.bodies, skill.body)
         kept = personal or is_brought_back(run, skill.name)
-        return None if kept else refresh.leave_change(due)
+        return None if kept else refreshing.leave_change(due)
     if due.what == "restore" and is_cut_short(skill, written.ends, run.policy):
         return None  # a person said when it ends
-    draft = run.judge.write(due.findings)
+    draft = draft_by(run.judge, due.findings)
     if draft is None:
         return None
     files = references(run, due.present.shelf, skill)
-    change = refresh.rewrite_change(due, draft, written, references=files, policy=run.policy)
+    change = refreshing.rewrite_change(due, draft, written, references=files, policy=run.policy)
     return change.noting(draft.note)

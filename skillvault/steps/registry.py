@@ -13,6 +13,7 @@ from skillvault.change import Change
 from skillvault.due import Agenda, Queue
 from skillvault.learning import (
     curate,
+    distill,
     effect,
     evaluate,
     generate,
@@ -76,6 +77,13 @@ _LOOP = (
         depends_on=generate.DEPENDS_ON,
     ),
     Step(
+        name="distill",
+        run=lazy("distill:step"),
+        waiting=lazy("distill:waiting"),
+        writes_skills=True,
+        depends_on=distill.DEPENDS_ON,
+    ),
+    Step(
         name="refresh",
         run=lazy("refresh:step"),
         waiting=lazy("refresh:waiting"),
@@ -97,6 +105,12 @@ _LOOP = (
         waiting=lazy("assess:waiting"),
         moves=True,
         depends_on=effect.DEPENDS_ON,
+    ),
+    Step(
+        name="capture",
+        run=lazy("capture:step"),
+        waiting=lazy("capture:waiting"),
+        writes_skills=True,  # the one that holds the patterns
     ),
     Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
 )

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct, field
@@ -22,9 +23,11 @@ from skillvault.records import (
     Commit,
     Evaluation,
     Outcome,
+    Problem,
     Recommendation,
     RecordKind,
     Ref,
+    Session,
     Skill,
     Trust,
 )
@@ -61,6 +64,13 @@ class Waiting(Struct, frozen=True, omit_defaults=True):
     tomorrow: bool = False
 
 
+class Broken(Struct, frozen=True):
+    """A rule that forbids something, and the `file:line` at which code does it."""
+
+    rule: str
+    places: tuple[str, ...]
+
+
 class Done(Struct, frozen=True):
     """A change and the commit it became, None in a dry run; with whom it shares that if it does."""
 
@@ -78,7 +88,8 @@ class Done(Struct, frozen=True):
 class Report(Struct):
     """What a run did; `reasons()` says for `skill` and `fact` why it made none.
 
-    `uses()` are those of skills by the decisions whose ends, or receipts, it recorded.
+    `uses()` are those of skills by the decisions whose ends, or receipts, it recorded. `problems`
+    are mistakes that nothing waits for; `broken` the rules that code breaks, and where.
     """
 
     done: list[Done] = field(default_factory=list)
@@ -86,6 +97,8 @@ class Report(Struct):
     rejected: list[Rejection] = field(default_factory=list)
     quarantined: list[Refused] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
     unavailable: str | None = None  # why the judge could not be asked
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
     uses: Callable[[], Sequence["Used"]] = tuple
@@ -96,6 +109,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     `dry`: nothing is published. `asks`: it is a question: nothing is noted, and all is counted.
     `names` are the files of the inbox that it takes, `arrived` others that are handed over.
+    `steps` are those that were asked for by name, `code` the code bases in place of the policy's.
     `consolidates`: facts may become skills. `on_done` is called with each change that is made,
     `between` where nothing is half done; it may raise. `track` shows how far a list of items is.
     """
@@ -104,6 +118,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     asks: bool = False
     names: Sequence[str] = ()
     arrived: Sequence[Received] = ()
+    steps: Collection[str] = ()
+    code: Sequence[Path] = ()
     consolidates: bool = True
     on_done: Callable[[Done], None] | None = None
     between: Callable[[], None] | None = None
@@ -236,7 +252,11 @@ class Run:
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
         """Per trust, the domains that there were when the run began."""
-        return {trust: self.view.outcomes.domains(trust) for trust in get_args(Trust)}
+        view = self.view
+        return {
+            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
+            for trust in get_args(Trust)
+        }
 
     def leave(self, names: Iterable[str], reason: str) -> None:
         """Say why inbox entries are not taken in this run."""
@@ -376,7 +396,9 @@ class Run:
         if self.options.on_done:
             self.options.on_done(done)
 
-    def free(self, records: Iterable[Outcome | Evaluation | Recommendation]) -> dict[str, bool]:
+    def free(
+        self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
+    ) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
         files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
         held = self.store.local_edits(files)

@@ -66,6 +66,7 @@ else:  # only who asks for them pays for them
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task
 _SHOWN = 200  # characters of a text that was found
+_LIFT_DIGITS = 9  # of a lift that order skills
 
 
 class Found(Struct, frozen=True):
@@ -248,20 +249,7 @@ class Shelf:
         by_domain = candidates[1]
         known = self.uses.evidence(head)
         if query.domain not in by_domain:
-            rows = [
-                *_rows(head.skills.candidates(query.domain), known),
-                *_layer_rows(
-                    head.layers.layer_candidates(query.domain), known, head.policy, query.domain
-                ),
-            ]
-            counts, scale = _counts_elsewhere(head), head.policy.effect.scale
-            expected = {name: expected_lift(one, scale) for name, one in counts.items()}
-            by_domain[query.domain] = [
-                msgspec.structs.replace(one, elsewhere=expected[one.name])
-                if one.name in expected
-                else one
-                for one in sorted(rows, key=lambda one: one.name)
-            ]
+            by_domain[query.domain] = _candidates_of(head, known, query.domain)
         found = by_domain[query.domain]
         if not query.pins:
             return found
@@ -357,7 +345,7 @@ class Shelf:
         ]
         if skill and not found and domain is None:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
-        return sorted(found, key=lambda one: (one.lift is None, -(one.lift or 0.0), one.skill))
+        return sorted(found, key=_by_lift)
 
     def _named(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
         """The skills of these names, wherever they stand."""
@@ -424,6 +412,16 @@ class Shelf:
         return self._store.head()
 
 
+def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
+    """What may be served whatever the task, of a domain and of none, or of all; best first.
+
+    Of the package's own skills only those that a person or the policy asks for.
+    """
+    head = shelf.ready()
+    known = shelf.uses.evidence(head)
+    return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+
+
 def _no_decision(decision: str, agent: str | None) -> str:
     """That no trusted record names a decision, of an agent or of any."""
     of = "" if agent is None else f" of {agent}"
@@ -443,6 +441,11 @@ def _near() -> Near | None:
     if not has_model():
         return None
     return vectors.near
+
+
+def _by_lift(stats_of: "stats.SkillStats") -> tuple[bool, float, str]:
+    """Sorts by lift, best first; what differs by a rounding alone goes by name on any machine."""
+    return stats_of.lift is None, -round(stats_of.lift or 0.0, _LIFT_DIGITS), stats_of.skill
 
 
 def _unasked(head: Topics, domain: str | None) -> set[str]:
@@ -479,6 +482,22 @@ def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
     return [msgspec.structs.replace(found[name], name=name) for name in sorted(found)]
 
 
+def _candidates_of(
+    head: Topics, known: Mapping[str, Evidence], domain: str | None
+) -> list[Candidate]:
+    """The skills in force of a domain and of none, or of all, by name."""
+    rows = [
+        *_rows(head.skills.candidates(domain), known),
+        *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
+    ]
+    counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+    expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+    return [
+        msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
+        for row in sorted(rows, key=lambda row: row.name)
+    ]
+
+
 def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
     """What stands on the vault's own shelf as candidates; of two of one name the first."""
     seen: set[str] = set()
@@ -491,10 +510,10 @@ def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[C
 
 
 def _layer_rows(
-    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str
+    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
 ) -> Iterator[Candidate]:
     """What the layers before the vault's have as candidates, each with the status it earned."""
-    seeds = domain in policy.shelf.seeds
+    seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
     for name, kind, size, of, status, roles, stages, blob, layer in rows:
         evidence = known.get(name, recommend.NO_EVIDENCE)
         earned = _earned(name, status, evidence, policy)

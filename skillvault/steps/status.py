@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from skillvault.change import FORMAT
 from skillvault.errors import UnavailableError
 from skillvault.learning.accuracy import Accuracy
-from skillvault.steps import evaluate, record
+from skillvault.steps import evaluate, learned, record
 from skillvault.steps.judges import record_of
 from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Run
@@ -39,7 +39,8 @@ class Status(Struct, frozen=True):
 
     `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
     files of the vault that a person edited locally, told if a step has to do: what concerns them
-    waits. `inbox` counts the files there, `git` names the person's git that they wait for.
+    waits. `inbox` counts the files there, `git` names the person's git that they wait for. `rules`
+    are those of LEARNINGS.md, `patterns` those that code bears out.
     """
 
     format: int
@@ -60,6 +61,8 @@ class Status(Struct, frozen=True):
     judge: JudgeStatus
     git: str | None
     paused: str | None
+    patterns: int
+    rules: int
 
 
 def status(run: Run) -> Status:
@@ -68,6 +71,7 @@ def status(run: Run) -> Status:
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), waiting(run)
     paused = run.store.paused(run.policy)
+    patterns, rules = learned.counts(run.store, head)
     return Status(
         format=FORMAT,
         head=head.commit,
@@ -87,6 +91,8 @@ def status(run: Run) -> Status:
         judge=_judge(run),
         git=fence.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
         paused=paused,
+        patterns=patterns,
+        rules=rules,
     )
 
 

@@ -15,6 +15,7 @@ from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.records import Outcome, Ref
 from skillvault.steps.clock import clock
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 
 
@@ -124,7 +125,7 @@ def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
         rules=rules(run, read),
         policy=run.policy,
     )
-    draft = run.judge.write(brief)
+    draft = draft_by(run.judge, brief)
     if draft is None:
         return None
     if material.skill is None:

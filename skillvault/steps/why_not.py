@@ -9,7 +9,7 @@ from skillvault.errors import SkillvaultError, UsageError
 from skillvault.learning import why_not as rules
 from skillvault.learning.generate.warning_pattern import Standing
 from skillvault.records import Outcome, Placed, Ref
-from skillvault.steps import evaluate, strategy
+from skillvault.steps import distill, evaluate, strategy
 from skillvault.steps import promote as promoting
 from skillvault.steps.each_outcome import outcome_standings
 from skillvault.steps.run import Run
@@ -24,7 +24,7 @@ def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
 
 
 def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
-    """What each step says of an outcome or a fact, with its numbers."""
+    """What each step says of an outcome, a fact or a session, with its numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = promoting.of_facts(run, [fact.domain])
@@ -45,9 +45,13 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
             aside=aside,
             edited=next(iter(edited), None),
         )
-    if ref.kind in ("outcome", "fact"):
+    if ref.kind == "session" and (session := view.sessions.get(ref.id)):
+        return rules.session_answers(session, distill.standing(run, session)[0])
+    if ref.kind in ("outcome", "fact", "session"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
-    raise UsageError(f"{ref.id}: why-not asks about an outcome or a fact; for a {ref.kind} ask why")
+    raise UsageError(
+        f"{ref.id}: why-not asks about an outcome, a fact or a session; for a {ref.kind} ask why"
+    )
 
 
 def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:

@@ -2,14 +2,22 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from skillvault import integrity
 from skillvault.errors import BadInputError
+from skillvault.hidden_characters import HiddenCharacter, escaped, hidden_characters
+from skillvault.lazy import LazyModule
 from skillvault.records import Problem, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from skillvault.vault.files import expertise
+else:  # `status` asks here too, and reads no yaml
+    expertise = LazyModule("vault.files.expertise")
 
 
 def findings(
@@ -28,6 +36,8 @@ def findings(
     )
     broken = [r for r in parsed.values() if isinstance(r, Problem)]
     broken += _policy_problems(view)
+    broken += _expertise_problems(view)
+    broken += _hidden(view.texts_at(paths))
     return [*broken, *integrity.problems(seen)], list(integrity.notes(seen))
 
 
@@ -67,6 +77,30 @@ def _policy_problems(view: View) -> list[Problem]:
         message = error.message.removeprefix(f"{layout.MARK}: ")
         return [Problem(layout.MARK, error.key, error.code, message)]
     return []
+
+
+def _expertise_problems(view: View) -> list[Problem]:
+    """Why the patterns cannot be read."""
+    content = view.bytes_at(layout.EXPERTISE)
+    try:
+        expertise.decode(content or b"")
+    except BadInputError as error:
+        return [Problem(layout.EXPERTISE, error.key, error.code, error.message)]
+    return []
+
+
+def _hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
+    """The characters in files that a reader does not see: of each file the first of each name."""
+    for path, text in sorted(texts.items()):
+        names: dict[str, HiddenCharacter] = {}
+        for one in hidden_characters(text):
+            names.setdefault(one.name, one)
+        for one in names.values():
+            message = (
+                f"line {one.line}, column {one.column}: {one.name}, which no reader sees; remove "
+                f"it, or write it as {escaped(one.character)}"
+            )
+            yield Problem(path, None, "hidden-character", message)
 
 
 def _strays(view: View) -> Iterator[str]:

@@ -14,8 +14,8 @@ Trail = tuple[Ref, ...]
 
 _MIN_PREFIX = 6
 # The same id names an outcome and its evaluation; asked backward the evaluation is meant.
-_BACK: tuple[RecordKind, ...] = ("skill", "fact", "evaluation", "outcome", "link")
-_FORTH: tuple[RecordKind, ...] = ("skill", "fact", "outcome", "evaluation", "link")
+_BACK: tuple[RecordKind, ...] = ("skill", "fact", "session", "evaluation", "outcome", "link")
+_FORTH: tuple[RecordKind, ...] = ("skill", "fact", "session", "outcome", "evaluation", "link")
 
 
 def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
@@ -52,15 +52,25 @@ def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
             f"{text}: {len(matches)} records begin with it ({some}{more}); write more characters"
         )
     raise UsageError(
-        f"{text}: no such skill, fact, evaluation or outcome in HEAD; "
+        f"{text}: no such skill, fact, session, evaluation or outcome in HEAD; "
         f"see `skillvault skill list` and `skillvault log` (of an id, {_MIN_PREFIX} characters "
         "are enough)"
     )
 
 
 def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
-    """`{kind, id, path}` of a record; path is null for one that was removed."""
-    return {"kind": ref.kind, "id": ref.id, "path": snapshot.records.path_of(ref)}
+    """`{kind, id, path}` of a record; path is null for one that was removed.
+
+    An origin's is where it lies, outside the vault.
+    """
+    path = _url_of(snapshot, ref) if ref.kind == "origin" else snapshot.records.path_of(ref)
+    return {"kind": ref.kind, "id": ref.id, "path": path}
+
+
+def _url_of(snapshot: Topics, origin: Ref) -> str | None:
+    """Where what was installed came from, as its link says."""
+    urls = (link.metadata.get("url") for link in snapshot.links.by_source([origin]))
+    return next((str(url) for url in urls if url), None)
 
 
 def sources(snapshot: Topics, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
@@ -94,6 +104,9 @@ def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
         evaluation = snapshot.evaluations.get(ref.id)
         if evaluation is not None:
             yield None, Ref("outcome", evaluation.outcome)
+    if ref.kind == "session" and (session := snapshot.sessions.get(ref.id)):
+        for outcome in snapshot.outcomes.by_session(session.name, session.trust):
+            yield None, Ref("outcome", outcome.id)
     for link in snapshot.links.by_target([ref]):
         if link.type != "contradicted":  # what speaks against a thing is not what it is made of
             yield link.id, link.source
@@ -102,6 +115,8 @@ def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
 def _ahead(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "outcome" and ref.id in snapshot.evaluations:
         yield None, Ref("evaluation", ref.id)
+    if ref.kind == "outcome":
+        yield from ((None, Ref("session", name)) for name in snapshot.sessions.of_outcome(ref.id))
     for link in snapshot.links.by_source([ref]):
         yield link.id, link.target
 

@@ -19,7 +19,7 @@ from skillvault.vault.git.repository import Git
 BRANCH = "main"
 _MARK = "# Installed by `skillvault init"
 _PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
-_TEMPLATE = (layout.MARK, "README.md", ".gitattributes", ".gitignore")
+_TEMPLATE = (layout.MARK, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
 
 
 class SetupReport(Struct):
@@ -61,7 +61,7 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
-        from skillvault.vault.files import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
+        from skillvault import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
 
         listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         named = f"branch: {strict_yaml.scalar(branch)}"
@@ -109,6 +109,7 @@ def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
     for name in hooks:
         _install(root, git, name, report)
     _exclude(root, git, report)
+    _join_rules(root, git, report)
     return report
 
 
@@ -168,6 +169,18 @@ def _exclude(root: Path, git: Git, report: SetupReport) -> None:
             start = "" if excluded.endswith("\n") or not excluded else "\n"
             file.write(start + "\n".join(["# skillvault's doors are not in git", *missing, ""]))
         report.did.append(".git/info/exclude")
+
+
+def _join_rules(root: Path, git: Git, report: SetupReport) -> None:
+    """If the person's own .gitattributes does not say so, let git join appended rules locally."""
+    local = git.dirs()[1] / "info" / "attributes"
+    attributes = _content(root / ".gitattributes") + _content(local)
+    if re.search(rf"^/?{re.escape(layout.LEARNINGS)}\s.*\bmerge\b", attributes, re.MULTILINE):
+        return
+    local.parent.mkdir(exist_ok=True)
+    with local.open("a", encoding="utf-8") as file:
+        file.write(f"{layout.LEARNINGS} merge=union\n")
+    report.did.append(".git/info/attributes")
 
 
 def _content(path: Path) -> str:

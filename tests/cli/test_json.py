@@ -36,7 +36,7 @@ def test_status(learned: Vault) -> None:
     assert list(found) == [
         "format", "head", "domains", "outcomes", "evaluations", "facts", "skills", "proposed",
         "archived", "inbox", "quarantine", "links", "waiting", "tomorrow", "edited", "judge",
-        "git", "paused",
+        "git", "paused", "patterns", "rules",
     ]  # fmt: skip
     assert found["domains"] == ["coding", "perps"]
     assert (found["format"], found["outcomes"], found["evaluations"]) == (1, 2, 2)
@@ -144,7 +144,7 @@ def test_a_skill_without_links_has_no_sources(learned: Vault, person: Person) ->
 def test_run(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))])
     report = ask(vault, "run", *NOW)
-    assert list(report) == ["changes", "waiting", "rejected", "counts"]
+    assert list(report) == ["changes", "waiting", "rejected", "counts", "problems", "broken"]
     assert [change["step"] for change in report["changes"]] == ["evaluate", "generate"]
     for change in report["changes"]:
         assert list(change) == ["step", "subject", "targets", "sources", "commit"]
@@ -245,7 +245,7 @@ def test_fact_list_show_and_add(vault: Vault) -> None:
 
 def test_why_not_of_a_fact(vault: Vault) -> None:
     ask(vault, "fact", "add", "Reproduce before you retry.", "--domain", "coding", *NOW)
-    (fact,) = vault.facts()
+    (fact,) = vault.memory.facts()
     found = ask(vault, "why-not", fact.id)
     assert found["fact"] == fact.id
     assert [step["step"] for step in found["steps"]] == ["memory", "promote"]

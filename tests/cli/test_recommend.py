@@ -198,10 +198,10 @@ def test_asking_writes_nothing_but_the_record_of_a_decision(learned: Vault) -> N
 def test_a_hit_is_a_line(learned: Vault, person: Person) -> None:
     person.rule("shelf: {seeds: [coding]}")
     out, _ = call(learned, "search", "posterior sampling of bandits", "-k", "1")
-    score, kind, name, trust, *text = out.split()
+    score, kind, trust, name, *text = out.split()
     assert 0 < float(score) <= 1
-    assert (kind, name, trust) == ("skill", "thompson-sampling-analysis", "local")
-    assert text[:2] == ["How", "to"]
+    assert (kind, trust, name) == ("skill", "local", "thompson-sampling-analysis")
+    assert text[:2] == ["Use", "when"]
     assert out.count("\n") == 1
 
 

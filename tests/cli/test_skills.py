@@ -66,7 +66,7 @@ def test_without_them_the_vaults_own_are_listed_as_ever(overridden: Vault) -> No
 def test_a_file_that_cannot_be_read_is_named_and_the_rest_goes_on(
     vault: Vault, person: Person
 ) -> None:
-    person.write("more/bad.md", "no front matter")
+    person.write("more/bad.md", "---\nname: bad\n")
     person.write("vault.yaml", (vault.root / "vault.yaml").read_text() + "shelf: {dirs: [more]}\n")
     person.git("add", ".")
     person.git("commit", "-qm", "more")

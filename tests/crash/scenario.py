@@ -20,6 +20,7 @@ LATE = {
     f"event-{name}": passing(name, LATER, event_id=f"event-{name}") for name in ("coding", "perps")
 }
 BAD = b"domain: [\n"
+RULES = tuple(f"Rule {n}: get loggers by `{term}`." for n in range(2) for term in ("get_log", "no"))
 
 
 def given(number: int) -> dict[str, Any]:
@@ -31,6 +32,24 @@ def given(number: int) -> dict[str, Any]:
     return trade(number, **named) if number % 2 else raw(number, **named)
 
 
+def _note_rules(vault: Vault) -> Path:
+    """Note the rules that nobody noted yet; where the code is that bears half of them out."""
+    code = vault.root.with_name(f"{vault.root.name}-code")
+    code.mkdir(exist_ok=True)
+    for name in "abc":
+        (code / f"{name}.py").write_text("log = get_log()\n")
+    for rule in RULES:
+        if rule not in noted(vault.root):
+            vault.learn(rule)
+    return code
+
+
+def noted(root: Path) -> str:
+    """All that stands of rules in the work tree."""
+    paths = (root / "LEARNINGS.md", root / "skills/learned/resources/expertise.yaml")
+    return "".join(path.read_text() for path in paths if path.exists())
+
+
 def main(root: Path) -> None:
     """Record, run, decide, and let time pass; each again where it was cut off."""
     vault = Vault.open(root)
@@ -38,14 +57,15 @@ def main(root: Path) -> None:
     turned = root.with_name(f"{root.name}-turned-late")
     now = LATER if turned.exists() else NOW
     vault.record([(f"own-{n}.json", as_file(given(n))) for n in range(RECORDED)], now=now)
-    vault.run(now=now)
-    learned = [skill for skill in vault.skills() if skill.origin == "generated"]
+    code = _note_rules(vault)
+    vault.run(now=now, code=[code])
+    learned = [skill for skill in vault.skills() if skill.kind == "warning"]
     for skill in learned[:1]:
         vault.curate.retire(skill.name, now=now)
         vault.curate.restore(skill.name, now=now)
     turned.touch()
     vault.record([(f"{name}.json", as_file(late)) for name, late in LATE.items()], now=LATER)
-    vault.run(now=LATER)
+    vault.run(now=LATER, code=[code])
 
 
 def outcomes() -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """A vault with a person's work in it, the machine that is killed, and what must hold after."""
 
 import ast
+import gc
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 from skillvault.api import Vault
 from tests import forked
 from tests.conftest import Person
-from tests.crash.scenario import BAD, DROPPED, LATE, LATER, RECORDED, outcomes
+from tests.crash.scenario import BAD, DROPPED, LATE, LATER, RECORDED, RULES, noted, outcomes
 from tests.vault.given import HAND_MADE
 
 PACKAGE = Path(__file__).resolve().parents[2] / "skillvault"
@@ -58,6 +59,8 @@ class World:
         for number, data in enumerate(outcomes()):
             world.drop(f"agent-{number}.json", data)
         world.drop("bad.yaml", BAD)
+        del vault
+        gc.collect()  # a vault that nobody uses any more still holds its index open
         return world
 
     def copied(self, root: Path) -> "World":
@@ -106,6 +109,7 @@ class World:
         assert sorted(head.evaluations) == sorted(head.outcomes)
         assert vault.check().problems == []
         assert vault.inbox.names() == []
+        assert [noted(self.root).count(rule) for rule in RULES] == [1] * len(RULES)
         assert [(one.name, one.code) for one in vault.inbox.quarantine.files()] == [
             ("bad.yaml", "yaml")
         ]

@@ -18,9 +18,10 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.errors import BadInputError
+from skillvault.front_matter import MAX_FRONT_MATTER
 from skillvault.intake import outcome_from
 from skillvault.vault.files.arrival import MAX_OUTCOME
-from skillvault.vault.files.codec import MAX_FRONT_MATTER, incoming
+from skillvault.vault.files.codec import incoming
 from skillvault.vault.files.inbox import Inbox
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from skillvault.vault.files import strict_yaml
-from skillvault.vault.files.codec import front_matter, text_of, with_key
+from skillvault import strict_yaml
+from skillvault.front_matter import read as front_matter
+from skillvault.front_matter import text_of, with_key
 from tests.intake.generated import KEY, Made, made
 from tests.vault.given import spliced
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from skillvault import strict_yaml
 from skillvault.api import Vault
 from skillvault.steps.run import Report
-from skillvault.vault.files import strict_yaml
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw, trade
 from tests.intake.timed import taken

@@ -1,8 +1,5 @@
 """npx skills: of a vault whose skills all wait it lists and installs nothing."""
 
-import os
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,16 +7,9 @@ import pytest
 from skillvault.api import Vault
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.interop.programs import Program
 from tests.vault.given import HAND_MADE
 
-# Where `make interop` puts the programs.
-PLACE = Path(os.environ.get("SKILLVAULT_INTEROP") or Path(__file__).parents[2] / ".interop")
-PROGRAMS = PLACE / "node_modules/.bin"
-SECONDS = 300  # after which a program that asks for something is given up
-
-pytestmark = pytest.mark.skipif(
-    not (PROGRAMS / "skills").exists(), reason=f"no npx skills in {PLACE}; run `make interop`"
-)
 DEPTHS = [(), ("--full-depth",)]
 
 
@@ -37,72 +27,61 @@ def waiting(vault: Vault, person: Person) -> Vault:
     return vault
 
 
-def _skills(project: Path, *args: str) -> str:
-    """What the client says, in a project of its own; it asks nobody and tells nobody."""
+@pytest.fixture
+def client(tmp_path: Path) -> Program:
+    """The client, with a home of its own."""
+    return Program("skills", tmp_path / "home")
+
+
+def _skills(client: Program, *args: str) -> str:
+    """What it says, in a project of its own."""
+    project = client.home / "project"
     project.mkdir(exist_ok=True)
-    env = {
-        "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-        "HOME": os.environ["HOME"],
-        "DO_NOT_TRACK": "1",
-        "DISABLE_TELEMETRY": "1",
-        "NO_COLOR": "1",
-    }
-    done = subprocess.run(
-        [str(PROGRAMS / "node"), str(PROGRAMS / "skills"), *args],
-        cwd=project,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stdout + done.stderr)
+    done = client.run(*args, cwd=project)
+    return done.stdout + done.stderr
 
 
-def _installed(project: Path) -> list[str]:
-    """The skills that lie in a project, for whatever agent."""
-    return sorted({path.parent.name for path in project.rglob("SKILL.md")})
+def _installed(client: Program) -> list[str]:
+    """The skills that it put anywhere, for whatever agent."""
+    return sorted({path.parent.name for path in client.home.rglob("SKILL.md")})
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("form", ["path", "url"])
 def test_skills_that_wait_are_neither_listed_nor_installed(
-    waiting: Vault, tmp_path: Path, depth: tuple[str, ...], form: str
+    waiting: Vault, client: Program, depth: tuple[str, ...], form: str
 ) -> None:
     place = str(waiting.root) if form == "path" else waiting.root.as_uri()
-    said = _skills(tmp_path / "project", "add", place, "--list", *depth)
+    said = _skills(client, "add", place, "--list", *depth)
     assert "No valid skills found" in said
-    _skills(tmp_path / "project", "add", place, "--all", *depth)
-    assert _installed(tmp_path / "project") == []
+    _skills(client, "add", place, "--all", *depth)
+    assert _installed(client) == []
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_beside_one_that_is_served_they_are_not_installed_either(
-    waiting: Vault, person: Person, tmp_path: Path, depth: tuple[str, ...]
+    waiting: Vault, person: Person, client: Program, depth: tuple[str, ...]
 ) -> None:
     person.write("skills/live/SKILL.md", HAND_MADE.format(name="live"))
-    _skills(tmp_path / "project", "add", str(waiting.root), "--all", *depth)
-    assert _installed(tmp_path / "project") == ["live"]
+    _skills(client, "add", str(waiting.root), "--all", *depth)
+    assert _installed(client) == ["live"]
 
 
-def test_what_is_approved_is_installed(waiting: Vault, tmp_path: Path) -> None:
+def test_what_is_approved_is_installed(waiting: Vault, client: Program) -> None:
     (name,) = waiting.store.head().skills.proposed
     waiting.curate.approve(name, now=NOW)
-    _skills(tmp_path / "project", "add", str(waiting.root), "--all")
-    assert _installed(tmp_path / "project") == [name]
+    _skills(client, "add", str(waiting.root), "--all")
+    assert _installed(client) == [name]
 
 
 def test_those_of_an_older_vault_are_listed_until_init_marks_them(
-    vault: Vault, person: Person, tmp_path: Path
+    vault: Vault, person: Person, client: Program
 ) -> None:
     for path in ("proposed/one/SKILL.md", "archive/two/SKILL.md"):
         person.write(path, HAND_MADE.format(name=Path(path).parent.name))
     person.git("add", "-A")
     person.git("commit", "-qm", "as it was")
-    before = _skills(tmp_path / "project", "add", str(vault.root), "--list")
+    before = _skills(client, "add", str(vault.root), "--list")
     assert ("one" in before, "two" in before) == (True, True)
     Vault.init(vault.root, now=NOW)
-    assert "No valid skills found" in _skills(
-        tmp_path / "project", "add", str(vault.root), "--list"
-    )
+    assert "No valid skills found" in _skills(client, "add", str(vault.root), "--list")

@@ -10,7 +10,7 @@ from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.retries import Caller
 from skillvault.judge.claude.wire import Api
-from skillvault.policy import JudgePolicy
+from skillvault.policy import DistillPolicy, JudgePolicy
 from skillvault.records import Decision
 from skillvault.vault.files.redact import cleaned
 from skillvault.vault.spending import Ledger
@@ -45,7 +45,7 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
     policy = JudgePolicy(**{"provider": "claude", "usd_per_day": 1000.0, **rules})
     ledger = Ledger(place / "judge.db", clock.wall)
     caller = Caller(Api(), ledger, policy, clock)
-    return ClaudeJudge(policy, Prompts({}, cleaned), caller), ledger
+    return ClaudeJudge(policy, Prompts({}, cleaned), caller, DistillPolicy()), ledger
 
 
 def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:

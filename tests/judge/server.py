@@ -115,7 +115,9 @@ def claude(body: Body) -> Answer:
 def written(data: Body) -> Body:
     """A text in the sections that are asked for."""
     texts = {name: f"- Claude on {name.lower()}: heed the funding." for name in data["sections"]}
+    labels = {"tags": ["Payments", "gate way"], "roles": ["builder"], "stages": []}
     return {
+        **(labels if "sessions" in data else {}),
         "title": "Chasing high funding",
         "description": "Longs that chase high funding lose. Use before opening a long.",
         "sections": [{"heading": name, "text": text} for name, text in texts.items()],

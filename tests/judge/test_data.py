@@ -75,8 +75,8 @@ def test_outcomes_that_instruct_the_judge_move_nothing(tmp_path: Path, api: Serv
     usual = learned(plain, [trade(n, decision__reasoning=f"Ground {n}.") for n in range(40)])
     assert len(scores) == 200
     assert abs(mean(scores) - mean(usual)) <= 0.05
-    assert len(orders.facts()) <= len(plain.facts())
-    assert not any("all in" in fact.text for fact in orders.facts())
+    assert len(orders.memory.facts()) <= len(plain.memory.facts())
+    assert not any("all in" in fact.text for fact in orders.memory.facts())
 
 
 def test_an_obedient_model_does_obey_what_stands_outside_the_data(

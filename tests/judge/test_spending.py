@@ -19,7 +19,7 @@ from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.retries import Caller
 from skillvault.judge.claude.wire import Api
-from skillvault.policy import JudgePolicy
+from skillvault.policy import DistillPolicy, JudgePolicy
 from skillvault.vault.files.redact import cleaned
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
@@ -149,7 +149,8 @@ def wound(vault: Vault, clock: Clock) -> Vault:
     """The vault, with a judge and a ledger that go by a clock of ours."""
     ledger = Ledger(vault.store.ledger._place, clock.wall)
     rules = JudgePolicy(provider="claude")
-    judge = ClaudeJudge(rules, Prompts({}, cleaned), Caller(Api(), ledger, rules, clock))
+    caller = Caller(Api(), ledger, rules, clock)
+    judge = ClaudeJudge(rules, Prompts({}, cleaned), caller, DistillPolicy())
     found = Vault(vault.root, judge)
     found.store.ledger = ledger
     return found

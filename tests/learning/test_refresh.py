@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change, Edit, Move
-from skillvault.learning import refresh
 from skillvault.learning.account.account import digest, shown_by
 from skillvault.learning.generate.warning_pattern import (
     Present,
@@ -20,7 +19,8 @@ from skillvault.learning.generate.warning_pattern import (
     skill_change,
 )
 from skillvault.learning.length import OVERFLOW, STATEMENTS, References
-from skillvault.learning.refresh import Refreshing
+from skillvault.learning.refresh import refreshing
+from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.learning.sections import Version, Written, parts, theirs
 from skillvault.policy import Policy
 from skillvault.records import Link, Ref, Skill, stamp
@@ -51,7 +51,7 @@ def _due(
     found: Findings, skill: Skill | None = OWN, shelf: str = "skills", **present: Any
 ) -> Refreshing | None:
     there = Present(**{"skill": skill, "shelf": shelf, **present})
-    return refresh.refreshing(found, there, (), POLICY)
+    return refreshing.refreshing(found, there, (), POLICY)
 
 
 def _what(found: Findings, skill: Skill | None = OWN, **present: Any) -> str | None:
@@ -126,7 +126,7 @@ def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() ->
     assert fresh is not None
     assert fresh.fresh == (new,)
     there = Present(skill=OWN, shelf="skills", linked=frozenset({old}))
-    unlinked = refresh.refreshing(FOUND, there, {new}, POLICY)
+    unlinked = refreshing.refreshing(FOUND, there, {new}, POLICY)
     assert unlinked is not None
     assert unlinked.fresh == ()
 
@@ -151,7 +151,7 @@ def _rewritten(
     written = Written(
         bodies=[Version(None, OWN.body)], descriptions=[Version(None, text) for text in said]
     )
-    return refresh.rewrite_change(due, draft, written, references=references, policy=POLICY)
+    return refreshing.rewrite_change(due, draft, written, references=references, policy=POLICY)
 
 
 def test_its_text_and_its_keys_are_written_in_place() -> None:
@@ -221,7 +221,7 @@ def test_one_that_a_person_renamed_keeps_its_name() -> None:
 
 
 def test_one_that_leaves_goes_to_the_archive_with_its_text() -> None:
-    change = refresh.leave_change(_refreshed(found=SILENT))
+    change = refreshing.leave_change(_refreshed(found=SILENT))
     assert change.moves == (Move(f"skills/{OWN.name}", f"archive/{OWN.name}"),)
     assert (change.writes, change.rewrites, change.edits) == ((), (), ())
     assert change.headline == f"refresh: archive {OWN.name}"

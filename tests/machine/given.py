@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 30.0  # seconds after which a test gives up
+PATIENCE = 120.0  # seconds after which a test gives up
 PAGE = 4096  # what a file on a tmpfs takes at least
 TICKS = os.sysconf("SC_CLK_TCK")
 

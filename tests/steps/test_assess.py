@@ -95,6 +95,29 @@ def test_without_receipts_nothing_is_proven_for_how_it_was_selected_is_unknown(
     assert (found.selection, found.p_helps and found.p_helps > 0.99) == ("unknown", True)
 
 
+@pytest.mark.parametrize(("batch", "expected"), [(300, ["assess: proven guide"]), (48, [])])
+def test_what_one_look_proves_is_not_enough_for_one_of_many(
+    vault: Vault, batch: int, expected: list[str]
+) -> None:
+    """The same records, at once or in batches, each of which may have been looked at."""
+    files = [
+        file
+        for number in range(72)
+        for file in (
+            ended(2 * number, number % 2 == 0),
+            ended(2 * number + 1, number % 3 > 0, "guide"),
+            *receipts(2 * number, 1, held_out=True),
+            *receipts(2 * number + 1, 1),
+        )
+    ]
+    for start in range(0, len(files), batch):
+        vault.record(files[start : start + batch], now=NOW)
+    assert learned(vault) == expected
+    (found,) = vault.effects("guide")
+    assert found.p_helps
+    assert 0.95 < found.p_helps < 0.98
+
+
 def test_a_skill_that_hurts_is_retired(vault: Vault) -> None:
     assert learned(vault, *HURTS) == ["assess: retired guide"]
     skill, path = vault.skill("guide")

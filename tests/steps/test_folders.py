@@ -32,13 +32,13 @@ def put(folder: Path, name: str, text: str, *, settled: bool = True) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files of layers that are opened from now on."""
     paths: list[str] = []
-    read = shelves._skill_bytes
+    read = shelves.skill_bytes
 
     def noted(path: Path) -> bytes:
         paths.append(path.parent.name)
         return read(path)
 
-    monkeypatch.setattr(shelves, "_skill_bytes", noted)
+    monkeypatch.setattr(shelves, "skill_bytes", noted)
     return paths
 
 

@@ -103,8 +103,8 @@ def test_a_file_that_is_a_link_out_of_the_vault_is_not_read(
     assert not _is_served(vault)
     assert vault.shelf.get("ours") is not None
     assert {(Path(p.path).name, p.code) for p in vault.shelf.problems} == {
-        ("secret.md", "outside"),
-        ("SKILL.md", "outside"),
+        ("secret.md", "link-outside"),
+        ("SKILL.md", "link-outside"),
     }
 
 

@@ -51,7 +51,7 @@ def from_memory(vault: Vault) -> list[str]:
 
 def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> None:
     learn(vault, *three())
-    assert vault.facts()
+    assert vault.memory.facts()
     (name,) = from_memory(vault)
     tree = vault.why(name)
     ends = json.dumps(tree)
@@ -63,7 +63,7 @@ def test_an_insight_becomes_a_fact_and_a_recurring_one_a_skill(vault: Vault) -> 
 def test_what_a_run_weighed_is_not_due_by_its_own_links(vault: Vault) -> None:
     learn(vault, *three())
     learn(vault, loss(9, "ADA-PERP"))
-    assert vault.facts()
+    assert vault.memory.facts()
     assert vault.status().waiting["promote"] == 0
     assert vault.store.head().due.keys("promote") == []
 
@@ -72,7 +72,7 @@ def test_a_fact_that_a_person_changes_makes_due_what_speaks_for_it(
     vault: Vault, person: Person
 ) -> None:
     learn(vault, *three())
-    fact = vault.facts()[0]
+    fact = vault.memory.facts()[0]
     path = f"memory/{fact.domain}/{fact.id}.md"
     person.write(path, (vault.root / path).read_text() + "Mine.\n")
     person.git("commit", "-qam", "in my words")
@@ -171,31 +171,35 @@ def test_a_reverted_promotion_is_not_redone(vault: Vault, person: Person) -> Non
     learn(vault, *three())
     for commit in person.git("log", "--format=%H", "--grep=^promote:").split():
         person.git("revert", "--no-edit", commit)
-    assert vault.facts() == []
+    assert vault.memory.facts() == []
     report = vault.run(now=NOW)
     assert [d for d in report.done if d.change.step == "promote"] == []
     assert report.rejected
     learn(vault, loss(6, "XRP-PERP", source__session="later"))
-    assert vault.facts() == []
+    assert vault.memory.facts() == []
     assert vault.check().problems == []
 
 
 def test_a_fact_by_hand_is_a_commit_and_takes_the_place_of_another(
     vault: Vault, person: Person
 ) -> None:
-    vault.add_fact("Funding above 0.05 % means crowded longs", "perps", now=NOW)
-    (old,) = vault.facts()
-    vault.add_fact("Funding above 0.08 % means crowded longs", "perps", supersedes=old.id, now=NOW)
-    assert [f.text for f in vault.facts("perps")] == ["Funding above 0.08 % means crowded longs"]
+    vault.memory.add_fact("Funding above 0.05 % means crowded longs", "perps", now=NOW)
+    (old,) = vault.memory.facts()
+    vault.memory.add_fact(
+        "Funding above 0.08 % means crowded longs", "perps", supersedes=old.id, now=NOW
+    )
+    assert [f.text for f in vault.memory.facts("perps")] == [
+        "Funding above 0.08 % means crowded longs"
+    ]
     assert person.git("log", "-1", "--format=%an %s").startswith("Ada Person add: fact funding")
-    assert vault.fact(old.id)[0].text.startswith("Funding above 0.05")
+    assert vault.memory.fact(old.id)[0].text.startswith("Funding above 0.05")
     assert vault.why_not(old.id)[1][-1].state == "superseded"
 
 
 def test_a_domain_without_facts_is_told_from_a_wrong_name(vault: Vault) -> None:
-    assert vault.facts("coding") == []
+    assert vault.memory.facts("coding") == []
     with pytest.raises(UsageError, match="no such domain"):
-        vault.facts("codding")
+        vault.memory.facts("codding")
 
 
 def test_why_not_says_what_an_insight_lacks(vault: Vault) -> None:
@@ -214,7 +218,7 @@ def test_an_untrusted_source_enters_no_memory(vault: Vault) -> None:
         place = vault.root / "inbox" / "untrusted" / f"{number}.json"
         place.write_bytes(as_file(given))
     vault.run(now=NOW)
-    assert vault.facts() == []
+    assert vault.memory.facts() == []
     assert vault.skills() == []
     assert vault.skills("proposed")
 

@@ -13,5 +13,5 @@ def test_every_step_stands_at_the_place_that_names_it() -> None:
 
 
 def test_what_writes_and_what_moves_skills_follows_from_the_registry() -> None:
-    assert {"promote", "generate", "refresh", "merge"} == WRITERS
+    assert {"promote", "generate", "distill", "refresh", "merge", "capture"} == WRITERS
     assert {ASSESS, "expire", "refresh", "merge", "retire", "restore"} == MOVERS

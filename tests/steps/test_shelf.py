@@ -178,9 +178,9 @@ def test_the_folders_of_the_policy_are_a_layer(vault: Vault, commit: Commit) -> 
 
 def test_a_bad_file_of_a_folder_is_a_problem_and_nothing_more(vault: Vault, tmp_path: Path) -> None:
     before = vault.recommend("coding", TASK)
-    beside = folder(tmp_path, bad="no front matter", one=text("one"))
+    beside = folder(tmp_path, bad="---\nname: bad\n", one=text("one"))
     (problem,) = vault.shelf.add_dir(beside)
-    assert (Path(problem.path).name, problem.code) == ("bad.md", "no-front-matter")
+    assert (Path(problem.path).name, problem.code) == ("bad.md", "truncated")
     after = vault.recommend("coding", TASK)
     assert after.total_considered == before.total_considered + 1
     assert vault.check().problems == []
@@ -503,7 +503,7 @@ def test_a_folder_of_the_vault_that_is_never_served_is_no_layer(vault: Vault, pl
 def test_skills_facts_and_evaluations_are_found(vault: Vault, person: Person) -> None:
     person.rule(SERVED)
     dropped(vault, outcome())
-    vault.add_fact("Raise a timeout only with a trace at hand.", "coding", now=NOW)
+    vault.memory.add_fact("Raise a timeout only with a trace at hand.", "coding", now=NOW)
     assert vault.search("posterior sampling of a bandit")[0].id == "thompson-sampling-analysis"
     kinds = {kind: vault.search("timeout", kind=kind) for kind in ("skill", "fact", "evaluation")}
     assert all({one.kind for one in found} == {kind} for kind, found in kinds.items())
@@ -514,8 +514,8 @@ def test_skills_facts_and_evaluations_are_found(vault: Vault, person: Person) ->
 
 
 def test_the_filters_of_a_search_hold(vault: Vault) -> None:
-    vault.add_fact("A zeppelin flies.", "coding", now=NOW)
-    vault.add_fact("A zeppelin lands.", "perps", now=NOW)
+    vault.memory.add_fact("A zeppelin flies.", "coding", now=NOW)
+    vault.memory.add_fact("A zeppelin lands.", "perps", now=NOW)
     assert {one.domain for one in vault.search("zeppelin")} == {"coding", "perps"}
     assert [one.domain for one in vault.search("zeppelin", domain="perps")] == ["perps"]
     assert len(vault.search("zeppelin", k=1)) == 1

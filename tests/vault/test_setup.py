@@ -43,6 +43,7 @@ def test_a_new_vault_is_a_repository_with_one_commit_and_nothing_to_commit(tmp_p
     assert person.git("ls-files").splitlines() == [
         ".gitattributes",
         ".gitignore",
+        "LEARNINGS.md",
         "README.md",
         "vault.yaml",
     ]
@@ -54,6 +55,24 @@ def test_a_new_vault_is_a_repository_with_one_commit_and_nothing_to_commit(tmp_p
         "the pre-commit hook",
     ]
     assert vault.store.head().policy.domains == ("perps",)
+
+
+def test_two_clones_that_append_rules_merge_without_a_conflict(tmp_path: Path) -> None:
+    vault, _ = Vault.init(tmp_path / "vault", now=NOW)
+    attribute = Person(vault.root).git("check-attr", "merge", "LEARNINGS.md")
+    assert attribute == "LEARNINGS.md: merge: union"
+    assert not (vault.root / ".git/info/attributes").exists()
+
+
+def test_an_older_vault_joins_rules_after_init(tmp_path: Path) -> None:
+    person = repository(tmp_path / "repo")
+    person.write(".gitattributes", "* -text\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "mine")
+    _, made = Vault.init(person.root, now=NOW)
+    assert ".git/info/attributes" in made.did
+    assert person.git("check-attr", "merge", "LEARNINGS.md") == "LEARNINGS.md: merge: union"
+    assert Vault.init(person.root, now=NOW)[1].did == []
 
 
 @pytest.mark.parametrize("name", ["on", "no", "123", "2024-11-20", "null", "1e5", "true", "0x1f"])
@@ -119,6 +138,7 @@ def test_staged_and_edited_work_of_a_person_is_left_alone(tmp_path: Path) -> Non
     assert person.git("diff-tree", "--name-only", "--no-commit-id", "HEAD").splitlines() == [
         ".gitattributes",
         ".gitignore",
+        "LEARNINGS.md",
         "vault.yaml",
     ]
     assert fsck(person) == ""

@@ -116,7 +116,7 @@ class Batches:
         total = 0.0
         for question in questions:
             price = self._rules.price(question.model)
-            usd = BATCH * most(price, question.size, self._rules.max_tokens)
+            usd = BATCH * most(price, question.size, question.limit(self._rules))
             if total + usd > room:
                 break
             total += usd

@@ -11,12 +11,23 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Brief, Case, Draft, InsightText, Opinion, Spent, Verdict, billed
+from skillvault.brief import (
+    Brief,
+    Case,
+    Draft,
+    InsightText,
+    Opinion,
+    SessionExcerpt,
+    Spent,
+    Verdict,
+    billed,
+)
 from skillvault.errors import UnansweredError
 from skillvault.judge.claude import prompts as asking
 from skillvault.judge.claude.replies import (
     InsightReply,
     OpinionReply,
+    SessionReply,
     SkillReader,
     SkillReply,
     UnusableError,
@@ -29,7 +40,7 @@ from skillvault.judge.claude.replies import (
 )
 from skillvault.judge.claude.retries import Caller, Kept, Question
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.policy import JudgePolicy
+from skillvault.policy import DistillPolicy, JudgePolicy
 from skillvault.records import Decision, JudgeInfo, Outcome, Scalar, Skill
 from skillvault.text import flat, shorten
 
@@ -43,6 +54,7 @@ class ClaudeJudge:
     rules: JudgePolicy
     prompts: asking.Prompts
     caller: Caller
+    distilling: DistillPolicy
 
     @property
     def info(self) -> JudgeInfo:
@@ -91,11 +103,11 @@ class ClaudeJudge:
             return None
         prompt, material, headings = asking.skill_request(brief, plain)
         reader = SkillReader(brief, plain, headings)
-        question = self._question(prompt, material, SkillReply)
+        shape = SessionReply if isinstance(brief, SessionExcerpt) else SkillReply
+        question = self._of_sessions if shape is SessionReply else self._question
+        asked = question(prompt, material, shape)
         try:
-            draft, _ = self._answered(
-                question, lambda kept: reader.draft(shaped(kept, SkillReply), question)
-            )
+            draft, _ = self._answered(asked, lambda kept: reader.draft(shaped(kept, shape), asked))
         except UnansweredError as error:
             why = shorten(flat(str(error)), 200)
             note = f"Written by the offline judge, as Claude's text was of no use: {why}."
@@ -119,6 +131,13 @@ class ClaudeJudge:
         prompt = self.prompts.digest("advice")
         judge = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
         return opinion, billed(judge, spent)
+
+    def _of_sessions(
+        self, prompt: str, material: Mapping[str, Any], shape: type[Struct]
+    ) -> Question:
+        """A question about sessions: to the fast model, for a short answer."""
+        question = self._question(prompt, material, shape, model=self.rules.fast_model)
+        return msgspec.structs.replace(question, max_tokens=self.distilling.max_tokens)
 
     def _question(
         self,

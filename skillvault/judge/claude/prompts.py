@@ -27,15 +27,18 @@ from skillvault.brief import (
     RefusedAnswers,
     Remedy,
     Rule,
+    SessionExcerpt,
     Statement,
     Tools,
     Verdict,
 )
 from skillvault.conditions import Separation, clause
-from skillvault.records import Decision, Evaluation, Outcome, Scalar, stamp
+from skillvault.records import Decision, Evaluation, Outcome, Scalar, Session, stamp
 from skillvault.text import count_of, percent
 
-NAMES = ("verdict", "insight", "advice", "account", "recurrence", "strategy", "agreement")
+NAMES = (
+    "verdict", "insight", "advice", "account", "recurrence", "strategy", "agreement", "session",
+)  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
@@ -50,6 +53,7 @@ _ACCOUNTS = {
 }
 _STRATEGY = ("Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid")
 _AGREEMENT = ("Synthesized Insight", "Key Principles")
+_SESSION = ("What Failed and Why", "What Then Worked")
 
 
 class Prompts(Struct, frozen=True):
@@ -200,6 +204,8 @@ def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tupl
             prompt, material = "strategy", _period(brief)
         case Agreement():
             prompt, material, headings = "agreement", _agreement(brief), _AGREEMENT
+        case SessionExcerpt():
+            prompt, material, headings = "session", _sessions(brief), _SESSION
     draft = {"title": plain.title, "sections": dict(plain.sections)}
     request = {"sections": list(headings), **material, "draft": draft}
     return prompt, request, headings
@@ -295,3 +301,21 @@ def _agreement(brief: Agreement) -> dict[str, Any]:
         "outcomes_in_all": len(together.account.outcomes),
         "statements": [_statement(statement) for statement in together.statements],
     }
+
+
+def _sessions(brief: SessionExcerpt) -> dict[str, Any]:
+    return {
+        "domain": brief.domain,
+        "sessions": [_session(session) for session in brief.sessions[-_SHOWN:]],
+        "sessions_in_all": len(brief.sessions),
+    }
+
+
+def _session(session: Session) -> dict[str, Any]:
+    failures = [
+        {"on": failure.lemma, "why": failure.reason, "tried": failure.attempt}
+        for failure in session.failures
+    ]
+    successes = [{"on": success.lemma, "how": success.text} for success in session.successes]
+    labels = {key: list(getattr(session, key)) for key in ("tags", "roles", "stages")}
+    return {"failed": failures, "worked": successes, **labels}

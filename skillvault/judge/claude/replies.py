@@ -10,14 +10,26 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Agreement, Brief, Draft, Findings, InsightText, Opinion, Verdict
+from skillvault.brief import (
+    Agreement,
+    Brief,
+    Draft,
+    Findings,
+    InsightText,
+    Opinion,
+    SessionExcerpt,
+    Verdict,
+)
+from skillvault.hidden_characters import cleaned
 from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.records import Applicability, InsightType
-from skillvault.text import flat, shorten
+from skillvault.text import flat, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
+_USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
+_LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
 _Shape = TypeVar("_Shape", bound=Struct)
 
@@ -155,6 +167,14 @@ class SkillReply(Struct, frozen=True, forbid_unknown_fields=True):
     sections: list[SectionReply]
 
 
+class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
+    """The same of sessions, with what it is about, for whom and for which stages."""
+
+    tags: list[str]
+    roles: list[str]
+    stages: list[str]
+
+
 class SkillReader(NamedTuple):
     """Makes a skill's draft of a reply.
 
@@ -177,16 +197,27 @@ class SkillReader(NamedTuple):
             raise UnusableError("the title or the description is empty")
         check_figures("\n".join((title, about, *written.values())), question.user)
         return msgspec.structs.replace(
-            self.plain,
+            self._labelled(reply),
             title=shorten(title, TITLE) if self._may_name else self.plain.title,
-            description=shorten(about, DESCRIPTION),
+            description=shorten(_when_first(about, self.plain.description), DESCRIPTION),
             sections=self._sections(written),
+        )
+
+    def _labelled(self, reply: SkillReply) -> Draft:
+        """The offline draft with the labels that a reply gives."""
+        if not isinstance(reply, SessionReply):
+            return self.plain
+        return msgspec.structs.replace(
+            self.plain,
+            tags=_labels(reply.tags) or self.plain.tags,
+            roles=_labels(reply.roles),
+            stages=_labels(reply.stages),
         )
 
     @property
     def _may_name(self) -> bool:
         """Whether the title is the model's to find."""
-        return isinstance(self.brief, Findings | Agreement)
+        return isinstance(self.brief, Findings | Agreement | SessionExcerpt)
 
     def _sections(self, written: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """The written sections, and those of the offline text that are counted, in its order."""
@@ -198,8 +229,28 @@ class SkillReader(NamedTuple):
         return tuple((name, both[name]) for name in order if name in both)
 
 
+def _when_first(about: str, plain: str) -> str:
+    """A description that begins with when to use the skill, as the one by rule does.
+
+    A host with many skills shows no more than the beginning.
+    """
+    when, _, _ = plain.partition(". ")
+    if _USE.match(about) or not _USE.match(when):
+        return about
+    return f"{when.removesuffix('.')}. {about}"
+
+
+def _labels(names: list[str]) -> tuple[str, ...]:
+    """Names as slugs, the first few; UnusableError for one that is none."""
+    slugs = {name: slug(name, limit=_LABEL) for name in names}
+    bad = next((name for name, label in slugs.items() if not label), None)
+    if bad is not None:
+        raise UnusableError(f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage")
+    return tuple(dict.fromkeys(slugs.values()))[:_LABELS]
+
+
 def _tidy(text: str) -> str:
     """A section's text without headings, rules and tags of its own."""
-    lines = (line.rstrip() for line in text[:SECTION].splitlines())
+    lines = (line.rstrip() for line in cleaned(text[:SECTION]).splitlines())
     kept = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(kept).replace("<", "‹").strip()

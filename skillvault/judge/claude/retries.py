@@ -23,18 +23,26 @@ _TURN = 0.1  # seconds between two looks whether it is our turn
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What is sent. `key` is what its reply is kept under, the same after a crash."""
+    """What is sent. `key` is what its reply is kept under, the same after a crash.
+
+    `max_tokens`: the most of its reply, if that is not the policy's to say.
+    """
 
     key: str
     model: str
     system: str
     user: str
     schema: dict[str, Any]
+    max_tokens: int | None = None
 
     @property
     def size(self) -> int:
         """Its bytes, but for the schema."""
         return len(self.system.encode()) + len(self.user.encode())
+
+    def limit(self, rules: JudgePolicy) -> int:
+        """The most tokens of its reply."""
+        return self.max_tokens or rules.max_tokens
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -180,7 +188,7 @@ class Caller:
     def _reserved(self, question: Question, end: float) -> int:
         """The number of a call that is ours to send."""
         rules = self._rules
-        usd = most(rules.price(question.model), question.size, rules.max_tokens)
+        usd = most(rules.price(question.model), question.size, question.limit(rules))
         while self._clock.now() < end:
             call = self._ledger.reserve(
                 usd, usd_per_day=rules.usd_per_day, calls_per_day=rules.calls_per_day

@@ -76,7 +76,7 @@ def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
     fixed = {"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}
     body: dict[str, Any] = {
         "model": question.model,
-        "max_tokens": rules.max_tokens,
+        "max_tokens": question.limit(rules),
         "system": [fixed],
         "messages": [{"role": "user", "content": question.user}],
         "output_config": {"format": {"type": "json_schema", "schema": question.schema}},

@@ -16,6 +16,7 @@ from skillvault.brief import (
     Opinion,
     Period,
     Recurrence,
+    SessionExcerpt,
     Verdict,
 )
 from skillvault.records import (
@@ -78,6 +79,10 @@ class OfflineJudge:
                 from skillvault.judge.offline.joining import joined
 
                 return joined(brief)
+            case SessionExcerpt():
+                from skillvault.judge.offline.recounting import recounted
+
+                return recounted(brief)
 
     def advise(
         self,

@@ -27,6 +27,7 @@ DEPENDS_ON = (
     Queue(
         name=COUNT,
         every="use",
+        rules=2,  # the commits that brought the uses are counted
         when=(
             When("skill", "moved", along=(Uses(),)),
             When("skill", "rewritten", along=(Uses(),)),

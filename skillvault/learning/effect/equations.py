@@ -15,17 +15,24 @@ from skillvault.learning.effect.lift import (
     Prior,
     Sums,
 )
+from skillvault.learning.effect.pooling import WIDE, Solved, with_bases, with_choosing
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
 LEAST_NOISE = 0.03  # the variance of an outcome if nearly all succeed or fail
-_CHOOSING = 0.5  # how far from 0 the effect of choosing is expected, of a domain
-_CHOOSING_APART = 0.05  # and how far a skill's is from its domain's
+# In units of the slope, for it goes with the odds: 0.5 and 0.05 if half of all succeed.
+_CHOOSING = 2.0  # how far from 0 the effect of choosing is expected, of a domain
+_CHOOSING_APART = 0.2  # and how far a skill's is from its domain's, and a domain's from another's
 _CHOOSERS = 400  # skills up to which each has one of its own
-_WIDE = (0.5, 0.5**2)  # the middle and the variance of the base of an only domain
-_BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them is known
-_ROOM = 2  # how much wider than that: a high base leaves a skill less room, so it tells little
-_ROUNDS = 8  # until the spread of the bases is stable
+_SMALL = 128  # unknowns up to which a matrix is inverted at once
+
+
+class _Role(NamedTuple):
+    """Of the base, the columns and their offers: the unknown that each has part in, how much."""
+
+    unknown: Places
+    factor: Array
 
 
 class System(NamedTuple):
@@ -35,27 +42,29 @@ class System(NamedTuple):
     vector: Array
     noise: float
     spread: float  # of the bases of its groups, a variance
-
-
-class Solved(NamedTuple):
-    """The posterior of a system's unknowns."""
-
-    mean: Array
-    covariance: Array
+    slope: float  # how much the rate of success changes with its log-odds
 
 
 def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Column, DomainEffect]]:
     """Each column's effect in each domain, the base it was applied to and how often.
 
-    What is believed of the domains' bases is learned from all of them (empirical Bayes).
+    What is believed of the domains' bases and of choosing is learned from all of them.
     """
     systems = [system_of(sums) for sums in domains]
     solutions = [
-        solve(system, precision_of(sums.columns, prior))
+        solve(system, precision_of(sums.columns, prior, system.slope))
         for sums, system in zip(domains, systems, strict=True)
     ]
     if len(domains) > 1:
-        solutions = _rebased(solutions, systems)
+        solutions = with_choosing(
+            solutions,
+            [len(sums.columns) + 1 for sums in domains],
+            [system.slope for system in systems],
+            believed=_CHOOSING,
+            least=_CHOOSING_APART,
+        )
+        rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
+        solutions = with_bases(solutions, rates)
     for sums, system, solved in zip(domains, systems, solutions, strict=True):
         yield from _effects(sums, system, solved, prior)
 
@@ -65,51 +74,75 @@ def system_of(sums: Sums) -> System:
     total = sum(group.count for group in sums.groups)
     successes = sum(group.successes for group in sums.groups)
     rate = (successes + 1) / (total + 2)
-    noise = sums.noise or max(LEAST_NOISE, rate * (1 - rate))
+    slope = max(LEAST_NOISE, rate * (1 - rate))
+    noise = sums.noise or slope
     spread = _spread(sums.groups, noise)
-    size = 2 * len(sums.columns) + 1
-    matrix, vector = np.zeros((size, size)), np.zeros(size)
-    matrix[0, 0], vector[0] = total, successes
-    first, second = (np.frombuffer(found, np.int32) + 1 for found in (sums.firsts, sums.seconds))
-    matrix[first, second] = matrix[second, first] = np.frombuffer(sums.weights)
-    vector[1:] = sums.hits
+    count = len(sums.columns)
+    roles = _roles(shares(sums))
+    size = 1 + max(int(role.unknown.max()) for role in roles)
+    matrix = _products(sums, roles, size)
+    vector = _in_unknowns(roles, range(2 * count + 1), [successes, *sums.hits], size)
     for group in sums.groups:
-        places = [0, *(i + 1 for i in group.weights)]
-        weights = np.array([group.count, *group.weights.values()])
-        matrix[0, places[1:]] += weights[1:]
-        matrix[places[1:], 0] += weights[1:]
-        share = spread / (noise + group.count * spread)
-        matrix[np.ix_(places, places)] -= share * np.outer(weights, weights)
-        vector[places] -= share * weights * group.successes
-    return System(*_with_choosing(matrix, vector, shares(sums)), noise, spread)
+        weights = [group.count, *group.weights.values()]
+        row = _in_unknowns(roles, [0, *(place + 1 for place in group.weights)], weights, size)
+        matrix[0] += row
+        matrix[1:, 0] += row[1:]
+        if share := spread / (noise + group.count * spread):
+            places = np.flatnonzero(row)
+            matrix[np.ix_(places, places)] -= share * np.outer(row[places], row[places])
+            vector -= share * group.successes * row
+    return System(matrix, vector, noise, spread, slope)
 
 
-def _with_choosing(matrix: Array, vector: Array, share: Array) -> tuple[Array, Array]:
-    """The base, the columns and, in place of their offers, how much more than usual was applied.
+def _roles(share: Array) -> list[_Role]:
+    """What the base, each column and each column's offers say of the unknowns.
 
-    Of those who could apply a skill some do; if that goes with success whatever the skill, it is
-    their choosing. It is told from the skills by decisions to which others were offered. It is
-    counted over all columns, and, if these are few enough, for each.
+    A column's of its effect, and that more than usual was applied of choosing. Of those who could
+    apply a skill some do; if that goes with success whatever the skill, it is their choosing. It
+    is told from the skills by decisions to which others were offered. It is counted over all
+    columns, and, if these are few enough, for each.
     """
-    a, w = slice(1, len(share) + 1), slice(len(share) + 1, None)
-    by_column = matrix[:, a] - matrix[:, w] * share
-    own = by_column[a] - share[:, None] * by_column[w]
-    beside = by_column[: len(share) + 1]
-    chosen = np.hstack([beside.sum(axis=1, keepdims=True), beside])
-    corner = np.block([[own.sum(), own.sum(axis=0)[None]], [own.sum(axis=1)[:, None], own]])
-    hits = vector[a] - share * vector[w]
-    size = 2 + len(share) + (len(share) if len(share) <= _CHOOSERS else 0)
-    whole = np.block([[matrix[: len(share) + 1, : len(share) + 1], chosen], [chosen.T, corner]])
-    right = np.concatenate([vector[: len(share) + 1], [hits.sum()], hits])
-    return whole[:size, :size], right[:size]
+    count = len(share)
+    places, none = np.arange(2 * count + 1), np.zeros(count)
+    chosen = np.concatenate([[0.0], np.ones(count), -share])
+    roles = [
+        _Role(np.minimum(places, count), np.concatenate([[1.0], np.ones(count), none])),
+        _Role(np.full(2 * count + 1, count + 1), chosen),
+    ]
+    if count <= _CHOOSERS:
+        roles.append(_Role(count + 1 + np.where(places > count, places - count, places), chosen))
+    return roles
 
 
-def parts_of(solved: Solved, count: int) -> tuple[Array, Array]:
+def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
+    """The products of the unknowns' parts, summed over the decisions; nothing of the base."""
+    first, second = (np.frombuffer(found, np.int32) + 1 for found in (sums.firsts, sums.seconds))
+    # Each two places are told once, and stand on both sides of the diagonal.
+    weights = np.frombuffer(sums.weights) * np.where(first == second, 0.5, 1.0)
+    half = np.zeros(size * size)
+    for a in roles:
+        for b in roles:
+            codes = a.unknown[first] * size + b.unknown[second]
+            products = weights * a.factor[first] * b.factor[second]
+            half += np.bincount(codes, products, minlength=size * size)
+    matrix = half.reshape(size, size)
+    return matrix + matrix.T
+
+
+def _in_unknowns(
+    roles: Sequence[_Role], places: Sequence[int], values: Sequence[float], size: int
+) -> Array:
+    """What values at these places say of the unknowns."""
+    at, weights = np.array(places, np.intp), np.array(values, float)
+    unknowns = np.concatenate([role.unknown[at] for role in roles])
+    told = np.concatenate([role.factor[at] * weights for role in roles])
+    return np.bincount(unknowns, told, minlength=size).astype(np.float64)
+
+
+def parts_of(mean: Array, count: int) -> tuple[Array, Array]:
     """The effects of so many columns, and those of choosing each."""
-    own = solved.mean[count + 2 :]
-    return solved.mean[1 : count + 1], solved.mean[count + 1] + (
-        own if len(own) else np.zeros(count)
-    )
+    own = mean[count + 2 :]
+    return mean[1 : count + 1], mean[count + 1] + (own if len(own) else np.zeros(count))
 
 
 def shares(sums: Sums) -> Array:
@@ -142,10 +175,10 @@ def _spread(groups: Sequence[DecisionGroup], noise: float) -> float:
     return max(0.0, (apart - noise * (len(groups) - 1)) / room) if room > 0 else 0.0
 
 
-def precision_of(columns: Sequence[Column], prior: Prior) -> Array:
+def precision_of(columns: Sequence[Column], prior: Prior, slope: float) -> Array:
     """The precision of the columns before any decision: versions of one skill are a chain.
 
-    Beside them that of the effects of choosing.
+    Beside them that of the effects of choosing, by the slope of the domain's rate.
     """
     count = len(columns)
     size = count + 1 + (count if count <= _CHOOSERS else 0)
@@ -158,60 +191,67 @@ def precision_of(columns: Sequence[Column], prior: Prior) -> Array:
             precision[i, i] += apart
             precision[i - 1, i - 1] += prior.carry**2 * apart
             precision[i - 1, i] = precision[i, i - 1] = -prior.carry * apart
-    precision[count, count] = 1 / _CHOOSING**2
+    precision[count, count] = 1 / (_CHOOSING * slope) ** 2
     places = np.arange(count + 1, size)
-    precision[places, places] = 1 / _CHOOSING_APART**2
+    precision[places, places] = 1 / (_CHOOSING_APART * slope) ** 2
     return precision
 
 
 def solve(system: System, precision: Array) -> Solved:
     """The posterior of the base and of all else, little being believed of the base."""
-    middle, spread = _WIDE
+    matrix, vector = _posed(system, precision)
+    covariance = inverse(matrix)
+    return Solved(covariance @ vector, covariance)
+
+
+def middle_of(system: System, precision: Array) -> Array:
+    """The means of the posterior alone, at a fraction of the cost."""
+    return np.linalg.solve(*_posed(system, precision)).astype(np.float64)
+
+
+def _posed(system: System, precision: Array) -> tuple[Array, Array]:
     matrix = system.matrix / system.noise
-    matrix[0, 0] += 1 / spread
+    matrix[0, 0] += 1 / WIDE.variance
     matrix[1:, 1:] += precision
     vector = system.vector / system.noise
-    vector[0] += middle / spread
-    covariance = np.linalg.inv(matrix)
-    return Solved(covariance @ vector, covariance.astype(np.float64))
+    vector[0] += WIDE.middle / WIDE.variance
+    return matrix, vector
 
 
-def _rebased(solutions: Sequence[Solved], systems: Sequence[System]) -> list[Solved]:
-    """The answers with what all domains' bases say of each."""
-    rates = [system.vector[0] / system.matrix[0, 0] for system in systems]
-    middle, spread = float(sum(rates)) / len(rates), _BASE_SPREAD**2
-    for _ in range(_ROUNDS):
-        bases = [_with_base(solved, 1, middle, _ROOM * spread) for solved in solutions]
-        middle = sum(float(base.mean[0]) for base in bases) / len(bases)
-        apart = (float((b.mean[0] - middle) ** 2 + b.covariance[0, 0]) for b in bases)
-        spread = (sum(apart) + _BASE_SPREAD**2) / (len(bases) + 1)
-    return [_with_base(s, len(s.mean), middle, _ROOM * spread) for s in solutions]
+def inverse(matrix: Array) -> Array:
+    """The inverse of a matrix that is symmetric and positive, by halves: they mostly multiply.
 
-
-def _with_base(solved: Solved, size: int, middle: float, spread: float) -> Solved:
-    """The first so many of an answer if something else is believed of the base: one row's update.
-
-    Source: Sherman and Morrison, 1950.
+    Source: Schur's complement; Strassen 1969 inverts so.
     """
-    precision, pull = 1 / spread - 1 / _WIDE[1], middle / spread - _WIDE[0] / _WIDE[1]
-    row = solved.covariance[0, :size]
-    share = row / (1 + precision * row[0])
-    mean = solved.mean[:size] + share * (pull - precision * solved.mean[0])
-    return Solved(mean, solved.covariance[:size, :size] - precision * np.outer(share, row))
+    half = len(matrix) // 2
+    if half < _SMALL:
+        return np.linalg.inv(matrix).astype(np.float64)
+    first = inverse(matrix[:half, :half])
+    across = first @ matrix[:half, half:]
+    last = inverse(matrix[half:, half:] - matrix[half:, :half] @ across)
+    corner = across @ last
+    return np.block([[first + corner @ across.T, -corner], [-corner.T, last]])
 
 
 def _effects(
     sums: Sums, domain: System, solved: Solved, prior: Prior
 ) -> Iterator[tuple[Column, DomainEffect]]:
     """Each column's effect, its variance, the base it was applied to and how often."""
-    group_bases = bases(sums, domain, solved)
+    totals, together = np.zeros(len(sums.columns)), np.zeros(len(sums.columns))
+    for group, base in bases(sums, domain, solved.mean):
+        for i, weight in group.weights.items():
+            if weight > 0 and i < len(totals):
+                totals[i] += weight
+                together[i] += weight * base
     for i, column in enumerate(sums.columns):
-        weights = [(max(0.0, group.weights.get(i, 0.0)), base) for group, base in group_bases]
-        total = sum(weight for weight, _ in weights)
-        base = sum(weight * base for weight, base in weights) / total if total else None
         mean, variance = _tempered(solved, i + 1, sums.shared[i], prior)
-        base = float(solved.mean[0]) if base is None else base
-        yield column, DomainEffect(mean, variance, base, total, sums.latest[i])
+        base = together[i] / totals[i] if totals[i] else solved.mean[0]
+        yield (
+            column,
+            DomainEffect(
+                mean, variance, float(base), float(totals[i]), sums.latest[i], sums.changed[i]
+            ),
+        )
 
 
 def _tempered(solved: Solved, place: int, shared: float, prior: Prior) -> tuple[float, float]:
@@ -222,12 +262,12 @@ def _tempered(solved: Solved, place: int, shared: float, prior: Prior) -> tuple[
     return mean / variance / shared / precision, 1 / precision
 
 
-def bases(sums: Sums, domain: System, solved: Solved) -> list[tuple[DecisionGroup, float]]:
+def bases(sums: Sums, domain: System, mean: Array) -> list[tuple[DecisionGroup, float]]:
     """What each group's decisions reach without any skill."""
     group_bases: list[tuple[DecisionGroup, float]] = []
-    effects, choosing = parts_of(solved, len(sums.columns))
+    effects, choosing = parts_of(mean, len(sums.columns))
     effect = np.concatenate([effects + choosing, -shares(sums) * choosing]).tolist()
-    middle = float(solved.mean[0])
+    middle = float(mean[0])
     for group in sums.groups:
         explained = sum(w * effect[i] for i, w in group.weights.items())
         share = domain.spread / (domain.noise + group.count * domain.spread)

@@ -78,7 +78,9 @@ def _pooled(parts: Sequence[DomainEffect], prior: Prior) -> Lift:
     total = sum(part.weight for part in parts)
     weights = [part.weight / total if total else 1 / len(parts) for part in parts]
     base = sum(w * part.base for w, part in zip(weights, parts, strict=True))
-    return Lift(mean, math.sqrt(1 / precision), base, _latest_effect(parts, believed, precision))
+    changed = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
+    latest = _latest_effect(parts, believed, precision)
+    return Lift(mean, math.sqrt(1 / precision + changed), base, latest)
 
 
 def _latest_effect(parts: Sequence[DomainEffect], believed: float, known: float) -> Effect | None:

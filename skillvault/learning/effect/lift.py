@@ -49,7 +49,8 @@ class Sums(Struct, frozen=True):
     places summed over the decisions, a place with itself among them; `hits` the weights of the
     successes. `shared` says by how much the variance of a column's effect grows, for decisions of
     one episode share their luck; `latest` is the (precision, effect) of its latest applications
-    alone, (0, 0) if there are no others.
+    alone, (0, 0) if there are no others; `changed` the variance that an effect has for it is not
+    what it was.
     """
 
     columns: tuple[Column, ...] = ()
@@ -60,6 +61,7 @@ class Sums(Struct, frozen=True):
     groups: tuple[DecisionGroup, ...] = ()
     shared: tuple[float, ...] = ()
     latest: tuple[tuple[float, float], ...] = ()
+    changed: tuple[float, ...] = ()
     noise: float = 0.0
 
 
@@ -106,17 +108,17 @@ class Lift(Struct, frozen=True):
         """The 95 % interval of the effect."""
         return self.lift - 1.96 * self.error, self.lift + 1.96 * self.error
 
-    def chance_of_none(self, scale: float) -> float:
-        """How likely a skill that does not help ever looks so helpful, however often one looks.
+    def chance_of_none(self, scale: float, looks: int) -> float:
+        """How likely a skill without effect looks so helpful, or so harmful, at any of its looks.
 
-        Source: the mixture bound of Robbins 1970 (with Ville 1939), effects spread by `scale`; the
-        ratio by which they stand above none is that of Savage and Dickey.
+        Few looks share the chance: the k-th has 1/k(k+1) of it (Lan and DeMets 1983). However many
+        there are, the mixture bound of Robbins 1970 (with Ville 1939) holds, effects spread by
+        `scale`; the ratio by which they stand above none is that of Savage and Dickey.
         """
-        score = self.lift / self.error
-        if score <= 0:
-            return 1.0
-        odds = math.log(2 * self.helps * self.error / scale) + score * score / 2
-        return math.exp(min(0.0, -odds))
+        score = abs(self.lift) / self.error
+        beyond = Effect(score, 1.0).helps
+        odds = math.log(2 * beyond * self.error / scale) + score * score / 2
+        return min(1.0, looks * (looks + 1) * (1 - beyond), math.exp(-odds))
 
 
 class Prior(Struct, frozen=True):
@@ -139,3 +141,4 @@ class DomainEffect(NamedTuple):
     base: float
     weight: float
     latest: tuple[float, float]  # the precision of its latest applications, and their effect
+    changed: float  # the variance that it has for it is not what it was

@@ -21,15 +21,16 @@ _FILLER = (
 )
 _USE = (
     r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*"
-    r"|(?:go|going|went)\s+with|heed\w*|pick\w*|chose|choosing|combin\w+)"
+    r"|(?:go|going|went)\s+with|heed\w*|pick\w*|chose|choosing|combin\w+|obey\w*|respect\w*"
+    r"|(?:st(?:ick|icking|uck)|adher\w+|kept|keeping)\s+to|compl(?:y|ied|ying)\s+with)"
 )
 # A short form is a word like others but beside one of these.
 _CUE = re.compile(
-    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|according\s+to|per|see|cf\.?|despite|skill)"
+    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|per|see|cf\.?|despite|skill)"
     rf"(?:\s+{_FILLER})*[\s:(\[]*$",
     re.IGNORECASE,
 )
-_LISTED = r"(?:[\w./-]+(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+))"
+_LISTED = r"(?:[\w./-]+(?: \([^()]{0,60}\))?(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+))"
 _SKILLS = re.compile(
     rf"\b(?:skills?|applied|used)(?:[ _]\w+){{0,2}}[{_QUOTES}]*\s*[:=(]"
     rf"[\s(\[{_QUOTES}]*{_LISTED}{{0,8}}$",
@@ -41,6 +42,11 @@ _SKILL = re.compile(
 _FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
 _JOINED = re.compile(r"^\s*(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor|not))\s*$", re.IGNORECASE)
 _LAST = re.compile(r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or)\b|skills?\b|lessons?\b)", re.IGNORECASE)
+_WERE = re.compile(
+    r"^(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[\w./-]+){0,8}\s+(?:was|were)\s+(?:both\s+|all\s+)?"
+    r"(?:used|applied|followed|loaded|consulted)\b",
+    re.IGNORECASE,
+)
 # A handle without its brackets stands at the head of a line or says something.
 _HEAD = re.compile(
     r"(?:^|[\n;.,(]|skills?:)\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
@@ -241,6 +247,7 @@ def _is_cued(span: _Span, text: str) -> bool:
         or _SKILLS.search(before)
         or _FOLDER.search(before)
         or _SKILL.match(after)
+        or _WERE.match(after)
     )
 
 

@@ -38,7 +38,10 @@ _WORDS = {
         comply with|adhere to|stick (to|with)|abide by|go (with|by)|act (up)?on|lean on
         listen to|look at|switch to|try|check|bother with|fall back (to|on)|turn to|refer to
         make use of|have|find|get|see|want|like|care about|think of|know( of)?|touch|recall""",
-    "any": "<done>|<do>|applies|uses|follows|opening|reading|trying|needing",
+    "does": """
+        applies|uses|follows|respects|heeds|obeys|honou?rs|implements|relies (up)?on|sticks to
+        adheres to|complies with""",
+    "any": "<done>|<do>|<does>|opening|reading|trying|needing",
     "obey": """
         follow(ing|ed)?|heed(ing|ed)?|obey(ing|ed)?|listen(ing|ed)? to|respect(ing|ed)?
         compl(y|ying|ied) with|adher(e|ing|ed) to|st(ick|uck|icking) (to|with)
@@ -69,6 +72,7 @@ _WORDS = {
     "anyway": """
         anyways?|nonetheless|nevertheless|regardless|all the same|just the same|instead|even so
         (in spite of|despite|against) (it|that)|knowingly""",
+    "differ": r"(\w+ly )?disagree[sd]?|beg to differ|thought otherwise|knew better",
     "modal": "would|could|should|might|may|must|ought to|shall",
     # What a pattern may pass over: no comma, and no word that begins a reason.
     "gap": r"(?!(because|since|per|due|so|given|following|as|but|thanks)\b)[\w'-]+\s",
@@ -76,6 +80,13 @@ _WORDS = {
 }
 
 _TABLES: tuple[tuple[Reading, str], ...] = (
+    # Known, and not believed.
+    (
+        "overruled",
+        r"""
+        \b(warned|told|advised|cautioned|reminded) by X.*\b(but|yet|however)\b
+        X.*\b(i|we) (<differ>)\b""",
+    ),
     # Two negations are none; so is what did not happen for the skill's sake.
     (
         "applied",
@@ -96,6 +107,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "applied",
         r"\b(reckless|foolish|unwise|careless|stupid|risky|wrong) not to (<obey>|use|apply) X",
     ),
+    ("applied", r"\bwould (<do>) X again\b(?! if)"),
     ("overruled", r"\bshould (not|never) have (<defy>) X"),
     ("overruled", r"\bwhich X (warn|advise[sd]? against|forb|prohibit)"),
     ("overruled", r"\bwould (<defy>) X.*\b(but i|but we|anyway|nonetheless|regardless)\b"),
@@ -213,6 +225,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \bnot (<gap>){0,3}(any|either) of .{0,40}X
         \b(<decline>)( <any>)?:? X
         \b(left|ruled|leaving) X (out|aside|alone|unused|unread)
+        X .*\bnot (the|a|any) skill\b
         X,? (which |that |it )?((<be>|has|have|had|did|does|do|can|could|will|would|seem\w*|look\w*
           |feels?|felt|turned out( to be)?|appear\w*|proved|remain\w*|went|became
           |to be) )+(\w+ly )?(too |so |a bit |of |a )?(not\b(?! (allow|permit|let\b|like|want
@@ -290,6 +303,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
     (
         "open",
         r"""
+        \b(ask|told|want|instruct|request|remind|encourag)\w* (me|us|you) to <do>
+           X(?!.*\b(so|and|but) (i|we)\b)
         \b((another|other|previous|prior|earlier|last|past|yesterday) (<gap>){1,3}|(colleagues?
           |someone|somebody|baseline|they|he|she|who|predecessor|friend|user|customer|reviewer
           |operator|ops|admin|manager|team|developers?|engineers?|authors?|people|others|anyone
@@ -343,6 +358,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |got|brought|drew|drove|had|set) (?<!warned )(?<!advised )(?<!asked )(me|us|my|our)\b
           |(gave|provided|had|delivered|supplied|contained) (the|a|me) (plan|recipe|answer|idea
           |steps))
+        X (<be>) (the |my |our )?(guide|reference|template|blueprint)\b
         X( (<be>))? (\w+ly |the )?(why|reason|decisive|key|useful|helpful|lesson that|basis
           |relevant|right|spot on|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
           |enough)
@@ -368,10 +384,11 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(reason|rationale|why|sources?|basis|because|see|refs?|references?|skills?|applied
           |appliedskills|rules?|lessons?|warnings?|patterns?|guides?|used|by|via
           |following)\s?[:=] ?X
-        \b(<do>|applies|uses|follows) (to |the |both )?X
+        \b(<do>|<does>) (to |the |both )?X
         \b(with|see|from|because|as in|as|like|which is|not only .{1,40}but) X
         \b(help|aid|support|all|most|much|(made|making) use) of X
         \b(i|we) did X
+        (^|(, |;|and |then )(then )?)X for (?!(another|other|different|a different)\b)\w+
         X is what (i|we) (did|used|applied|followed|needed|went (with|by))
         \b(after|upon|on|having|by) (reading|consulting|checking|seeing|loading|opening|read) X,?
            (i|we)\b
@@ -440,7 +457,7 @@ _ACTED_AGAINST = re.compile(
     _expanded(
         r"^((but|yet|still|and|however|even so),? )*((<anyway>),? (i|we)\b|(i|we)\b.*\b(<anyway>))"
         r"(?!.*\b<obey> X)|^(but |yet |and )?(i|we) (did|have|do) not ?[.!]?$"
-        r"|\b(i|we) (did|do) not (listen|heed|comply|obey|care)\b"
+        r"|\b(i|we) ((did|do) not (listen|heed|comply|obey|care)|<differ>)\b"
     )
 )
 _NONE = re.compile(

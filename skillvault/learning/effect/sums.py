@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from skillvault.learning.effect import equations
-from skillvault.learning.effect.equations import Solved, System
+from skillvault.learning.effect.equations import System
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -29,7 +29,8 @@ _MOST = 2000  # skills of one domain that are weighed together, the most applied
 _DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
 _SCORED = 20_000_000  # decisions times skills of which it is asked how far they go together
 _GUESS = 20  # decisions that a first guess of the noise counts like
-_FEWEST = 5  # episodes below which that cannot be told
+_FEWEST = 5  # episodes below which that cannot be told, and uses of a half
+_SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
@@ -195,40 +196,45 @@ def _summed(codes: Places, weights: Array) -> tuple[Places, Array]:
 
 def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     """The sums with what the errors of their own answer say: episodes, and what changed lately."""
+    count = len(sums.columns)
     system = equations.system_of(sums)
-    solved = equations.solve(system, equations.precision_of(sums.columns, prior))
-    effects, choosing = equations.parts_of(solved, len(sums.columns))
+    precision = equations.precision_of(sums.columns, prior, system.slope)
+    mean = equations.middle_of(system, precision)
+    effects, choosing = equations.parts_of(mean, count)
     chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
     explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
-    bases = np.array([base for _, base in equations.bases(sums, system, solved)])
+    bases = np.array([base for _, base in equations.bases(sums, system, mean)])
     errors = entries.success - bases[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
-    shared = _shared(entries, chosen, errors, solved.covariance[:, 1 : len(sums.columns) + 1])
-    noise = _noise_left(system, solved, errors)
-    latest = _latest(entries, errors, effects, noise * shared, prior.latest)
-    return replace(sums, shared=tuple(shared.tolist()), latest=tuple(latest), noise=noise)
+    shared, alike = np.ones(count), _correlation(errors, entries.episode)
+    if alike:  # only then it is asked how each effect grows with each decision
+        gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
+        shared = _shared(entries, chosen, alike, gains)
+    noise = _noise_left(system, precision, errors)
+    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
+    latest, changed = zip(*over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
 
 
-def _noise_left(system: System, solved: Solved, errors: Array) -> float:
+def _noise_left(system: System, precision: Array, errors: Array) -> float:
     """The variance of an outcome that the answer does not explain."""
-    parameters = float((solved.covariance * system.matrix).sum()) / system.noise
+    told = np.diag(system.matrix)[1:] / system.noise
+    parameters = 1 + float((told / (told + np.diag(precision))).sum())  # at most
     free = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
     return max(equations.LEAST_NOISE, squares / (free + _GUESS))
 
 
-def _shared(entries: _Entries, chosen: Array, errors: Array, gains: Array) -> Array:
+def _shared(entries: _Entries, chosen: Array, alike: float, gains: Array) -> Array:
     """By how much the variance of each column's effect grows as episodes share their luck.
 
-    `gains` are by how much each effect grows with what every unknown is told. What is shared is
-    learned from all columns, so that it holds for one that a single episode applied, too.
+    `alike` is how far their luck goes together, 0..1; `gains` are by how much each effect grows
+    with what every unknown is told. What is shared is learned from all columns, so that it holds
+    for one that a single episode applied, too.
     Source: Moulton 1986, the correlation within an episode by moments.
     """
     count = gains.shape[1]
-    alike = _correlation(errors, entries.episode)
-    if not alike:
-        return np.ones(count)
     kept = slice(max(0, len(entries.column) - _SCORED // count), None)
     column, z = entries.column[kept], chosen[kept, None]
     told = entries.applied[kept, None] * gains[1 + column] + z * gains[count + 1]
@@ -255,10 +261,10 @@ def _correlation(errors: Array, episodes: Places) -> float:
     return min(1.0, max(0.0, together / pairs / variance))
 
 
-def _latest(
-    entries: _Entries, errors: Array, effects: Array, variances: Array, times: int
-) -> Iterator[tuple[float, float]]:
-    """(precision, effect) of each column's latest applications, the base of that time beside.
+def _over_time(
+    entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
+) -> Iterator[tuple[tuple[float, float], float]]:
+    """Of each column: (precision, effect) of its latest applications, and how far it changed.
 
     The other effects are those of all time. (0, 0) if it was applied no more often than that.
     """
@@ -267,15 +273,49 @@ def _latest(
     starts = np.searchsorted(entries.column[order], np.arange(len(effects) + 1))
     for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
         rows = order[starts[i] : starts[i + 1]]
-        uses = rows[entries.applied[rows] > UNSEEN]
-        if len(uses) <= times:
-            yield 0.0, 0.0
-            continue
-        first = entries.decision[uses[-times]]
-        rows = rows[entries.decision[rows] >= first]
-        applied, decision = entries.applied[rows], entries.decision[rows]
-        count = len(errors) - first + variance / _DRIFT**2
-        middle = applied.sum() / count
-        squares = (applied * applied).sum() - middle * applied.sum()
-        together = (applied * errors[decision]).sum() - middle * after[first]
-        yield float(squares / variance), float(together / squares + effect)
+        uses = entries.decision[rows[entries.applied[rows] > UNSEEN]]
+        column = _SkillColumn(
+            entries.decision[rows], entries.applied[rows], errors, after, float(variance)
+        )
+        latest, change = (0.0, 0.0), 0.0
+        if len(uses) > times:
+            precision, apart = _between(column, uses[-times], len(errors))
+            latest = precision, apart + float(effect)
+        if len(uses) >= 2 * _FEWEST:
+            half = uses[len(uses) // 2]
+            change = _change(_between(column, uses[0], half), _between(column, half, len(errors)))
+        yield latest, change
+
+
+class _SkillColumn(NamedTuple):
+    """A column's entries in time, the errors of all decisions, and the sums of those from each."""
+
+    decision: Places
+    applied: Array
+    errors: Array
+    after: Array
+    variance: float
+
+
+def _between(column: _SkillColumn, first: int, last: int) -> tuple[float, float]:
+    """(precision, effect beyond that of all time) of a time, its own base beside."""
+    start, end = np.searchsorted(column.decision, [first, last])
+    applied, decision = column.applied[start:end], column.decision[start:end]
+    count = last - first + column.variance / _DRIFT**2
+    middle = applied.sum() / count
+    squares = (applied * applied).sum() - middle * applied.sum()
+    passed = column.after[first] - column.after[last]
+    together = (applied * column.errors[decision]).sum() - middle * passed
+    return float(squares / column.variance), float(together / squares) if squares else 0.0
+
+
+def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
+    """The variance that a changed effect adds to that of all time; 0 if chance explains it.
+
+    Sources: Chow 1960 whether it changed; DerSimonian and Laird 1986 by how much.
+    """
+    if not (early[0] and late[0]):
+        return 0.0
+    expected = 1 / early[0] + 1 / late[0]
+    squared = (late[1] - early[1]) ** 2
+    return (squared - expected) / 4 if squared > _SURE**2 * expected else 0.0

@@ -37,7 +37,7 @@ class ClosedDecision(Struct, frozen=True):
     """One closed decision that had to do with a skill: applied, overruled or offered it.
 
     `offer` is `shown`, `held`, or "" for neither; `made` is when it was decided, in
-    microseconds since 1970.
+    microseconds since 1970; `look` is the commit that brought it, 0 if more of its bulk follow.
     """
 
     outcome: str
@@ -47,14 +47,16 @@ class ClosedDecision(Struct, frozen=True):
     applied: bool
     offer: str = ""
     overruled: bool = False
+    look: int = 0
 
 
 class Evidence(Struct, frozen=True):
     """What is known of a skill's use. Rates are fractions, None if nothing was applied.
 
     The counts are those of its text as it stands; `earlier` are those of the texts before a
-    person rewrote it, the oldest first. `shown` and `held_out` are closed decisions. `trial`: it
-    was retired, and these are the decisions since it is tried again.
+    person rewrote it, the oldest first. `shown` and `held_out` are closed decisions. `looks` is how
+    often it may have been judged: the commits that brought these decisions, a bulk being one.
+    `trial`: it was retired, and these are the decisions since it is tried again.
     """
 
     times_applied: int = 0
@@ -67,6 +69,7 @@ class Evidence(Struct, frozen=True):
     overruled: int = 0
     shown: int = 0
     held_out: int = 0
+    looks: int = 1
     lift: Lift | None = None
     earlier: tuple["Evidence", ...] = ()
     trial: bool = False
@@ -148,7 +151,8 @@ def _of_version(decisions: Sequence[ClosedDecision]) -> Evidence:
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
     overruled = len({decision.outcome for decision in decisions if decision.overruled})
-    return replace(evidence, overruled=overruled, shown=shown, held_out=held_out)
+    looks = max(1, len({decision.look for decision in decisions} - {0}))
+    return replace(evidence, overruled=overruled, shown=shown, held_out=held_out, looks=looks)
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
@@ -205,7 +209,7 @@ def _gets_proven(evidence: Evidence, policy: Policy) -> bool:
         return False
     return (
         lift.helps > rules.proven_above
-        and lift.chance_of_none(rules.scale) < rules.proven_chance
+        and lift.chance_of_none(rules.scale, evidence.looks) < rules.proven_chance
         and lift.recent.helps >= rules.hurts_below
     )
 
@@ -290,10 +294,14 @@ def _retirement_reason(evidence: Evidence, policy: Policy, *, already: bool) -> 
     lift, rules = evidence.lift, policy.effect
     if lift is None or evidence.times_applied < rules.retire_after:
         return None
-    below, lately = rules.retired_below, rules.retired_lately
     if already:
         below = lately = rules.restored_above
-    if lift.recent.helps < lately:
-        return "It hurts of late" if lift.latest else "It hurts"
+    else:
+        below, lately = rules.retired_below, rules.retired_lately
+    if lift.latest and lift.recent.helps < lately:
+        return "It hurts of late"
     # What it did long ago retires no skill that helps now.
-    return "It hurts" if lift.helps < below and lift.recent.helps <= _EVEN else None
+    if lift.helps >= below or lift.recent.helps > _EVEN:
+        return None
+    chance = lift.chance_of_none(rules.scale, evidence.looks)
+    return "It hurts" if already or chance < rules.retired_chance else None

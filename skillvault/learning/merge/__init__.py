@@ -1,13 +1,23 @@
-"""merge: subjects that say the same get one skill."""
+"""merge: subjects that say the same get one skill, and so do sessions."""
 
-from skillvault.due import LinkedFrom, Queue, Through, When
+from skillvault.due import LinkedFrom, Queue, Source, Through, When
 from skillvault.learning.account import CHANGES
 
+SESSIONS = "sessions"  # the queue of domains whose sessions' skills may say the same by now
 _ORIGINS = (Through("merged"), LinkedFrom("evaluation"))
 DEPENDS_ON = (
     Queue(
         name="merge",
         every="outcome",
         when=(*CHANGES, When("skill", "moved", along=_ORIGINS)),
+    ),
+    Queue(
+        name=SESSIONS,
+        every="session",
+        key=("domain",),
+        when=(
+            When("link", types=("distilled", "reinforced"), along=(Source("session"),)),
+            When("skill", "moved", along=(Through("merged"), LinkedFrom("session", "distilled"))),
+        ),
     ),
 )

@@ -242,6 +242,24 @@ def recommend(
     )
 
 
+def by_effect(candidates: Iterable[Candidate], policy: Policy) -> list[Candidate]:
+    """Those that may be served whatever the task: the pinned first, then what helps most."""
+    anything = Query(domain="")
+    live = [
+        c
+        for c in candidates
+        if c.status not in _NOT_LIVE
+        and (not c.seed or c.status == "pinned")
+        and _is_qualified(c, policy)
+    ]
+
+    def place(candidate: Candidate) -> tuple[bool, float, str]:
+        gain = sum(_gains(candidate, anything, policy).values())
+        return candidate.status != "pinned", -gain, candidate.name
+
+    return sorted(live, key=place)
+
+
 def empty(query: Query, near_domain: str) -> Answer:
     """The answer for a domain that the vault does not know; `near_domain` is one like it, or ""."""
     return Answer(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)

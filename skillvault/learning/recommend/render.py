@@ -10,6 +10,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from skillvault.hidden_characters import escaped
 from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.facts import ServedFact
 from skillvault.learning.recommend.instruction import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
@@ -17,7 +18,8 @@ from skillvault.learning.recommend.recommend import NEXT, Answer, Query, Served,
 from skillvault.records import Skill, stamp
 from skillvault.text import listed
 
-_TAGS = "skills|skill|named|facts|instruction"
+_TAGS = "skills|skill|named|facts|learned|instruction"
+_TAG_SHOWN = 20  # characters
 # White space and controls hide a tag from a reader no more than from a model.
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
@@ -145,8 +147,13 @@ def _next_entry(withheld: Withheld) -> dict[str, str]:
 
 
 def inert_body(body: str) -> str:
-    """A body, stripped, whose tags of the frame are none any more."""
-    return _TAG.sub("&lt;", body).strip()
+    """A body, stripped, whose tags of the frame are none any more; what hides in it is shown."""
+    return _TAG.sub("&lt;", escaped(body)).strip()
+
+
+def frame_tags(text: str) -> list[str]:
+    """What of a text could be taken for a tag of the frame."""
+    return [text[match.start() : match.start() + _TAG_SHOWN] for match in _TAG.finditer(text)]
 
 
 def element(tag: str, text: str, **attributes: Any) -> str:
@@ -158,4 +165,4 @@ def element(tag: str, text: str, **attributes: Any) -> str:
 
 
 def _attribute(value: str) -> str:
-    return escape(" ".join(value.split()))
+    return escape(" ".join(escaped(value).split()))

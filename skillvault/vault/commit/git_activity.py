@@ -4,6 +4,7 @@ A lock file is removed if it is old or a killed writer's of ours, and nobody can
 """
 
 import os
+import re
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -83,6 +84,42 @@ def opened_files(group: int | None = None) -> Iterator[str]:
     for process in _PROC.glob("[0-9]*"):
         if group is None or _group_of(int(process.name)) == group:
             yield from filter(None, map(_target, map(str, process.glob("fd/*"))))
+
+
+def writers_of(state: os.stat_result) -> set[int]:
+    """The processes that have a file open for writing, as far as this one may see.
+
+    None without /proc.
+    """
+    return {pid for pid, fd in _holders(state) if _writes(pid, fd)}
+
+
+def _holders(state: os.stat_result) -> Iterator[tuple[int, str]]:
+    """(process, descriptor) of those that have a file open."""
+    for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208
+        folder = f"{_PROC}/{pid}/fd"
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 (no path objects: see `_processes_in`)
+        except OSError:  # the process ended, or belongs to somebody else
+            continue
+        yield from ((int(pid), name) for name in names if _is_file(f"{folder}/{name}", state))
+
+
+def _is_file(link: str, state: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(link), state)  # noqa: PTH116
+    except OSError:  # closed meanwhile
+        return False
+
+
+def _writes(pid: int, descriptor: str) -> bool:
+    """Whether a process may write by a descriptor."""
+    try:
+        text = (_PROC / str(pid) / "fdinfo" / descriptor).read_text()
+    except OSError:
+        return False
+    flags = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
+    return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
 
 
 def _group_of(pid: int) -> int | None:

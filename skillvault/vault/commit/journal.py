@@ -21,7 +21,8 @@ from msgspec import Struct
 from skillvault.errors import PausedError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.git_activity import clear_git_locks
-from skillvault.vault.commit.local_edits import blob_at
+from skillvault.vault.commit.growing import GrowingFile
+from skillvault.vault.commit.local_edits import begins_with, blob_at
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.repository import Git
@@ -29,12 +30,16 @@ from skillvault.vault.git.trees import Entry
 
 
 class Place(Struct, frozen=True):
-    """One path: blobs in the work tree and entries in the index, before and after; None: absent."""
+    """One path: blobs in the work tree and entries in the index, before and after; None: absent.
+
+    `grows`: agents append to it, so the blobs are what it begins with.
+    """
 
     before: str | None
     after: str | None
     staged: Entry | None
     entry: Entry | None
+    grows: bool = False
 
 
 class Intent(Struct, frozen=True, kw_only=True):
@@ -61,7 +66,7 @@ class Journal:
     def _folder(self) -> Path:
         return self._git.dirs()[0] / "skillvault"
 
-    def write(self, intent: Intent) -> None:
+    def intend(self, intent: Intent) -> None:
         """State an intent; it is there whole or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
@@ -84,7 +89,7 @@ class Journal:
     def rewrite(self, intent: Intent) -> None:
         """State it once more, as the ground under it changed."""
         former = self._own
-        self.write(intent)
+        self.intend(intent)
         if former is not None:
             former[0].unlink(missing_ok=True)
             os.close(former[1])
@@ -183,7 +188,7 @@ class Journal:
                 path: place.entry
                 for path, place in intent.places.items()
                 if index.get(path) == place.staged != place.entry == committed.get(path)
-                and blob_at(self._root, path) == place.after
+                and self._stands(path, place)
             }
         )
         for path, place in intent.places.items():
@@ -196,7 +201,7 @@ class Journal:
         """Put work tree and index back on these paths, if they stand as they were left."""
         for path in paths:
             place = intent.places[path]
-            if blob_at(self._root, path) == place.after != place.before:
+            if place.after != place.before and self._stands(path, place):
                 self._put_back(path, place)
             with suppress(NotADirectoryError):  # a person put a file in the folder's place
                 files.prune_folders(self._root, path)
@@ -215,15 +220,27 @@ class Journal:
             index_file = self._git.index_file
             index_file.install(index_file.draw(entries, self._git.settings().staging))
 
+    def _stands(self, path: str, place: Place) -> bool:
+        """Whether the work tree has a path as a publication left it."""
+        if place.grows and place.after and place.before:
+            return begins_with(self._root, path, self._blob(place.after))
+        return blob_at(self._root, path) == place.after
+
+    def _blob(self, blob: str) -> bytes:
+        return self._git.blobs([blob])[blob]
+
     def _put_back(self, path: str, place: Place) -> None:
-        if place.before is None:
+        if place.grows and place.before and place.after:
+            before, after = self._blob(place.before), self._blob(place.after)
+            GrowingFile(self._root, path, self._folder).put_back(before, after)
+        elif place.before is None:
             files.remove_file(self._root, path)
         else:
             self._write(path, place.before, mode=place.staged.mode if place.staged else None)
 
     def _write(self, path: str, blob: str, *, mode: str | None) -> None:
         """Put a blob in its place in the work tree."""
-        draft = files.draft_file(self._folder / "drafts", self._git.blobs([blob])[blob])
+        draft = files.draft_file(self._folder / "drafts", self._blob(blob))
         replace = os.path.lexists(self._root / path)
         files.place_file(self._root, path, draft, mode=mode, replace=replace)
         draft.unlink(missing_ok=True)

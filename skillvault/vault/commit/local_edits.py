@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from skillvault.vault.commit.growing import Growth
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.lost import LostCommit, new_home
 from skillvault.vault.git.repository import Git
@@ -81,17 +82,26 @@ def _is_moved(git: Git, commit: LostCommit, path: str) -> bool:
 
 
 def local_edits(
-    root: Path, ground: Ground, files: Files, origins: Mapping[str, str] | None = None
+    root: Path,
+    ground: Ground,
+    files: Files,
+    origins: Mapping[str, str] | None = None,
+    *,
+    growths: Mapping[str, Growth] | None = None,
 ) -> dict[str, str]:
-    """path -> why it is a person's now; empty if every path is ours."""
-    moved = origins or {}
+    """path -> why it is a person's now; empty if every path is ours.
+
+    `growths` are the files that agents append to: what they appended is no person's edit.
+    """
+    moved, grown = origins or {}, growths or {}
     beside = {**_staged_beside(ground, files), **ground.clashes}
     reasons: dict[str, str] = {}
     for path, content in files.items():
         before = ground.tree.get(path) or ground.tree.get(moved.get(path, path))
         mode = before.mode if before else REGULAR
         blob = blob_id(content) if content is not None else None
-        reason = beside.get(path) or _edit_reason(root, ground, _Target(path, blob, mode))
+        change = _Target(path, blob, mode, grown.get(path))
+        reason = beside.get(path) or _edit_reason(root, ground, change)
         if reason:
             reasons[path] = reason
     for target, source in moved.items():
@@ -124,28 +134,34 @@ def _removed_by_person(root: Path, ground: Ground, source: str, target: str) -> 
 
 
 class _Target(NamedTuple):
-    """What a change makes of a path: its blob, None for one that goes away, and its mode."""
+    """What a change makes of a path: its blob, None for one that goes away, and its mode.
+
+    `growth`: it is a file that agents append to.
+    """
 
     path: str
     blob: str | None
     mode: str
+    growth: Growth | None = None
 
 
 def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
     """Why one path is a person's."""
-    path, blob, mode = target
+    path, blob, mode, growth = target
     base = ground.tree[path].id if path in ground.tree else None
     lost = ground.lost.get(path, frozenset())
     staged = ground.index.get(path)
     index = staged.id if staged else None
-    if index not in (base, blob, *lost):
+    if index not in (base, *lost) and (growth or index != blob):
         return "staged in the index and not committed"
     if staged and staged.mode != mode:
         return "its mode is staged and not committed"
-    if index != base and blob_at(root, path) not in (blob, *lost):
+    if not growth and index != base and blob_at(root, path) not in (blob, *lost):
         return "staged in the index, and otherwise in the work tree"
     if ground.modes and _mode_at(root, path) not in (None, mode):
         return "its mode is changed and not committed"
+    if growth and begins_with(root, path, growth.start):
+        return None
     return None if ground.leaves_out(root, path) else _unlike(root, path, {base, blob, *lost})
 
 
@@ -182,6 +198,15 @@ def blob_at(root: Path, path: str) -> str | None:
     if place.is_symlink() or not place.is_file():
         return None
     return blob_id(place.read_bytes())
+
+
+def begins_with(root: Path, path: str, start: bytes) -> bool:
+    """Whether a regular file of the work tree begins with these bytes."""
+    place = root / path
+    if place.is_symlink() or not place.is_file() or _odd_folder(root, path):
+        return False
+    with place.open("rb") as file:
+        return file.read(len(start)) == start
 
 
 def _unlike(root: Path, path: str, fine: set[str | None]) -> str | None:

@@ -22,10 +22,12 @@ from skillvault.errors import EditedError, GitError, VaultBusyError
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
+from skillvault.vault.commit.growing import GrowingFile, Growth, Late, held_open
 from skillvault.vault.commit.journal import Intent, Journal, Place
 from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits
 from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
+from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import Settings
 from skillvault.vault.git.ref_transaction import ABSENT, RefTransaction, RefUpdate
 from skillvault.vault.git.repository import Git
@@ -40,13 +42,15 @@ _PAUSE = 0.01
 class StagedChange(Struct, frozen=True):
     """A change and what it does to files: path -> new bytes, None for one that goes away.
 
-    `origins` says where each file that it moves stood before, `created` which were not there.
+    `origins` says where each file that it moves stood before, `created` which were not there,
+    `growths` which agents append to.
     """
 
     change: Change
     files: Mapping[str, bytes | None]
     origins: Mapping[str, str]
     created: frozenset[str]
+    growths: Mapping[str, Growth] = {}
 
 
 class StagedChanges(Struct, frozen=True):
@@ -77,6 +81,14 @@ class StagedChanges(Struct, frozen=True):
             origins |= {to: origins.get(source, source) for to, source in change.origins.items()}
         created = frozenset().union(*(change.created for change in self.changes))
         return {to: source for to, source in origins.items() if source not in created}
+
+    @property
+    def growths(self) -> dict[str, Growth]:
+        """What the first of them stands for of each file that agents append to."""
+        growths: dict[str, Growth] = {}
+        for change in self.changes:
+            growths = {**change.growths, **growths}
+        return growths
 
 
 class _Base(Struct, frozen=True):
@@ -124,6 +136,7 @@ class Writer:
         self._check_normal = check_normal
         self._journal = Journal(root, git)
         self._begun = False  # whether anything of a publication can be seen yet
+        self._late: list[Late] = []
 
     @property
     def _folder(self) -> Path:
@@ -137,12 +150,14 @@ class Writer:
         """
         # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
         base = self._base(group, parent, self._git.settings())
+        self._check_closed(group)
         commits, entries = self._commits(group, base, at)
         new = commits[-1]
         with self._git.pinned(new) as pin:
             reach("objects-written")
-            with work_tree.drafted(self._folder / "drafts", group.files) as drafts:
-                intent = self._intent(group.files, entries, base, new)
+            plain = {p: data for p, data in group.files.items() if p not in group.growths}
+            with work_tree.drafted(self._folder / "drafts", plain) as drafts:
+                intent = self._intent(group, entries, base, new)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draw(entries, base.settings.staging)
                 prepared = _Prepared(group, base, entries, drafts, intent, index, checksum)
@@ -155,7 +170,7 @@ class Writer:
         """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
         self._begun = False
         try:
-            self._journal.write(prepared.intent)
+            self._journal.intend(prepared.intent)
             self._sync()  # all that takes long is done before anybody has to wait for us
             reach("intent-written")
             *_, latest = prepared.group.by_commit
@@ -167,6 +182,7 @@ class Writer:
             finally:
                 transaction.close()
             reach("index-unlocked")
+            self._settle_late()
             whole = not published or self._restage(prepared)
             self._sync()
             if whole:
@@ -176,9 +192,23 @@ class Writer:
                 self._journal.forget()  # nothing is to be undone, and nothing may be
             raise
         finally:
+            self._settle_late()
             self._journal.release()
             prepared.index.unlink(missing_ok=True)
         return published
+
+    def _check_closed(self, group: StagedChanges) -> None:
+        """EditedError if somebody holds a file open to append to it that is to be replaced."""
+        for path, growth in group.growths.items():
+            unchanged = group.files[path] == growth.start and not growth.left
+            holder = None if unchanged else held_open(self._root, path)
+            if holder:
+                raise EditedError(f"{path}: process {holder} holds it open; let it close it")
+
+    def _settle_late(self) -> None:
+        """Append what arrived in the files that were replaced."""
+        while self._late:
+            self._late.pop().settle()
 
     def _publish_locked(self, prepared: _Prepared, transaction: RefTransaction) -> bool:
         """Under index.lock: look again, lock the branch and HEAD, do it; False if it moved."""
@@ -194,8 +224,7 @@ class Writer:
                 _refuse(transaction.error)
             return False
         self._check_normal()
-        files, new = prepared.group.files, prepared.intent.new
-        intent = self._intent(files, prepared.entries, base, new)
+        intent = self._intent(prepared.group, prepared.entries, base, prepared.intent.new)
         if intent != prepared.intent:
             self._journal.rewrite(intent)
         self._begun = True
@@ -319,7 +348,7 @@ class Writer:
         """What to publish a group on; EditedError if a path of it is edited locally."""
         files, origins = group.files, group.origins
         ground = ground_of(self._git, parent, files, origins, modes=settings.modes)
-        if edits := local_edits(self._root, ground, files, origins):
+        if edits := local_edits(self._root, ground, files, origins, growths=group.growths):
             path, why = min(edits.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
         return _Base(parent, ground, settings)
@@ -359,23 +388,30 @@ class Writer:
 
     def _intent(
         self,
-        files: Mapping[str, bytes | None],
+        group: StagedChanges,
         entries: Mapping[str, Entry | None],
         base: _Base,
         new: str,
     ) -> Intent:
-        places = {}
-        for path in files:
-            entry = entries.get(path)
+        places, growths = {}, group.growths
+        for path in group.files:
+            entry, growth = entries.get(path), growths.get(path)
             before, after = blob_at(self._root, path), entry.id if entry else None
+            if growth:
+                before = blob_id(growth.before) if growth.before else None
             if base.ground.leaves_out(self._root, path):
                 after = None  # as git does in a sparse checkout
-            places[path] = Place(before, after, base.ground.index.get(path), entry)
+            staged = base.ground.index.get(path)
+            places[path] = Place(before, after, staged, entry, grows=growth is not None)
         return Intent(branch=self._branch, old=base.parent, new=new, places=places)
 
     def _place_files(self, prepared: _Prepared, intent: Intent) -> None:
         """Put the files into the work tree; what a person saves meanwhile is not replaced."""
+        growths = prepared.group.growths
         for path, place in intent.places.items():
+            if path in growths and place.after:
+                self._place_growing(path, growths[path], prepared.group.files[path])
+                continue
             if place.after == place.before:
                 continue
             if blob_at(self._root, path) != place.before:
@@ -386,6 +422,10 @@ class Writer:
                 mode = place.entry.mode if place.entry else None
                 draft, replace = prepared.drafts[path], place.before is not None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
+
+    def _place_growing(self, path: str, growth: Growth, content: bytes | None) -> None:
+        late = GrowingFile(self._root, path, self._folder).grow(growth, content or b"")
+        self._late += [late] if late else []
 
     def _roll_back(self, intent: Intent, cause: BaseException) -> None:
         """Undo what was done; if even that fails the journal stays, for the next writer."""

@@ -5,6 +5,7 @@ The caller holds the writer's lock, but for `review_taken`, which only moves fil
 
 from pathlib import Path
 
+from skillvault.vault.commit import growing
 from skillvault.vault.commit.fence import index_lock, is_left_behind
 from skillvault.vault.commit.journal import Journal
 from skillvault.vault.drafts import is_abandoned
@@ -20,6 +21,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
         for path in (own / "skillvault").glob(pattern):
             if is_abandoned(path.name):
                 path.unlink(missing_ok=True)
+    growing.recover(root, own / "skillvault")
     git.unpin()
     if journal.has_abandoned() or is_left_behind(own):
         journal.unlock_killed()

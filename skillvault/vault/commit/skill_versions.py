@@ -9,9 +9,9 @@ from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
 
 if TYPE_CHECKING:
-    from skillvault.vault.files import codec
+    from skillvault import front_matter
 else:
-    codec = LazyModule("vault.files.codec")
+    front_matter = LazyModule("front_matter")
 
 
 class SkillText(NamedTuple):
@@ -30,7 +30,7 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
     for (commit, path), (shelf, content) in skill_files(git, names).items():
         name = names[commit, path]
         try:
-            meta, body = codec.front_matter(codec.text_of(content))
+            meta, body = front_matter.read(front_matter.text_of(content))
             description = str(meta.get("description", ""))
             texts[commit, name] = SkillText(shelf, description, body, _end(meta))
         except BadInputError:

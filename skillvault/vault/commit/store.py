@@ -33,14 +33,26 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
+    from skillvault import front_matter
     from skillvault.vault import spending
-    from skillvault.vault.commit import fence, journal, locks, publish, recovery, shelf_marks
+    from skillvault.vault.commit import (
+        fence,
+        growing,
+        journal,
+        locks,
+        publish,
+        recovery,
+        shelf_marks,
+    )
     from skillvault.vault.commit import local_edits as edits
+    from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
     from skillvault.vault.files import codec
 else:  # a reader loads nothing of what only writers need
     spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
+    front_matter = LazyModule("front_matter")
     fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
+    growing = LazyModule("vault.commit.growing")
     locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
     publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
     shelf_marks = LazyModule("vault.commit.shelf_marks")
@@ -156,7 +168,7 @@ class Store(threading.local):
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
-        files: dict[str, bytes | None] = dict(change.files)
+        files: dict[str, bytes | None] = dict.fromkeys(change.removes) | dict(change.files)
         for record in change.writes:
             try:
                 path = layout.path_of(record)
@@ -168,19 +180,20 @@ class Store(threading.local):
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
             bare = edit.path == layout.MARK
-            files[edit.path] = codec.with_key(before, edit.key, edit.value, bare=bare)
+            files[edit.path] = front_matter.with_key(before, edit.key, edit.value, bare=bare)
         for rewrite in change.rewrites:
             before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
             if before is None:
                 raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
-            files[rewrite.path] = codec.with_body(before, rewrite.body)
+            files[rewrite.path] = front_matter.with_body(before, rewrite.body)
+        files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
         for target, path in origins.items():
-            if target in base.files:
+            if target in base.files and target not in change.removes:
                 raise EditedError(f"{target}: exists already; rename one of the two")
-            content = files.get(path) or moved[path]
-            files.setdefault(target, content)  # what the change itself places there stands
+            if files.get(target) is None:  # what the change itself places there stands
+                files[target] = files.get(path) or moved[path]
             files[path] = None
         return shelf_marks.marked(files, origins, base.history, self.git)
 
@@ -189,9 +202,9 @@ class Store(threading.local):
         self.index.begin()
         files = self.files_of(change, self.staged)
         created = files.keys() - self.staged.files.existing(files)
-        origins = _origins(change, self.staged)
+        origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         self.staged.stage(files)
-        return publish.StagedChange(change, files, origins, frozenset(created))
+        return publish.StagedChange(change, files, origins, frozenset(created), growths)
 
     def roll_back(self) -> None:
         """Show the vault without what was staged and is not committed."""
@@ -205,21 +218,24 @@ class Store(threading.local):
 
     def local_edits(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
         """path -> why it is a person's now; empty when every path is ours to write."""
-        return self._edits(files, {}) if files else {}
+        return self._edits(files, {}, {}) if files else {}
 
     def check_free(self, staged: StagedChange) -> None:
         """EditedError if a path that a change touches is edited locally."""
-        if edited := self._edits(staged.files, staged.origins):
+        if edited := self._edits(staged.files, staged.origins, staged.growths):
             path, why = min(edited.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
 
     def _edits(
-        self, files: Mapping[str, bytes | None], origins: Mapping[str, str]
+        self,
+        files: Mapping[str, bytes | None],
+        origins: Mapping[str, str],
+        growths: Mapping[str, Growth],
     ) -> dict[str, str]:
         modes = self.git.settings().modes
         commit = self.staged.commit
         ground = edits.ground_of(self.git, commit, files, origins, modes=modes)
-        return edits.local_edits(self.root, ground, files, origins)
+        return edits.local_edits(self.root, ground, files, origins, growths=growths)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
@@ -298,7 +314,8 @@ class Store(threading.local):
         if not os.access(own, os.W_OK):
             return False
         locked = fence.is_left_behind(own)
-        if not (locked or journal.Journal(self.root, self.git).has_abandoned()):
+        abandoned = journal.Journal(self.root, self.git).has_abandoned()
+        if not (locked or abandoned or growing.has_abandoned(own / "skillvault")):
             return False
         name = self.head().policy.branch
         with self._writing(wait=wait):
@@ -330,10 +347,39 @@ def _origins(change: Change, base: Topics) -> dict[str, str]:
     }
 
 
+def _whole_files(change: Change, base: Topics) -> dict[str, bytes]:
+    """path -> bytes of the files that a change adopts and replaces as a whole."""
+    versions = [(one.path, one.blob) for one in change.adopts]
+    versions += [(one.path, one.blob) for one in change.replaces]
+    for path, blob in versions:
+        if base.files.get(path) != blob:
+            raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+    adopted = {one.path: _committed(base, one.path) + one.content for one in change.adopts}
+    return adopted | {one.path: one.content for one in change.replaces}
+
+
+def _committed(base: Topics, path: str) -> bytes:
+    return base.files.read([path]).get(path, b"")
+
+
+def _growths(change: Change, base: Topics) -> dict[str, Growth]:
+    """What of each file in the work tree that agents append to a change stands for."""
+    growths: dict[str, Growth] = {}
+    for adoption in change.adopts:
+        start = _committed(base, adoption.path)
+        growths[adoption.path] = growing.Growth(
+            start + adoption.appended, start + adoption.content, adoption.left
+        )
+    for replacement in change.replaces:
+        if replacement.grows:
+            start = _committed(base, replacement.path)
+            growths.setdefault(replacement.path, growing.Growth(start, start))
+    return growths
+
+
 def _vault_files(root: Path) -> Iterator[str]:
     """The paths of the vault's files in the work tree."""
-    if (root / layout.MARK).is_file():
-        yield layout.MARK
+    yield from (name for name in (layout.MARK, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
         for folder, _, names in os.walk(root / top):
             for name in names:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from skillvault.hidden_characters import escaped, has_hidden
 from skillvault.records import Trust
 
 MAX_OUTCOME = 256 * 1024
@@ -60,7 +61,8 @@ def free_names(name: str) -> Iterator[str]:
 
 def plain_name(name: str) -> str:
     """A file name that can be printed, leaves room to add to, and is no reason's."""
-    path = Path("".join(char if char.isprintable() else "_" for char in name))
+    plain = (c if c.isprintable() and not has_hidden(c) else "_" for c in name)
+    path = Path("".join(plain))
     if path.name.endswith(ERROR):
         path = Path(path.name.removesuffix(ERROR) + "-error.json")
     room = _MAX_NAME - len(path.suffix.encode())
@@ -75,7 +77,5 @@ def is_untrusted(origin: str) -> bool:
 
 
 def shown(value: object) -> str:
-    """A foreign text that does nothing to a terminal and fits into JSON."""
-    return "".join(
-        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value)
-    )
+    """A foreign text on one line that does nothing to a terminal and fits into JSON."""
+    return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")

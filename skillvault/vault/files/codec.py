@@ -1,20 +1,26 @@
 """Record <-> text.
 
 What a person wrote is read leniently in form and strictly in kind, and changed only by
-surgical edits of named keys (`strict_yaml.with_value`). The one home of frontmatter.
+surgical edits of named keys (`front_matter`).
 """
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 import msgspec
-from frontmatter.default_handlers import YAMLHandler
 
-from skillvault import strict_json
+from skillvault import front_matter, strict_json, strict_yaml
 from skillvault.errors import BadInputError
-from skillvault.intake import plain_recommendation, stored, stored_outcome, stored_recommendation
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    stored,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
 from skillvault.records import (
     LINK_TYPES,
     ORIGINS,
@@ -28,16 +34,13 @@ from skillvault.records import (
     Recommendation,
     Record,
     Ref,
+    Session,
     Skill,
     Trust,
     plain,
     stamp,
 )
-from skillvault.vault.files import strict_yaml
 
-MAX_FRONT_MATTER = 64 * 1024
-
-SPEC_KEYS = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
 # EurekaClaw's own keys: read as aliases, never written.
 ALIASES = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "source": "origin",
@@ -45,103 +48,15 @@ ALIASES = {
 }  # fmt: skip
 _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
 _MANY = 10**9
-_KNOWN = {*SPEC_KEYS, *ALIASES, *_COUNTERS}
+_KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
 
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _CHOICES = {
     "kind": SKILL_KINDS, "status": SKILL_STATUSES, "origin": ORIGINS, "trust": get_args(Trust),
 }  # fmt: skip
-_HANDLER = YAMLHandler()
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────
-
-
-def text_of(content: bytes) -> str:
-    """UTF-8 text without its byte order mark; BadInputError names the bad byte."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInputError(
-            f"line {line}: byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8",
-            code="not-utf8",
-            line=line,
-        ) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise BadInputError(
-            f"line {line}: a NUL byte; this is not a text file", code="nul", line=line
-        )
-    return text
-
-
-def split(text: str) -> tuple[str, str]:
-    """(front matter, body) of a markdown text, both exactly as they stand."""
-    if not _HANDLER.detect(text):
-        raise BadInputError(
-            "line 1: no front matter; the file must begin with a line `---`",
-            code="no-front-matter",
-            line=1,
-        )
-    try:
-        front, body = _HANDLER.split(text)
-    except ValueError:
-        raise BadInputError(
-            "line 1: the front matter has no end; close it with a line `---`",
-            code="truncated",
-            line=1,
-        ) from None
-    if len(front.encode()) > MAX_FRONT_MATTER:
-        raise BadInputError(
-            f"front matter longer than {MAX_FRONT_MATTER // 1024} KiB", code="too-large"
-        )
-    return front, body
-
-
-def front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """(metadata, body stripped) of a markdown text."""
-    front, body = split(text)
-    return _mapping(strict_yaml.load(front)), body.strip()
-
-
-def with_key(
-    content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, bare: bool = False
-) -> bytes:
-    """A markdown file with one front matter key set; every other byte stays.
-
-    `bare`: the file is front matter alone, as `vault.yaml` is.
-    """
-    text = content.decode("utf-8")
-    if bare:
-        return strict_yaml.with_value(text, key, value).encode()
-    return _front_edited(text, lambda front: strict_yaml.with_value(front, key, value))
-
-
-def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
-    """A markdown file without one front matter key; every other byte stays."""
-    return _front_edited(
-        content.decode("utf-8"), lambda front: strict_yaml.without_value(front, key)
-    )
-
-
-def _front_edited(text: str, edit: Callable[[str], str]) -> bytes:
-    front, _ = split(text.removeprefix("\ufeff"))
-    start = text.index(front, text.index("---"))
-    lead = front[: len(front) - len(front.lstrip("\r\n"))]
-    edited = edit(front.lstrip("\r\n"))
-    return (text[:start] + lead + edited + text[start + len(front) :]).encode()
-
-
-def with_body(content: bytes, body: str) -> bytes:
-    """A markdown file with another body; its front matter and the space around stay."""
-    text = content.decode("utf-8")
-    _, old = split(text.removeprefix("\ufeff"))
-    start = text.rindex(old) if old else len(text)
-    core = old.strip()
-    lead = old[: old.index(core)] if core else old
-    tail = old[len(lead) + len(core) :]
-    return (text[:start] + lead + body + tail).encode()
 
 
 def incoming(name: str, content: bytes) -> dict[str, Any]:
@@ -149,12 +64,14 @@ def incoming(name: str, content: bytes) -> dict[str, Any]:
 
     A markdown body is the reasoning. Raises BadInputError.
     """
-    text = text_of(content)
+    text = front_matter.text_of(content)
     if not text.strip():
         raise BadInputError("the file is empty", code="truncated")
     if name.endswith(".md"):
-        return _with_reasoning(*front_matter(text))
-    mapping = _mapping(strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text))
+        return _with_reasoning(*front_matter.read(text))
+    mapping = front_matter.as_mapping(
+        strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text)
+    )
     _refuse_nul(mapping, "")
     return mapping
 
@@ -186,15 +103,6 @@ def _refuse_nul(value: Any, key: str) -> None:
             _refuse_nul(member, f"{key}.{name}" if key else name)
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict):
-        return value
-    raise BadInputError(
-        "expected keys and values, such as `domain: coding`; see `skillvault record --example`",
-        code="wrong-type",
-    )
-
-
 # ── record -> text ───────────────────────────────────────────────────────────────────
 
 
@@ -207,6 +115,8 @@ def encode(record: Record) -> bytes:
             text = strict_yaml.dump(_evaluation(record))
         case Recommendation():
             text = strict_yaml.dump(plain_recommendation(record))
+        case Session():
+            text = strict_yaml.dump(plain_session(record))
         case Fact():
             text = _fact_text(record)
         case Link():
@@ -250,6 +160,7 @@ def _skill_text(skill: Skill) -> str:
         "account": skill.account, "status": skill.status, "origin": skill.origin,
         "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
         "trust": skill.trust, "retired": skill.retired, "trial": skill.trial,
+        "replaces": skill.replaces,
     }  # fmt: skip
     front = {
         "name": skill.name,
@@ -272,17 +183,28 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
         return _skill(ref.id, text)
     if ref.kind == "fact":
         return _fact(ref.id, domain, text)
-    raw = _mapping(strict_yaml.load(text))
+    raw = front_matter.as_mapping(strict_yaml.load(text))
     if ref.kind == "outcome":
         return stored_outcome(raw, ref.id)
     if ref.kind == "recommendation":
         return stored_recommendation(raw, ref.id)
+    if ref.kind == "session":
+        return stored_session(raw, ref.id)
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
+
+
+def foreign_skill(name: str, content: bytes) -> Skill:
+    """A skill as other people write one; raises BadInputError.
+
+    An unquoted colon in a value, nested metadata and lists there are read, which the vault's own
+    files may not have.
+    """
+    return _skill(name, _whole(content), foreign=True)
 
 
 def _whole(content: bytes) -> str:
     """A committed file's text; BadInputError if a merge left its markers in it."""
-    text = text_of(content)
+    text = front_matter.text_of(content)
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         raise BadInputError(
@@ -301,7 +223,7 @@ _FACT_KEYS = (
 
 def _fact(name: str, domain: str | None, text: str) -> Fact:
     """A fact; its front matter is optional, its body not."""
-    meta, body = front_matter(text) if _HANDLER.detect(text) else ({}, text)
+    meta, body = front_matter.read(text) if front_matter.begins(text) else ({}, text)
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
     named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
@@ -315,8 +237,10 @@ def _stored_link(raw: dict[str, Any]) -> Link:
     return stored(raw, Link)
 
 
-def _skill(name: str, text: str) -> Skill:
-    meta, body = front_matter(text)
+def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
+    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
+    if foreign:
+        meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
@@ -337,6 +261,18 @@ def _skill(name: str, text: str) -> Skill:
         internal=values_of.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
+
+
+def _without_nested(metadata: Any) -> Any:
+    """Metadata whose values are texts: lists of words joined, what is nested left out."""
+    if not isinstance(metadata, dict):
+        return metadata
+    return {
+        key: " ".join(map(_as_text, value)) if isinstance(value, list) else value
+        for key, value in metadata.items()
+        if not isinstance(value, dict)
+        and not (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    }
 
 
 def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:
@@ -360,7 +296,7 @@ def _number(value: Any) -> float | None:
 _WORD_KEYS = ("tags", "roles", "stages")
 _TEXT_KEYS = (
     "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust", "retired", "trial",
+    "trust", "retired", "trial", "replaces",
 )  # fmt: skip
 
 

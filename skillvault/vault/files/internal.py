@@ -4,8 +4,8 @@ A host that walks the whole tree, such as `npx skills`, leaves such files out. T
 a shelf: what stands in proposed/ or archive/ has it. Bytes in, bytes out.
 """
 
+from skillvault import front_matter
 from skillvault.errors import BadInputError, EditedError
-from skillvault.vault.files import codec
 
 KEY = ("metadata", "internal")
 
@@ -13,7 +13,7 @@ KEY = ("metadata", "internal")
 def is_marked(content: bytes) -> bool:
     """Whether a skill's file has the mark; False for what cannot be read."""
     try:
-        meta, _ = codec.front_matter(codec.text_of(content))
+        meta, _ = front_matter.read(front_matter.text_of(content))
     except BadInputError:
         return False
     metadata = meta.get("metadata")
@@ -25,8 +25,8 @@ def marked(path: str, content: bytes) -> bytes:
     if is_marked(content):
         return content
     try:
-        codec.text_of(content)
-        return codec.with_key(content, KEY, value=True)
+        front_matter.text_of(content)
+        return front_matter.with_key(content, KEY, value=True)
     except BadInputError as error:
         raise EditedError(f"{path}: {error}") from None
 
@@ -34,6 +34,6 @@ def marked(path: str, content: bytes) -> bytes:
 def unmarked(path: str, content: bytes) -> bytes:
     """A skill's file that has the mark without it; EditedError if other text would change."""
     try:
-        return codec.without_key(content, KEY)
+        return front_matter.without_key(content, KEY)
     except BadInputError as error:
         raise EditedError(f"{path}: {error}") from None

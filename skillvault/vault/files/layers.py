@@ -7,60 +7,38 @@ import os
 import shlex
 import stat
 from collections.abc import Collection, Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from skillvault.errors import BadInputError
 from skillvault.lazy import LazyModule
-from skillvault.records import Problem, Ref, Shelved, Skill
+from skillvault.records import Problem, Shelved, Skill
 from skillvault.text import is_slug
 from skillvault.vault.files import layout, listing
+from skillvault.vault.files.plugins import plugins
 from skillvault.vault.files.work_tree import blob_id
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from skillvault.vault.files import codec
 else:  # only who parses pays for yaml
     codec = LazyModule("vault.files.codec")
 
-GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
 SEEDS = "seed_skills"
 SHUT = "skills of this folder of the vault are never served"
 _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
 
+class Prose(Struct, frozen=True):
+    """A text of a team's folder that is no skill and does not mean to be one."""
+
+
 def seeds() -> Path:
     """The folder of the skills of the package itself."""
     return layout.resource(SEEDS)
-
-
-def entry_points(group: str) -> Iterable["EntryPoint"]:
-    """The entry points of a group; the modules that find them load when they are asked."""
-    from importlib import metadata  # noqa: PLC0415 (18 ms, of a question that takes 200)
-
-    return metadata.entry_points(group=group)
-
-
-def plugins() -> tuple[list[Path], list[Problem]]:
-    """(folders, problems) of installed packages that bring skills, by name; none is run.
-
-    An entry point of the group names a package, whose folder holds the skills.
-    """
-    folders: list[Path] = []
-    problems: list[Problem] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        folder = _folder(point.module)
-        if folder is not None:
-            folders.append(folder)
-        else:
-            message = f"no package {point.module} is installed; correct the plugin's entry point"
-            problems.append(Problem(point.name, None, "no-package", message))
-    return folders, problems
 
 
 def is_shut(root: Path, folder: Path) -> bool:
@@ -71,15 +49,6 @@ def is_shut(root: Path, folder: Path) -> bool:
 
 def _overlap(folder: Path, other: Path) -> bool:
     return folder.is_relative_to(other) or other.is_relative_to(folder)
-
-
-def _folder(package: str) -> Path | None:
-    try:
-        spec = find_spec(package)
-    except ImportError:
-        return None
-    places = spec.submodule_search_locations if spec else None
-    return Path(places[0]) if places else None
 
 
 def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
@@ -102,7 +71,14 @@ def domains(
     Folders of the vault that are never served, and what lies in them, are no layer. One outside is
     read if it lies in a `readable` one: what others push must not read this machine.
     """
-    places, problems = plugins()
+    places: list[Path] = []
+    packages, problems = plugins()
+    for place in packages:
+        if is_shut(root, place):
+            message = f"{SHUT}; install the package that brings it elsewhere"
+            problems.append(Problem(str(place), None, "not-served", message))
+        else:
+            places.append(place)
     for name in dirs:
         place = (root / name).resolve()
         if is_shut(root, place):
@@ -126,30 +102,46 @@ def _not_read(place: Path) -> str:
 
 
 def read(
-    path: str, layer: str, known: str | None = None, home: Path | None = None
-) -> Shelved | Problem | None:
+    path: str, layer: str, known: str | None = None, folder: str | None = None
+) -> Shelved | Problem | Prose | None:
     """The skill in a file of a layer, or the problem that keeps it from being read.
 
-    None if the file is the version that is `known`. `home` is the folder that a symbolic link must
-    not lead out of.
+    None if the file is the version that is `known`. `folder` is the layer's, from which no link
+    leads out but into the repository that it is in.
     """
     place = Path(path)
-    name = place.parent.name if place.name == listing.FILE else place.stem
+    is_whole = listing.is_skill_file(place.name)
+    name = place.parent.name if is_whole else place.stem
     try:
-        _check_home(place, home)
-        content = _skill_bytes(place)
+        _check_link(place, Path(folder) if folder else place.parent)
+        content = skill_bytes(place)
         version = blob_id(content)
         if version == known:
             return None
-        return Shelved(_decoded(place, name, content), layer, path, version)
+        return Shelved(_decoded(name, content), layer, path, version)
     except BadInputError as error:
+        if error.code == "no-front-matter" and not is_whole:
+            return Prose()
         return Problem(path, error.key, error.code, error.message)
 
 
-def _decoded(path: Path, name: str, content: bytes) -> Skill:
-    skill = codec.decode(Ref("skill", name), content)
-    if not isinstance(skill, Skill):
-        raise TypeError(f"{path} holds no skill")
+def _check_link(place: Path, folder: Path) -> None:
+    """BadInputError for a file that a link puts into the layer from where it may not come."""
+    real = Path(os.path.realpath(place))
+    if real == place or real.is_relative_to(folder):
+        return
+    repository = next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
+    if not real.is_relative_to(repository):
+        raise BadInputError(
+            f"a link to {real.parent}, outside {repository}; add that folder to `shelf.dirs`",
+            code="link-outside",
+        )
+    if any((at / layout.MARK).is_file() and is_shut(at, real) for at in real.parents):
+        raise BadInputError(f"a link to {real.parent}: {SHUT}; remove it", code="not-served")
+
+
+def _decoded(name: str, content: bytes) -> Skill:
+    skill = codec.foreign_skill(name, content)
     skill_name = skill.name.replace("_", "-")
     if not is_slug(skill_name):
         raise BadInputError(
@@ -161,15 +153,8 @@ def _decoded(path: Path, name: str, content: bytes) -> Skill:
     return msgspec.structs.replace(skill, name=skill_name)
 
 
-def _check_home(path: Path, home: Path | None) -> None:
-    if home is not None and not path.resolve().is_relative_to(home):
-        raise BadInputError(
-            "a symbolic link that leads out of the vault; put the file itself there",
-            code="outside",
-        )
-
-
-def _skill_bytes(path: Path) -> bytes:
+def skill_bytes(path: Path) -> bytes:
+    """A skill's file; BadInputError for what is none of a size that one has."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:

@@ -4,9 +4,11 @@ Paths are POSIX, relative to the root. Only slugs ever become part of one.
 """
 
 import re
+from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
 
+from skillvault import records
 from skillvault.errors import NotAVaultError
 from skillvault.records import (
     Evaluation,
@@ -17,11 +19,15 @@ from skillvault.records import (
     Record,
     RecordKind,
     Ref,
+    Session,
     Skill,
 )
 from skillvault.text import is_slug
 
 MARK = "vault.yaml"
+LEARNINGS = "LEARNINGS.md"  # rules that agents append
+LEARNED = f"skills/{records.LEARNED}/SKILL.md"  # the patterns, for hosts that load skills/
+EXPERTISE = f"skills/{records.LEARNED}/resources/expertise.yaml"  # the patterns
 INBOX = "inbox"
 UNTRUSTED = "inbox/untrusted"
 QUARANTINE = "quarantine"
@@ -29,13 +35,14 @@ LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
 
 SERVED = "skills"  # the shelf that hosts load
 SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
-FOLDERS = ("outcomes", "evaluations", "recommendations", "memory", *SHELVES, "links")
+FOLDERS = ("outcomes", "evaluations", "recommendations", "sessions", "memory", *SHELVES, "links")
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
 _DATED = re.compile(
     r"^(?P<folder>outcomes|evaluations|recommendations)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
+_SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml\Z")
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _LINK = re.compile(r"^links/(?P<target>[^/]+)/(?P<id>[^/]+)\.yaml\Z")
@@ -65,6 +72,13 @@ def outcome_path(domain: str, outcome_id: str, folder: str = "outcomes") -> str:
     return f"{folder}/{domain}/{match['y']}/{match['m']}/{match['d']}/{outcome_id}.yaml"
 
 
+def session_path(record: Session) -> str:
+    """`sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, by the day in UTC on which it ended."""
+    if not is_slug(record.id):
+        raise ValueError(f"{record.id} cannot become a path")
+    return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
+
+
 def skill_path(name: str, shelf: str = "skills") -> str:
     """`<shelf>/<name>/SKILL.md`."""
     if not is_slug(name) or shelf not in SHELVES:
@@ -72,7 +86,7 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Record) -> str:
+def path_of(record: Record) -> str:  # noqa: PLR0911 (one a kind)
     """Where a new record goes. A `proposed` skill waits outside what hosts load."""
     match record:
         case Outcome():
@@ -81,6 +95,8 @@ def path_of(record: Record) -> str:
             return outcome_path(record.domain, record.id, "evaluations")
         case Recommendation():
             return outcome_path(record.domain, record.id, "recommendations")
+        case Session():
+            return session_path(record)
         case Fact():
             if not (is_slug(record.domain) and is_slug(record.id)):
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
@@ -98,6 +114,8 @@ def ref_of(path: str) -> Ref | None:
     """What a path holds; None for one that is not a record's."""
     if match := _DATED.match(path):
         return Ref(_FOLDER_KIND[match["folder"]], match["id"])
+    if match := _SESSION.match(path):
+        return Ref("session", match["id"])
     if match := _SKILL.match(path):
         return Ref("skill", match["id"])
     if match := _FACT.match(path):

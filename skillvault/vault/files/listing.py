@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 FILE = "SKILL.md"
+_OTHER_CASES = ("skill.md", "Skill.md")
 _UNTEXT = re.compile("[\ud800-\udfff]")
 _UNSETTLED = 2 * 10**9  # nanoseconds: file systems keep times of up to 2 s
 
@@ -21,11 +22,17 @@ _AGAIN: Stamp = (0, 0, 0)
 
 
 class Names(Struct, frozen=True, array_like=True, gc=False):
-    """The folders and the markdown files in a folder; `time` 0: look again."""
+    """The folders, the markdown files and the links to folders in one; `time` 0: look again."""
 
     time: int
     folders: tuple[str, ...]
     files: tuple[str, ...]
+    links: tuple[str, ...]
+
+    @property
+    def skill_file(self) -> str | None:
+        """The file that makes the folder a skill's."""
+        return next((name for name in (FILE, *_OTHER_CASES) if name in self.files), None)
 
 
 class FolderListing(Struct, frozen=True, gc=False):
@@ -46,8 +53,8 @@ EMPTY = FolderListing({}, {})
 def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
     """The skill files of a folder: each `SKILL.md`, and flat `*.md` outside the folders of those.
 
-    Folders and files whose names begin with a dot, or are no text, are left out. `before` is how it
-    was listed last.
+    Folders and files whose names begin with a dot, or are no text, are left out. A link to a
+    skill's folder stands for it; no other is followed. `before` is how it was listed last.
     """
     settled = time.time_ns() - _UNSETTLED
     folders: dict[str, Names] = {}
@@ -60,14 +67,16 @@ def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
         if names is None:  # gone meanwhile, or not ours to read
             continue
         folders[place] = names
-        is_material = is_material or FILE in names.files
+        whole = names.skill_file
+        paths = [f"{place}/{name}" for name in names.files if name == whole]
+        # A file beside a SKILL.md or below one is a skill's material, not a skill.
+        if not (is_material := is_material or whole is not None):
+            paths = [f"{place}/{name}" for name in names.files]
+            paths += [path for name in names.links if (path := _linked(f"{place}/{name}"))]
         if names.folders:
             pending.extend((f"{place}/{name}", is_material) for name in names.folders)
-        for name in names.files:
-            # A file beside a SKILL.md or below one is a skill's material, not a skill.
-            if name == FILE or not is_material:
-                path = f"{place}/{name}"
-                files[path] = _stamp(path, settled)
+        for path in paths:
+            files[path] = _stamp(path, settled)
     return FolderListing(folders, files)
 
 
@@ -80,9 +89,22 @@ def _names_in(place: str, before: Names | None, settled: int) -> Names | None:
             seen = [entry for entry in found if _is_told(entry.name)]
             folders = tuple(sorted(e.name for e in seen if e.is_dir(follow_symlinks=False)))
             files = (e.name for e in seen if e.name.endswith(".md") and not _is_folder(e))
-            return Names(at if at < settled else 0, folders, tuple(sorted(files)))
+            links = (e.name for e in seen if e.is_symlink() and _is_folder(e))
+            time_ = at if at < settled else 0
+            return Names(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
     except OSError:
         return None
+
+
+def is_skill_file(name: str) -> bool:
+    """Whether a file of this name makes its folder a skill's."""
+    return name == FILE or name in _OTHER_CASES
+
+
+def _linked(folder: str) -> str | None:
+    """The skill's file in a folder that a link leads to; None if it is no skill's."""
+    paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_CASES))
+    return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
 
 def _is_told(name: str) -> bool:

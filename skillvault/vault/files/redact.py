@@ -1,4 +1,4 @@
-"""Secrets leave an outcome before anything of it is written, because history keeps all.
+"""Secrets and hidden characters leave a record before anything of it is written.
 
 The detectors are detect-secrets' (its one home), except the entropy ones, which take
 hashes, ids and long words of prose for secrets. Where one finds something a marker says
@@ -21,8 +21,19 @@ from detect_secrets.plugins.keyword import (
     PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX,
 )
 
-from skillvault.intake import plain_recommendation, stored_outcome, stored_recommendation
-from skillvault.records import Outcome, Recommendation, plain
+from skillvault import hidden_characters
+from skillvault.errors import BadInputError
+from skillvault.intake import (
+    plain_recommendation,
+    plain_session,
+    session_id,
+    stored_outcome,
+    stored_recommendation,
+    stored_session,
+)
+from skillvault.records import Outcome, Recommendation, Session, plain
+from skillvault.vault.files.secret_cues import is_no_secret, with_markers
+from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
 _OURS = (
@@ -62,6 +73,8 @@ _REPLACED = frozenset(
     "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
 )
 _MARKER = "[redacted: Secret Keyword]"
+_MARK = re.compile(r"\[redacted: ([^\]]+)\]")
+_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 _KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
 _KEY = re.compile(
     rf"(?:{DENYLIST_REGEX})|passphrase|api[- ]key"
@@ -102,7 +115,7 @@ _ASSIGNMENTS = [
 
 
 def redacted(outcome: Outcome) -> Outcome:
-    """The outcome with every secret in its texts replaced by a marker."""
+    """The outcome without hidden characters, with a marker in place of each secret."""
     before = {k: v for k, v in plain(outcome).items() if k != "received"}
     fields = _clean(before)
     if fields == before:
@@ -111,41 +124,94 @@ def redacted(outcome: Outcome) -> Outcome:
 
 
 def redacted_recommendation(record: Recommendation) -> Recommendation:
-    """The recommendation with every secret in its texts replaced by a marker."""
+    """The recommendation without hidden characters, with a marker in place of each secret."""
     fields = _clean({k: v for k, v in plain_recommendation(record).items() if k != "received"})
     return stored_recommendation({**fields, "received": record.received}, record.id)
 
 
+def redacted_session(record: Session) -> Session:
+    """The session with every secret in its texts replaced by a marker, in its id too."""
+    fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
+    return stored_session({**fields, "received": record.received}, session_id(fields["id"]))
+
+
 def redacted_text(text: str) -> str:
-    """`text` with `[redacted: <kind>]` in place of each secret."""
+    """`text` with `[redacted: <kind>]` in place of each secret.
+
+    Full-width signs are read as plain ones, and stay in every line without a secret.
+    """
+    plain_text = text.translate(_FULL_WIDTH)
+    without_secrets = _redacted_text(plain_text)
+    if plain_text == text:
+        return without_secrets
+    versions = (text, plain_text, without_secrets)
+    if len({version.count("\n") for version in versions}) > 1:
+        return without_secrets
+    lines = zip(*(version.split("\n") for version in versions), strict=True)
+    return "\n".join(line if before == after else after for line, before, after in lines)
+
+
+def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
+    text = TOKEN.sub(_token_marker, text)
+    text = with_markers(text)
     if not _KEYWORD.search(text):
         return text
     return "".join(_assignments(line) for line in text.splitlines(keepends=True))
 
 
+def secret_kinds(text: str) -> list[str]:
+    """The kinds of the secrets in a text, each once."""
+    redacted = redacted_text(text)
+    marks = () if redacted == text else _MARK.findall(redacted)
+    return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
+
+
+def _token_marker(match: re.Match[str]) -> str:
+    return f"[redacted: {kind_of_token(match[0])}]"
+
+
 def cleaned(value: Any) -> Any:
-    """Mappings, lists and texts with every secret in them replaced by a marker."""
+    """Mappings, lists and texts without hidden characters, a marker in place of each secret.
+
+    BadInputError if two keys become one.
+    """
     return _clean(value)
+
+
+def _clean_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
+    clean: dict[str, Any] = {}
+    for key, member in mapping.items():
+        name = _redacted_key(key)
+        if name in clean:
+            raise BadInputError(
+                f"{name}: two keys that differ in a secret or in hidden characters alone; rename "
+                "one of them",
+                code="duplicate-key",
+                key=name,
+            )
+        clean[name] = _clean(member, secret=secret or bool(_KEY.search(name)))
+    return clean
 
 
 @lru_cache(maxsize=1024)
 def _redacted_key(key: str) -> str:
-    return redacted_text(key)
+    return redacted_text(hidden_characters.cleaned(key))
 
 
 def _assignments(line: str) -> str:
     """A line in which something named like a secret is given a value."""
+    text = line.rstrip("\r\n")
     for sign, pattern, group in _ASSIGNMENTS:
-        if sign.search(line):
-            line = pattern.sub(partial(_without, group=group), line)
-    return line
+        if sign.search(text):
+            text = pattern.sub(partial(_without, group=group), text)
+    return text + line[len(line.rstrip("\r\n")) :]
 
 
 def _without(match: re.Match[str], *, group: int) -> str:
     """The match with its value replaced, unless a marker stands there already."""
-    if "[redacted: " in match[group]:
+    if is_no_secret(match[group]):
         return match[0]
     start, end = (at - match.start() for at in match.span(group))
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"
@@ -154,12 +220,9 @@ def _without(match: re.Match[str], *, group: int) -> str:
 def _clean(value: Any, *, secret: bool = False) -> Any:
     """`value` at any depth; `secret`: below a key named so text and long numbers go whole."""
     if isinstance(value, str):
-        return _MARKER if value and secret else redacted_text(value)
+        return _MARKER if value and secret else redacted_text(hidden_characters.cleaned(value))
     if isinstance(value, Mapping):
-        return {
-            _redacted_key(key): _clean(member, secret=secret or bool(_KEY.search(key)))
-            for key, member in value.items()
-        }
+        return _clean_mapping(value, secret=secret)
     if isinstance(value, list | tuple):
         return [_clean(member, secret=secret) for member in value]
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:

@@ -16,6 +16,7 @@ from skillvault.records import (
     Problem,
     Recommendation,
     Record,
+    Session,
     moment_of,
     stamp,
 )
@@ -51,6 +52,18 @@ class View:
         records |= {key: parsed(path, contents[key[1]]) for path, key in missing.items()}
         return {path: records[key] for path, key in keys.items()}
 
+    def bytes_at(self, path: str) -> bytes | None:
+        """The bytes at a path; None if there is no file."""
+        blob = self.contents.get(path)
+        return self._read([blob])[blob] if blob else None
+
+    def texts_at(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> what its file says, of those that are text."""
+        blobs = {path: self.contents[path] for path in paths if path in self.contents}
+        contents = self._read(blobs.values())
+        texts = ((path, _text_in(contents[blob])) for path, blob in blobs.items())
+        return {path: text for path, text in texts if text is not None}
+
     @cached_property
     def paths(self) -> dict[str, str]:
         """`<kind>:<id>` -> path of every record, read or not."""
@@ -64,19 +77,24 @@ class View:
     @property
     def policy(self) -> Policy:
         """What vault.yaml says; BadInputError names its bad key."""
-        blob = self.contents.get(layout.MARK)
-        return policy_of(self._read([blob])[blob] if blob else b"")
+        return policy_of(self.bytes_at(layout.MARK) or b"")
+
+
+def _text_in(content: bytes) -> str | None:
+    """What a file says; None for what is no text, such as a picture."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
 
 
 def policy_of(content: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
-    from skillvault.vault.files import (
-        codec,
-        strict_yaml,
-    )
+    from skillvault import front_matter, strict_yaml
 
     try:
-        return policy_from(strict_yaml.load(codec.text_of(content)))
+        return policy_from(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
         raise BadInputError(
             f"{layout.MARK}: {error.message}", code=error.code, key=error.key, line=error.line
@@ -112,6 +130,13 @@ def _check_path(path: str, record: Parsed) -> None:
             f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",
             code="domain-mismatch",
             key="domain",
+        )
+    if isinstance(record, Session) and path != layout.session_path(record):
+        raise BadInputError(
+            f"ended_at: {stamp(record.ended_at)} is not the day of its folder; a session is "
+            "written once, restore it",
+            code="id-mismatch",
+            key="ended_at",
         )
     key = {Outcome: "occurred_at", Recommendation: "at"}.get(type(record))
     if key and not path.rpartition("/")[2].startswith(moment_of(at := getattr(record, key))):

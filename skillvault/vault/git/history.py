@@ -78,6 +78,14 @@ class History:
                 paths = paths_of.setdefault(commit, [])
         return paths_of
 
+    def touching(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
+        """(commit, author, date, subject) of those that change a file, the newest first."""
+        if commit is None:
+            return []
+        form = "--format=%H%x00%an%x00%aI%x00%s"
+        out = self._git.run("log", "-z", form, commit, "--", path)
+        return [(sha, who, utc(date), what) for sha, who, date, what in _fields(out, 4)]
+
     def between(self, old: str, new: str) -> list[str]:
         """The commits of the history of `new` that are not in that of `old`."""
         return self._git.text("rev-list", new, f"^{old}").split()

@@ -279,6 +279,13 @@ class Runner:
             raise GitError(failure_of(args[0], err))
         return out
 
+    def answer(self, *args: str, ok: Sequence[int]) -> tuple[int, bytes]:
+        """(exit code, standard output) of one git call; GitError for a code that is not `ok`."""
+        code, out, err = launched(self._root, args, b"", self.index)
+        if code not in ok:
+            raise GitError(failure_of(args[0], err))
+        return code, out
+
     def start(self, *args: str, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
         """A git process that is talked to; it holds the writer's lock as long as it lives."""
         return start(self._root, args, env, lock=self._lock)

@@ -48,6 +48,7 @@ class Git:
         self._runner = Runner(root, index)
         self.run = self._runner.run
         self.text = self._runner.text
+        self.answer = self._runner.answer
         self.fenced = self._runner.fenced
         self.alone = self._runner.alone
         self._dirs: tuple[Path, Path] | None = None

@@ -27,8 +27,17 @@ from skillvault.records import Ref
 from skillvault.vault.index.rows import bound
 
 _MARK = "insert or ignore into due select"
-_TABLES = {"outcome": "outcome", "fact": "fact", "skill": "skill", "use": "used"}
-_TYPED = {"outcome", "fact", "skill", "link", "recommendation"}  # kinds with a table of their own
+_TABLES = {
+    "outcome": "outcome", "fact": "fact", "session": "session", "skill": "skill", "use": "used",
+}  # fmt: skip
+_TYPED = {
+    "outcome",
+    "fact",
+    "session",
+    "skill",
+    "link",
+    "recommendation",
+}  # kinds with a table of their own
 _TYPES = {"link": "type", "skill": "kind"}
 _SAME = {
     "decision": "{new}.decision = {old}.decision",

@@ -17,6 +17,13 @@ class LastChange(NamedTuple):
     step: str
 
 
+class LastNamed(NamedTuple):
+    """The latest commit that names a record, and whether as its source or its target."""
+
+    sha: str
+    role: str
+
+
 class History:
     """The queries about commits."""
 
@@ -38,6 +45,11 @@ class History:
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """The program's commits that made or changed a record, newest first."""
         query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'target'"
+        return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
+
+    def commits_from(self, ref: Ref) -> list[Commit]:
+        """The program's commits that made something of a source, newest first."""
+        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'source'"
         return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
 
     def commits_of_removed(self) -> list[Commit]:
@@ -74,6 +86,15 @@ class History:
             "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target'"
         )
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
+
+    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, LastNamed]:
+        """How the program's commits named each of these records last."""
+        query = (
+            "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
+            "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
+        )
+        rows = self._reader.rows_of(query, refs)
+        return {Ref(kind, name): LastNamed(sha, role) for kind, name, sha, role in rows}
 
     def last_change(self, ref: Ref, steps: Collection[str]) -> LastChange | None:
         """The latest commit by which one of these steps made or changed a record."""

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -136,10 +135,12 @@ class Layers:
         query = "select name, counted, rate from layer_skill where counted is not null and serves"
         return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
 
-    def layer_candidates(self, domain: str) -> list[LayerRow]:
-        """Those that serve, of a domain and of none."""
-        query = f"{_CANDIDATE} where serves and (domain is null or domain = ?) order by name"
-        return list(map(LayerRow._make, self._reader.rows(query, [domain])))
+    def layer_candidates(self, domain: str | None = None) -> list[LayerRow]:
+        """Those that serve: of a domain and of none if one is given, else all."""
+        also = "" if domain is None else "and (domain is null or domain = ?)"
+        query = f"{_CANDIDATE} where serves {also} order by name"
+        rows = self._reader.rows(query, [] if domain is None else [domain])
+        return list(map(LayerRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[LayerRow]:
         """Those that serve and have one of these names."""
@@ -158,12 +159,10 @@ class WritableLayers(Layers):
         self,
         folders: Sequence[tuple[str, str]],
         listings: Mapping[str, FolderListing],
-        root: Path,
     ) -> bool:
         """Keep what stands in these (kind of layer, folder), the first to the last; if it changed.
 
-        Only those files are read that may have changed. From a folder in the vault, whose `root`
-        this is, no link leads out of it.
+        Only those files are read that may have changed.
         """
         before = self.listings()
         places = {folder: place for place, (_, folder) in enumerate(folders)}
@@ -179,8 +178,7 @@ class WritableLayers(Layers):
             removed = [path for path in old.files if path not in new.files] if old else []
             changed |= self._remove(folder, removed)
             paths = new.unlike(old) if old else list(new.files)
-            home = root if Path(folder).is_relative_to(root) else None
-            changed |= self._enter((place, layer, folder), paths, home)
+            changed |= self._enter(place, layer, folder, paths)
         if listings != before:
             self._keep("listings", _packed(listings))
         return changed
@@ -201,19 +199,18 @@ class WritableLayers(Layers):
             self._database.rows(query, [folder, path])
         return bool(paths)
 
-    def _enter(self, at: tuple[int, str, str], paths: Sequence[str], home: Path | None) -> bool:
-        """Enter what files hold; whether any holds something else than was known.
-
-        `at` is the place, the kind and the folder of their layer.
-        """
-        place, layer, folder = at
+    def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
+        """Enter what files hold; whether any holds something else than was known."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
         rows = self._reader.rows_in(query, paths, before=[folder])
         rows_before = {path: tuple(row) for path, *row in rows}
         changed = False
         for path in paths:
             before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None, home)
+            content = files.read(path, layer, before[0] if before else None, folder)
+            if isinstance(content, files.Prose):
+                changed |= self._remove(folder, [path] if before else [])
+                continue
             if content is None or (row := _row(content)) == before:
                 continue
             self._database.begin()

@@ -26,6 +26,13 @@ class Links(Folder[Link]):
         rows = self._reader.rows_of(query, dict.fromkeys(refs))
         return sorted(self._reader.records(rows, Link), key=lambda link: link.id)
 
+    def of_type(self, link_type: str) -> list[Link]:
+        """The links of a type, in the order of their ids."""
+        rows = self._reader.rows(
+            f"{FILE} where n in (select n from link where type = ?)", [link_type]
+        )
+        return sorted(self._reader.records(rows, Link), key=lambda link: link.id)
+
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
         """The ids of the records from which links of a type lead to a record, sorted."""
         query = (

@@ -63,6 +63,11 @@ class Outcomes(Folder[Outcome]):
         """The outcomes with these event ids."""
         return self._outcomes(self._reader.rows_in(_joined("event in {}"), events))
 
+    def by_session(self, session: str, trust: Trust) -> list[Outcome]:
+        """The outcomes of a session with this trust, oldest first."""
+        rows = self._reader.rows(_joined("session = ? and trust = ?"), [session, trust])
+        return sorted(self._outcomes(rows), key=lambda outcome: outcome.order)
+
     def by_decision(self, decision: str) -> list[Outcome]:
         """The outcomes that name a decision."""
         return self._outcomes(self._reader.rows(_joined("decision = ?"), [decision]))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from skillvault.records import (
+    LEARNED,
     Evaluation,
     Fact,
     Link,
@@ -17,6 +18,7 @@ from skillvault.records import (
     Recommendation,
     Record,
     Ref,
+    Session,
     Skill,
 )
 from skillvault.text import tokens
@@ -32,7 +34,8 @@ KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Rec
 # The tables of records, each with the type of what it holds; of an outcome there are two.
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
-    "recommendation": "Recommendation", "fact": "Fact", "skill": "Skill", "link": "Link",
+    "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
+    "link": "Link",
 }  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
@@ -94,6 +97,8 @@ def document(path: str, parsed: Parsed | None) -> Document | None:
     ref = layout.ref_of(path)
     if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
         return None
+    if ref == Ref("skill", LEARNED):
+        return None
     if isinstance(parsed, Skill):
         parsed = msgspec.structs.replace(parsed, name=ref.id)
     found = document_of(parsed)
@@ -126,7 +131,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             yield "evaluation", ref.id, *row
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
-        case Skill():
+        case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
             said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
             roles, stages, tags = map(joined, (parsed.roles, parsed.stages, parsed.tags))
             more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)
@@ -134,6 +139,15 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
         case Recommendation():
             about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
             yield "recommendation", ref.id, *about, micros(parsed.at)
+        case Session():
+            yield (
+                "session",
+                ref.id,
+                parsed.domain,
+                parsed.trust,
+                micros(parsed.ended_at),
+                parsed.name,
+            )
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends

@@ -14,6 +14,7 @@ from skillvault.change import FOUNDING
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
+from skillvault.vault.files.listing import Names
 from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
@@ -85,6 +86,7 @@ create index outcome_subject on outcome
     (domain, action, target, trust, at, id, status, decision, agent);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
+create index outcome_session on outcome (session, trust) where session is not null;
 create index outcome_decision on outcome (decision, at, id) where decision is not null;
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (
@@ -97,6 +99,11 @@ create index used_skill on used (skill);
 create table begun (skill text, at integer, primary key (skill, at)) without rowid;
 create table sums (key text primary key, value blob) without rowid;
 create table evidence (key text primary key, value blob) without rowid;
+create table session (
+    n integer primary key, id text, domain text, trust text, at integer, name text);
+create index session_id on session (id);
+create index session_name on session (name);
+create index session_domain on session (domain, trust, at);
 create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);
@@ -138,9 +145,10 @@ create index touch_c on touch (c);
 create table gone (ref_kind text, ref_id text, primary key (ref_id, ref_kind)) without rowid;
 create table due (step text, key text, primary key (step, key)) without rowid;
 """
+# Whether a pattern is there, its file says, and not a path.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
-where t.role = 'target' and not exists
+where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
 """
 _EVALUATION = (
@@ -200,7 +208,8 @@ def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
     chosen = repr(profiles.PROFILES)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, *map(_told, filter(_is_struct, kinds))]
+    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
+    said += map(_told, filter(_is_struct, kinds))
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 

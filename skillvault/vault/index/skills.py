@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.errors import GitError
-from skillvault.records import Elsewhere, Outcome, Ref, Skill, Subject
+from skillvault.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
@@ -93,7 +93,7 @@ class Skills(Folder[Skill]):
             "or exists (select 1 from trailer "
             "where ref_kind = 'skill' and ref_id = ?1 and role = 'target')"
         )
-        return bool(self._reader.value(query, [name]))
+        return name == LEARNED or bool(self._reader.value(query, [name]))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """The shelf, the status and the domain of those of these skills that are there, by name."""

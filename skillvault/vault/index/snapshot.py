@@ -10,6 +10,7 @@ from functools import cached_property
 from skillvault.policy import Policy
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
+from skillvault.vault.index.captures import Captures, WritableCaptures
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.due import Due, WritableDue
@@ -23,6 +24,7 @@ from skillvault.vault.index.outcomes import Outcomes, Recommendations
 from skillvault.vault.index.reader import Blobs, Reader, Rows
 from skillvault.vault.index.records import Records
 from skillvault.vault.index.rows import File
+from skillvault.vault.index.sessions import Sessions
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects, WritableSubjects
 from skillvault.vault.index.tasks import Tasks, WritableTasks
@@ -43,6 +45,7 @@ class Topics(ABC):
         self.outcomes = Outcomes(reader)
         self.recommendations = Recommendations(reader)
         self.evaluations = Evaluations(reader)
+        self.sessions = Sessions(reader)
         self.facts = Facts(reader)
         self.links = Links(reader)
         self.skills = Skills(reader)
@@ -53,6 +56,7 @@ class Topics(ABC):
         self.due = Due(reader)
         self.layers = Layers(reader)
         self.tasks = Tasks(reader)
+        self.captures = Captures(reader)
         self._reader = reader
 
     @property
@@ -63,7 +67,10 @@ class Topics(ABC):
     @property
     def domains(self) -> list[str]:
         """Every domain with a record or named in vault.yaml, sorted."""
-        query = "select domain from outcome union select domain from fact"
+        query = (
+            "select domain from outcome union select domain from fact "
+            "union select domain from session"
+        )
         return sorted({*(domain for (domain,) in self.rows(query)), *self.policy.domains})
 
     @property
@@ -123,6 +130,7 @@ class Staged(Topics):
     insights: WritableInsights
     layers: WritableLayers
     tasks: WritableTasks
+    captures: WritableCaptures
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
@@ -137,6 +145,7 @@ class Staged(Topics):
         self.insights = WritableInsights(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
         self.tasks = WritableTasks(self._reader, database)
+        self.captures = WritableCaptures(self._reader, database)
 
     @property
     def commit(self) -> str | None:

@@ -69,7 +69,7 @@ class DecidedRow(NamedTuple):
 
 
 class UseRow(NamedTuple):
-    """A closed decision's use of a skill, with its time and end."""
+    """A closed decision's use of a skill, with its time and end, and the commit that brought it."""
 
     skill: str
     outcome: str
@@ -78,6 +78,7 @@ class UseRow(NamedTuple):
     made: int
     match: str
     offer: str
+    commit: int | None
 
 
 class Uses:
@@ -127,10 +128,16 @@ class Uses:
     def by_skill(self, skills: Iterable[str]) -> Iterator[UseRow]:
         """All closed uses of these skills."""
         query = (
-            "select u.skill, u.outcome, o.at, o.status, u.made, u.match, u.offer from used u "
+            "select u.skill, u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
+            "from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u "
             f"join outcome o on o.id = u.outcome where u.skill in {{}} and {_CLOSED}"
         )
         return map(UseRow._make, self._reader.rows_in(query, skills))
+
+    def crowded(self, commits: Iterable[int], least: int) -> set[int]:
+        """Those of these commits that brought at least so many records."""
+        query = f"select c from touch where c in {{}} group by c having count(*) >= {least:d}"
+        return {commit for (commit,) in self._reader.rows_in(query, commits)}
 
     def by_outcome(self, outcomes: Iterable[str]) -> list[Used]:
         """What these outcomes used or were offered, as it was computed last."""

@@ -69,6 +69,22 @@ def test_a_text_of_no_use_is_asked_for_once_more(name: str, claudes: Vault, api:
     assert "offline judge" not in said(claudes, commit)
 
 
+@pytest.mark.parametrize(
+    ("written_so", "kept"),
+    [
+        ("It loses. Use it before.", "Use before open_long on SOL-PERP. It loses. Use it before."),
+        ("Use before a long: it loses.", "Use before a long: it loses."),
+    ],
+)
+def test_a_description_says_first_when_to_use_the_skill(
+    claudes: Vault, api: Server, written_so: str, kept: str
+) -> None:
+    answer = spoiled(description=written_so)
+    api.script = lambda body: answer if asked_for(body) == "text" else claude(body)
+    learned(claudes, trade())
+    assert claudes.skill(claudes.skills()[0].name)[0].description == kept
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_then_the_offline_text_stands_and_its_commit_says_so(
     name: str, claudes: Vault, api: Server, tmp_path_factory: pytest.TempPathFactory

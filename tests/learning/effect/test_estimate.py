@@ -39,9 +39,9 @@ def of(decided: Sequence[Decided], skill: str = "a") -> Lift:
 
 
 def tried(rate: float, times: int, group: str = "g", **weights: float) -> list[Decided]:
-    """Decisions of which this share succeeded."""
+    """Decisions of which this share succeeded, evenly in time."""
     hits = round(rate * times)
-    return [(group, i < hits, weights) for i in range(times)]
+    return [(group, (i + 1) * hits // times > i * hits // times, weights) for i in range(times)]
 
 
 def test_a_skill_that_changes_nothing_has_no_lift() -> None:
@@ -226,6 +226,18 @@ def test_the_latest_applications_say_what_a_skill_does_now() -> None:
     few = uses[:100]
     fresh = estimate_lifts([add_up(few, totals_of(few), {}, Prior())], Prior())["a", 0]
     assert fresh.recent == fresh.all_time
+
+
+def test_an_effect_that_changed_is_known_less_surely() -> None:
+    """The same applications, their successes evenly in time or all in the first half."""
+    even = [("g", i % 4 < 2, {"a": 1.0} if i % 2 else {}) for i in range(200)]
+    ended = [
+        (group, i < 100 if weights else success, weights)
+        for i, (group, success, weights) in enumerate(even)
+    ]
+    steady, changed = of(even), of(ended)
+    assert changed.lift == pytest.approx(steady.lift, abs=0.1)
+    assert changed.error > 2 * steady.error
 
 
 def test_nothing_decided_is_no_lift() -> None:

@@ -146,21 +146,47 @@ def test_without_a_receipt_selection_is_unknown_and_nothing_is_proven() -> None:
     assert next_status("testing", likely(0.0001, 100, shown=0), POLICY).status == "retired"
 
 
-@pytest.mark.parametrize(("error", "expected"), [(0.1, "proven"), (0.02, "testing")])
-def test_the_longer_one_looks_the_more_is_asked_of_what_is_proven(
-    error: float, expected: str
+@pytest.mark.parametrize(
+    ("helps", "looks", "error", "expected"),
+    [
+        (0.96, 1, 0.02, "proven"),
+        (0.96, 2, 0.02, "testing"),
+        (0.985, 2, 0.02, "proven"),
+        (0.985, 50, 0.02, "testing"),
+        (0.985, 50, 0.1, "proven"),
+        (0.04, 1, 0.02, "retired"),
+        (0.04, 2, 0.02, "testing"),
+        (0.015, 50, 0.02, "testing"),
+        (0.015, 50, 0.1, "retired"),
+    ],
+)
+def test_the_more_often_one_looks_the_more_is_asked(
+    helps: float, looks: int, error: float, expected: str
 ) -> None:
-    """The same P(lift > 0) is more likely chance once it was looked at many times."""
-    assert next_status("testing", likely(0.96, 100, error=error), POLICY).status == expected
+    """What few looks find is surer than what one of many does."""
+    evidence = likely(helps, 100, error=error, looks=looks)
+    assert next_status("testing", evidence, POLICY).status == expected
 
 
-@given(st.floats(-0.5, 0.5), st.floats(0.01, 0.14))
-def test_the_bound_on_chance_is_a_chance_and_falls_as_the_lift_grows(
-    lift: float, error: float
+@given(st.floats(0, 0.5), st.floats(0.01, 0.14), st.integers(1, 400))
+def test_the_bound_on_chance_falls_as_the_lift_grows_and_rises_with_the_looks(
+    lift: float, error: float, looks: int
 ) -> None:
-    found = Lift(lift, error, 0.5).chance_of_none(0.15)
+    found = Lift(lift, error, 0.5).chance_of_none(0.15, looks)
     assert 0 <= found <= 1
-    assert Lift(lift + 0.1, error, 0.5).chance_of_none(0.15) <= found
+    assert Lift(lift + 0.1, error, 0.5).chance_of_none(0.15, looks) <= found
+    assert Lift(lift, error, 0.5).chance_of_none(0.15, looks + 1) >= found
+    assert Lift(-lift, error, 0.5).chance_of_none(0.15, looks) == found
+
+
+def test_the_commits_that_brought_decisions_are_the_looks_at_them() -> None:
+    """A bulk's full commits, that more follow, are none."""
+    made = [
+        ClosedDecision(f"o{i}", START, "success", 0, applied=True, look=look)
+        for i, look in enumerate([0, 0, 3, 3, 5])
+    ]
+    assert evidence_by_version(made, []).looks == 2
+    assert evidence_by_version(made[:2], []).looks == 1
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.errors import BadInputError
+from skillvault.front_matter import read as front_matter
+from skillvault.front_matter import split, text_of, with_body, with_key, without_key
 from skillvault.intake import outcome_from
 from skillvault.records import (
     Elsewhere,
@@ -28,12 +30,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.codec import (
     decode,
     encode,
-    front_matter,
     incoming,
-    split,
-    text_of,
-    with_body,
-    with_key,
 )
 from tests.given import NOW, as_file, outcome, raw
 from tests.vault.given import DATA, HAND_MADE, TEXTS, front_matters, nested, spliced
@@ -49,6 +46,27 @@ def refused(call: Any, *args: Any) -> BadInputError:
 
 
 # ── front matter ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("front", "left"),
+    [
+        ("a: 1\nb: 2\n", "b: 2\n"),
+        ("b: 2\na: |\n  x\n\n  y\n", "b: 2\n"),
+        ("# of a\na: {x: 1}\n# of b\nb: 2\n", "# of a\n# of b\nb: 2\n"),
+        ("b: 2\na:\n- 1\n- 2\n\nc: 3", "b: 2\n\nc: 3"),
+        ("b: 2\n", "b: 2\n"),
+    ],
+)
+def test_a_key_goes_and_every_other_byte_stays(front: str, left: str) -> None:
+    for eol in ("\n", "\r\n"):
+        before = f"\ufeff---\n{front}\n---\n\n# Body\n".replace("\n", eol)
+        after = f"\ufeff---\n{left}\n---\n\n# Body\n".replace("\n", eol)
+        assert without_key(before.encode(), ("a",)) == after.encode()
+
+
+def test_a_key_of_a_mapping_on_one_line_goes_with_its_comma() -> None:
+    assert without_key(b"---\n{a: 1, b: 2}\n---\n", ("a",)) == b"---\n{b: 2}\n---\n"
 
 
 @pytest.mark.parametrize(

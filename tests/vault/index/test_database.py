@@ -62,7 +62,12 @@ def learned(vault: Vault) -> None:
 def seen(vault: Vault) -> tuple[object, ...]:
     """What a fresh process is told."""
     fresh = Vault.open(vault.root)
-    return fresh.skills(), fresh.facts(), fresh.check().problems, dict(fresh.store.head().outcomes)
+    return (
+        fresh.skills(),
+        fresh.memory.facts(),
+        fresh.check().problems,
+        dict(fresh.store.head().outcomes),
+    )
 
 
 def test_what_was_read_once_is_not_parsed_again(

@@ -1,7 +1,7 @@
 """rarity: how much a word tells does not depend on what a vault holds."""
 
-from skillvault.sameness.common_words import BANDS
-from skillvault.sameness.rarity import FULL, weight, word_of
+from skillvault.english.common_words import BANDS
+from skillvault.english.rarity import FULL, weight, word_of
 from skillvault.sameness.stemming import stem
 
 

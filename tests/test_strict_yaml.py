@@ -7,14 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skillvault.errors import BadInputError
-from skillvault.vault.files.strict_yaml import (
-    dump,
-    load,
-    resolve,
-    scalar,
-    with_value,
-    without_value,
-)
+from skillvault.strict_yaml import dump, load, resolve, scalar, with_value, without
 from tests.vault.given import DATA, ODD_TEXTS, TEXTS, front_matters, spliced
 
 STATUS = ("metadata", "status")
@@ -268,6 +261,15 @@ def test_a_list_that_would_cost_other_text_is_left_to_the_person(before: str) ->
         with_value(before, HIDDEN, ("a",))
 
 
+def test_an_emoji_is_written_as_it_is_if_something_joins_it_to_another() -> None:
+    joined = {"text": "👩\u200d💻: x", "lines": "one\n👩\u200d💻\n"}
+    text = dump(joined)
+    assert text.count("👩\u200d💻") == 2
+    assert load(text) == joined
+    odd = {"text": "👩\u200d💻 \x85\u2028\ufeff"}
+    assert load(dump(odd)) == odd
+
+
 # ── removing ─────────────────────────────────────────────────────────────────────────
 
 INTERNAL = ("metadata", "internal")
@@ -277,7 +279,7 @@ INTERNAL = ("metadata", "internal")
 @settings(max_examples=150)
 def test_a_key_that_was_set_goes_again_and_every_other_byte_stays(text: str, crlf: bool) -> None:
     before = text.replace("\n", "\r\n") if crlf else text
-    after = without_value(with_value(before, INTERNAL, value=True), INTERNAL)
+    after = without(with_value(before, INTERNAL, value=True), INTERNAL)
     data = load(before)
     if not data.get("metadata"):  # an empty one went along
         data.pop("metadata", None)
@@ -301,10 +303,20 @@ def test_a_key_that_was_set_goes_again_and_every_other_byte_stays(text: str, crl
     ],
 )
 def test_a_removed_key_leaves_the_text_around_it(before: str, after: str) -> None:
-    assert without_value(before, INTERNAL) == after
+    assert without(before, INTERNAL) == after
 
 
-@pytest.mark.parametrize("before", ["name: a\n", "metadata: x\n", "metadata:\n  kind: a\n", ""])
-def test_a_key_that_is_not_there_cannot_be_removed(before: str) -> None:
+@pytest.mark.parametrize("text", ["name: a\n", "metadata:\n  kind: a\n", "metadata:\n", ""])
+def test_a_key_that_is_not_there_needs_no_removal(text: str) -> None:
+    assert without(text, INTERNAL) == text
+
+
+def test_a_key_cannot_be_removed_from_what_is_no_mapping() -> None:
     with pytest.raises(BadInputError, match="edit it by hand"):
-        without_value(before, INTERNAL)
+        without("metadata: x\n", INTERNAL)
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+def test_what_ends_a_line_to_some_is_kept_beside_an_emoji(end: str) -> None:
+    data = {"face": "\U0001f469\u200d\U0001f4bb", "text": end, "more": f"a{end}b\nc"}
+    assert load(dump(data)) == data

@@ -7,7 +7,7 @@ sums of fractions depend on their order.
 import re
 from functools import lru_cache
 
-from skillvault.sameness.common_words import BANDS
+from skillvault.english.common_words import BANDS
 
 FULL = 40  # the weight of a word that English at large hardly says
 

@@ -1,4 +1,4 @@
-"""refresh: a subject's skill says what its account says by now.
+"""What is to be done about a subject's skill, and the change that does it.
 
 What a person wrote stays. A skill for which nothing speaks any more leaves, and one that left so or
 whose time was over comes back under its name.
@@ -12,9 +12,7 @@ from msgspec.structs import replace
 
 from skillvault.brief import Draft, Findings
 from skillvault.change import Change, Edit, Move, Rewrite, skill_series
-from skillvault.due import Queue
 from skillvault.learning import sections
-from skillvault.learning.account import SKILL_CHANGES
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.generate.warning_pattern import (
@@ -30,12 +28,10 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
+from skillvault.learning.refresh import STEP
 from skillvault.policy import Policy
 from skillvault.records import Link, Ref, Skill, link_of, stamp
 from skillvault.text import shorten
-
-STEP = "refresh"
-DEPENDS_ON = (Queue(name=STEP, every="outcome", when=SKILL_CHANGES),)
 
 
 class Refreshing(Struct, frozen=True, kw_only=True):

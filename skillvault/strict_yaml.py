@@ -12,10 +12,14 @@ from typing import Any
 import yaml
 
 from skillvault.errors import BadInputError
+from skillvault.hidden_characters import has_hidden
 from skillvault.strict_json import MAX_DEPTH, MAX_DIGITS
 
-Value = str | bool | tuple[str, ...]  # what an edit sets: a text, a truth, or a list of texts
+Scalar = str | bool | int | float | None
+Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
+_ENDS_LINE = re.compile("[\x85\u2028\u2029]")  # to YAML 1.1
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
@@ -51,9 +55,25 @@ def load(text: str) -> Any:
 
 def dump(value: Any) -> str:
     """`value` in block style, keys in the order given, long text as literal blocks."""
+    text = _dumped(value, _Dumper)
+    if "\\U" not in text or not has_hidden(text):
+        return text
+    # The quick one writes an emoji as its number, and what joins two of them as it is.
+    with_emoji = _dumped(value, _EmojiDumper)
+    return with_emoji if _is_read_alike(with_emoji, text) else text
+
+
+def _is_read_alike(text: str, other: str) -> bool:
+    try:
+        return bool(load(text) == load(other))
+    except BadInputError:
+        return False
+
+
+def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"]) -> str:
     text: str = yaml.dump(
         value,
-        Dumper=_Dumper,
+        Dumper=dumper,
         sort_keys=False,
         allow_unicode=True,
         default_flow_style=False,
@@ -62,8 +82,8 @@ def dump(value: Any) -> str:
     return text
 
 
-def scalar(value: str) -> str:
-    """A text of one line as it stands in a file, quoted where it must be."""
+def scalar(value: Scalar) -> str:
+    """A value of one line as it stands in a file, quoted where it must be."""
     return dump([value])[2:].rstrip("\n")
 
 
@@ -85,20 +105,29 @@ def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
     return edited
 
 
-def without_value(text: str, key: tuple[str, ...]) -> str:
+def without(text: str, key: tuple[str, ...]) -> str:
     """`text` without the mapping entry at `key`; every other byte stays.
 
-    A mapping that held nothing else goes along. Raises BadInputError if other text would go.
+    A mapping that held nothing else goes along, and what is not there needs nothing. Raises
+    BadInputError if other text would go.
     """
-    expected = _data_without(load(text), key)
+    before = load(text)
+    if not _has(before, key):
+        return text
     try:
         edited = _removed(text, key)
-        matches = (load(edited) or {}) == expected
+        matches = (load(edited) or {}) == _data_without(before, key)
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
         raise _by_hand(key)
     return edited
+
+
+def is_block(text: str) -> bool:
+    """Whether every list and mapping of a text that can be read stands in block style."""
+    events = yaml.parse(text, Loader=yaml.CSafeLoader)
+    return not any(getattr(event, "flow_style", False) for event in events)
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────
@@ -139,7 +168,7 @@ def _check(event: yaml.Event, depth: int) -> None:
     if tag := getattr(event, "tag", None):
         raise _at(event, f"tag {tag!r} is not supported; write plain values", "tag")
     if depth > MAX_DEPTH:
-        raise _at(event, f"nested deeper than {MAX_DEPTH} levels; flatten it", "too-deep")
+        raise _at(event, _TOO_DEEP, "too-deep")
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -187,32 +216,43 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
     line = mark.line + 1 if mark else None
     problem = error.problem or "not YAML"
     where = f"line {line}: " if line else ""
+    if "nesting depth" in problem:  # newer releases of libyaml stop before an event is seen
+        return BadInputError(f"{where}{_TOO_DEEP}", code="too-deep", line=line)
     return BadInputError(f"{where}not valid YAML ({problem})", code="yaml", line=line)
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────
 
 
-class _Dumper(yaml.CSafeDumper):
-    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
+class _WithoutAliases:
+    """Writes a value out wherever it stands."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
-_Dumper.yaml_implicit_resolvers = {
-    first: list(found) for first, found in yaml.CSafeDumper.yaml_implicit_resolvers.items()
-}
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+class _Dumper(_WithoutAliases, yaml.CSafeDumper):
+    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
 
 
-def _text_node(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
+    """The same, slower, with characters beyond the first plane as they are."""
+
+
+def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
+    if isinstance(dumper, _EmojiDumper) and _ENDS_LINE.search(text):
+        style = '"'  # in any other it writes them as they are, and a reader folds them
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text_node)
+for _kind in (_Dumper, _EmojiDumper):
+    _kind.yaml_implicit_resolvers = {
+        first: list(found) for first, found in yaml.SafeDumper.yaml_implicit_resolvers.items()
+    }
+    _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+    _kind.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
+    _kind.add_representer(str, _text_node)
 
 
 # ── editing ──────────────────────────────────────────────────────────────────────────
@@ -294,11 +334,9 @@ def _block(key: tuple[str, ...], value: Value, column: int, eol: str) -> str:
 
 
 def _inline(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return scalar(value)
-    return f"[{', '.join(map(scalar, value))}]"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(scalar, value))}]"
+    return scalar(value)
 
 
 def _flow(key: tuple[str, ...], value: Value) -> str:
@@ -311,11 +349,19 @@ def _flow(key: tuple[str, ...], value: Value) -> str:
 # ── removing ─────────────────────────────────────────────────────────────────────────
 
 
-def _data_without(before: Any, key: tuple[str, ...]) -> dict[str, Any]:
-    """The data that a removal shall give; refuses a place that is not what the key says."""
+def _has(data: Any, key: tuple[str, ...]) -> bool:
+    """Whether there is an entry at a place; refuses a place that is not what the key says."""
     head, *rest = key
-    if not isinstance(before, dict) or head not in before:
+    if data is None:
+        return False
+    if not isinstance(data, dict):
         raise _by_hand(key)
+    return head in data and (not rest or _has(data[head], tuple(rest)))
+
+
+def _data_without(before: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
+    """The data that a removal shall give."""
+    head, *rest = key
     inner = _data_without(before[head], tuple(rest)) if rest else {}
     others = {name: value for name, value in before.items() if name != head}
     return {name: inner if name == head else before[name] for name in before} if inner else others
@@ -349,9 +395,25 @@ def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, 
 
 
 def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
-    """Where the lines of an entry of a block mapping stand."""
+    """Where the lines of an entry of a block mapping stand, up to those of the next thing."""
     key, value = mapping.value[place]
-    while isinstance(value, yaml.MappingNode) and not value.flow_style:
-        value = value.value[-1][1]  # its end mark is where the next thing begins
-    line_end = text.find("\n", value.end_mark.index) + 1
-    return text.rfind("\n", 0, key.start_mark.index) + 1, line_end or len(text)
+    start = _line_start(text, key.start_mark.index)
+    is_last = place + 1 == len(mapping.value)
+    end = (mapping.end_mark if is_last else mapping.value[place + 1][0].start_mark).index
+    end = end if end == len(text) else _line_start(text, end)
+    return start, _end_of(text, value, start, end)
+
+
+def _line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
+    """Where what belongs to an entry ends: empty lines and comments below it are another's."""
+    lines = text[start:end].splitlines(keepends=True)
+    is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
+    while len(lines) > 1 and (
+        not lines[-1].strip() or (lines[-1].lstrip().startswith("#") and not is_text)
+    ):
+        end -= len(lines.pop())
+    return end

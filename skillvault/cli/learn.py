@@ -1,0 +1,60 @@
+"""learn: note a rule, or list what was learned."""
+
+from pathlib import Path
+
+import click
+
+from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
+from skillvault.errors import UsageError
+from skillvault.learning.capture.prompt import Told
+from skillvault.steps.learned import Learned
+
+
+@click.command()
+@click.argument("rule", required=False)
+@click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
+@vault_option
+@json_option
+def learn(rule: str | None, lists: bool, vault_path: Path | None, as_data: bool) -> None:
+    """Note a RULE in LEARNINGS.md, or list what was learned.
+
+    A rule that enough files of the code bear out becomes a pattern (`skillvault run capture`).
+    """
+    if lists == (rule is not None):
+        raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
+    vault = open_vault(vault_path)
+    if rule is not None:
+        noted = vault.learn(rule)
+        if as_data:
+            print_json({"rule": noted})
+        else:
+            echo(f"noted in LEARNINGS.md: {noted}")
+            say("next: skillvault run (it looks for the rule in your code)")
+        return
+    found = vault.notebook.told()
+    if as_data:
+        print_json(learned_shape(found.told))
+    else:
+        echo(found.told.prompt_text or "nothing learned yet; note a rule")
+    say_cut(found)
+
+
+def learned_shape(told: Told) -> dict[str, object]:
+    """Patterns and rules as JSON."""
+    keys = ("id", "pattern", "confidence", "occurrences", "evidence")
+    return {
+        "patterns": [{key: getattr(one, key) for key in keys} for one in told.patterns],
+        "rules": list(told.rules),
+        "cut": {"patterns": told.cut_patterns, "rules": told.cut_rules},
+    }
+
+
+def say_cut(found: Learned) -> None:
+    """What was left out over the budget, and why there are no patterns, on stderr."""
+    told = found.told
+    cut = {"pattern": told.cut_patterns, "rule": told.cut_rules}
+    parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
+    if parts:
+        say(f"left out over capture.budget: {' and '.join(parts)}")
+    if found.problem:
+        say(f"{found.problem.path}: {found.problem.message}; rules alone are told")

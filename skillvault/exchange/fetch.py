@@ -1,0 +1,267 @@
+"""What is fetched of the network: bytes of a URL, checked at every hop. The one home of httpx2.
+
+A name is resolved once, and the connection goes to the address that was checked. Plain http only
+on this machine; a private address never, this machine only where the person's own source names it.
+"""
+
+import contextlib
+import functools
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from skillvault.errors import BadInputError, UsageError
+from skillvault.exchange.source_tree import MAX_BYTES
+from skillvault.text import shorten
+
+try:
+    import httpx2
+except ImportError:
+    raise UsageError(
+        "fetching skills needs an extra; run `pip install 'skillvault-git[install]'`, or install "
+        "from a folder or a git URL"
+    ) from None
+
+Resolve = Callable[..., list[tuple[Any, ...]]]
+
+_REDIRECTS = 5
+_SECONDS = 60.0  # for one file, redirects and waiting included
+_READ_SECONDS = 15.0  # without a byte
+_WAITS = 3  # so often a server that is busy is asked again
+_BUSY = (429, 503)
+_MOVED = (301, 302, 303, 307, 308)
+_ASKED = {"Accept-Encoding": "identity", "User-Agent": "skillvault"}
+_DONE = ("connect_tcp.complete", "start_tls.complete")
+_WORDS = 64 * 1024  # bytes of an error's page
+
+
+class Fetcher:
+    """Fetches of one source. `source` is the URL that the person named.
+
+    `resolve` and `transport` stand where the network begins.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        seconds: float = _SECONDS,
+        resolve: Resolve = socket.getaddrinfo,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._source = _host_of(_parsed(source))
+        self._seconds = seconds
+        self._resolve = resolve
+        self._transport = transport
+        self._addresses: dict[tuple[str, int], str] = {}
+
+    def fetch(self, url: str) -> bytes:
+        """The bytes at a URL; BadInputError for what cannot or may not be fetched."""
+        deadline = time.monotonic() + self._seconds
+        for _ in range(_REDIRECTS + 1):
+            target = _parsed(url)
+            if target.userinfo:
+                raise _refused(url, "a name or password in it", "credentials")
+            with self._answer(target, deadline) as answer:
+                if answer.status_code not in _MOVED:
+                    return _body(answer, url, deadline)
+                location = answer.headers.get("location", "")
+            url = _redirected(target, location)
+        raise _refused(url, f"more than {_REDIRECTS} redirects", "redirect")
+
+    @contextlib.contextmanager
+    def _answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
+        """The answer to one request, its body unread; a busy server is waited for as it says."""
+        watch = _Watch(deadline)
+        with self._client() as client, watch:
+            for attempt in range(_WAITS + 1):
+                answer = self._sent(client, url, watch)
+                if answer.status_code not in _BUSY or attempt == _WAITS:
+                    break
+                seconds = _seconds_told(answer.headers.get("retry-after"))
+                answer.close()
+                if time.monotonic() + seconds > deadline:
+                    raise _refused(str(url), f"busy for {seconds:g} s; try again later", "busy")
+                time.sleep(seconds)
+            try:
+                yield answer
+            except httpx2.HTTPError as error:
+                raise watch.refusal(str(url), error) from None
+            finally:
+                answer.close()
+
+    def _client(self) -> httpx2.Client:
+        return httpx2.Client(transport=self._transport, verify=_tls(), trust_env=False)
+
+    def _sent(self, client: httpx2.Client, url: httpx2.URL, watch: "_Watch") -> httpx2.Response:
+        """One request to the address of its host that was checked."""
+        address = self._address(url)
+        headers = {**_ASKED, "Host": url.netloc.decode("ascii")}
+        timeout = httpx2.Timeout(_READ_SECONDS)
+        request = client.build_request(
+            "GET",
+            url.copy_with(host=address),
+            headers=headers,
+            timeout=timeout,
+            extensions={"sni_hostname": url.host, "trace": watch.trace},
+        )
+        try:
+            return client.send(request, stream=True, follow_redirects=False)
+        except httpx2.HTTPError as error:
+            raise watch.refusal(str(url), error) from None
+
+    def _address(self, url: httpx2.URL) -> str:
+        """The one address of a host, resolved once; BadInputError if it may not be asked."""
+        if url.scheme not in ("https", "http"):
+            raise _refused(str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme")
+        if _host_of(url) not in self._addresses:
+            self._addresses[_host_of(url)] = self._checked_address(url)
+        address = self._addresses[_host_of(url)]
+        if url.scheme == "http" and not ipaddress.ip_address(address).is_loopback:
+            raise _refused(str(url), "plain http, which anybody on the way may change", "scheme")
+        return address
+
+    def _checked_address(self, url: httpx2.URL) -> str:
+        host, port = _host_of(url)
+        try:
+            answers = self._resolve(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise _refused(str(url), f"no address of {host} ({error})", "unreachable") from None
+        addresses = [str(answer[4][0]).partition("%")[0] for answer in answers]
+        own = _host_of(url) == self._source and _is_local_name(host)
+        for address in addresses:
+            if not (is_public(address) or (own and ipaddress.ip_address(address).is_loopback)):
+                raise _refused(str(url), f"{host} is {address}, a private address", "private")
+        if not addresses:
+            raise _refused(str(url), f"no address of {host}", "unreachable")
+        return min(addresses, key=lambda address: ":" in address)  # IPv4 works everywhere
+
+
+class _Watch:
+    """Ends a connection at a deadline, however slowly the other side keeps it alive."""
+
+    def __init__(self, deadline: float) -> None:
+        self._timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._end)
+        self._timer.daemon = True
+        self._stream: Any = None
+        self._ended = False
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Note the connection that the client opens."""
+        if event.endswith(_DONE):
+            self._stream = info["return_value"]
+            if self._ended:
+                self._end()
+
+    def refusal(self, url: str, error: Exception) -> BadInputError:
+        """Why a request failed."""
+        if self._ended or isinstance(error, httpx2.TimeoutException):
+            return _refused(url, "too slow; try again later", "slow")
+        return _refused(url, f"cannot be fetched ({error})", "unreachable")
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._stream is not None:
+            with contextlib.suppress(OSError):  # it has ended by itself
+                self._stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """What the machine trusts; to read it takes longer than most answers."""
+    return httpx2.create_ssl_context()
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the internet, and not another one's in disguise."""
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (None, None))[1]
+        if inner is not None:
+            return is_public(str(inner))
+        if parsed in ipaddress.ip_network("64:ff9b::/96"):
+            return is_public(str(ipaddress.ip_address(int(parsed) & 0xFFFFFFFF)))
+    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
+
+
+def _is_local_name(host: str) -> bool:
+    """Whether a host's name itself says this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
+    """The body of an answer; BadInputError for an error, or for more than a skill holds."""
+    if answer.status_code != httpx2.codes.OK:
+        words = shorten(_read(answer, url, deadline, most=_WORDS).decode(errors="replace"), 200)
+        raise _refused(url, f"the answer is {answer.status_code} {words}".rstrip(), "status")
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise _refused(url, "comes packed, and was asked for as it is", "encoding")
+    return _read(answer, url, deadline, most=MAX_BYTES)
+
+
+def _read(answer: httpx2.Response, url: str, deadline: float, *, most: int) -> bytes:
+    """What comes, counted as it comes."""
+    content = bytearray()
+    for part in answer.iter_raw():
+        content += part
+        if len(content) > most:
+            raise _refused(url, f"more than {most} bytes", "too-large")
+        if time.monotonic() > deadline:
+            raise _refused(url, "too slow; try again later", "slow")
+    return bytes(content)
+
+
+def _seconds_told(text: str | None) -> float:
+    """How long a busy server asks to wait: seconds, or until a date; 1 if it does not say."""
+    if text is None:
+        return 1.0
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return _seconds_until(text)
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        return max(0.0, (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return 1.0
+
+
+def _parsed(url: str) -> httpx2.URL:
+    try:
+        return httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise _refused(url, f"no URL ({error})", "bad-url") from None
+
+
+def _redirected(url: httpx2.URL, location: str) -> str:
+    """Where a redirect leads."""
+    try:
+        return str(url.join(location))
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise _refused(location, f"no URL ({error})", "bad-url") from None
+
+
+def _host_of(url: httpx2.URL) -> tuple[str, int]:
+    """Where a URL leads: host and port."""
+    return url.host, url.port or (443 if url.scheme == "https" else 80)
+
+
+def _refused(url: str, reason: str, code: str) -> BadInputError:
+    return BadInputError(f"{url[:200]}: {reason}", code=code)

@@ -1,0 +1,340 @@
+"""Plain folders of the Agent Skills specification: a SKILL.md with what belongs to it.
+
+Pure, both ways. In the vault a file keeps every byte but the keys that it may not have there:
+what is no key of the specification, or is the vault's to say, has its home in `metadata` under
+its origin's name, as `agent-skills.`, and nested values are one JSON text each.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault import front_matter, strict_yaml
+from skillvault.errors import BadInputError
+from skillvault.export import OutgoingSkill
+from skillvault.front_matter import SKILL_KEYS
+from skillvault.records import SKILL_KINDS, Problem, Skill
+from skillvault.text import is_slug, shorten, slug
+
+FILE = "SKILL.md"
+ORIGIN = "agent-skills"
+# Whose keys may have been put away in `metadata`, each under `<origin>.`
+ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-md")
+_METADATA = "metadata."  # what stood in `metadata` itself, behind the origin
+MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
+
+# What only the vault says of its skills; `trust` may be lowered by a file, never raised.
+_OURS = frozenset(
+    "status origin trust expires subject account retired trial internal replaces".split()
+)
+# Where a key that other tools write at the top is read in a vault.
+_HOMES = {
+    "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "version": "version",
+    "created_at": "created", "usage_count": "usage_count", "success_rate": "success_rate",
+}  # fmt: skip
+_WORDS = ("tags", "roles", "stages")
+_FENCE = "---"  # readers that look for it take it for the end of the front matter
+
+
+class SkillFolder(Struct, frozen=True):
+    """A skill, and its files by their path in its folder, SKILL.md included."""
+
+    skill: Skill
+    files: Mapping[str, bytes]
+
+
+def read_skill(
+    files: Mapping[str, bytes], folder: str = "", origin: str = ORIGIN
+) -> SkillFolder | Problem:
+    """A skill as a vault takes it in, to wait in `proposed/`, or why it cannot be read.
+
+    `files` are its files by path; `folder` is what its folder is called, which its name is by
+    default. What has no home in a vault is kept under `origin`, one of `ORIGINS`.
+    """
+    source = next((path for path in (FILE, "skill.md") if path in files), None)
+    if source is None:
+        message = f"no {FILE} in it; a skill is a folder with one"
+        return Problem(folder or FILE, None, "no-skill", message)
+    try:
+        text = front_matter.text_of(files[source])
+        meta, body = front_matter.read_foreign(text)
+        meta = _taken_back(meta)
+        name = _name_of(meta, folder)
+        adapted = _taken_in(meta, name, origin)
+        skill = _skill(name, adapted, body)
+        content = front_matter.with_mapping(text.encode(), adapted)
+    except BadInputError as error:
+        return Problem(f"{folder}/{FILE}" if folder else FILE, error.key, error.code, error.message)
+    others = {path: data for path, data in files.items() if path != source}
+    return SkillFolder(skill, {FILE: content, **others})
+
+
+def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """A skill of a vault as its author wrote it: what was put away in `metadata` is back.
+
+    Raises BadInputError for what is no skill.
+    """
+    return _with_front_matter(files, _restored(_front_matter_of(files)))
+
+
+def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
+    """A skill of a vault as the specification has it, with the name and description it goes by.
+
+    Of what its author wrote beside the specification's keys only `keys` are back at the top.
+    Raises BadInputError for what is no skill.
+    """
+    files = skill.files
+    theirs = _restored(_front_matter_of(files))
+    top, away = _sorted_out(theirs, skill.name, keys=keys)
+    if top.get("description") != skill.description:
+        away.setdefault(f"{ORIGIN}.description", as_text(theirs.get("description")))
+        top["description"] = skill.description
+    others = {key: value for key, value in theirs.items() if key not in top}
+    metadata = {**_metadata_of(theirs), **_homes(others, _metadata_of(theirs)), **away}
+    metadata = {k: as_text(v) if _FENCE in str(v) else v for k, v in metadata.items()}
+    return _with_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
+
+
+def authored(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The front matter of a vault's skill as its author wrote it."""
+    return _restored(_front_matter_of(files))
+
+
+def _front_matter_of(files: Mapping[str, bytes]) -> dict[str, Any]:
+    return front_matter.read(front_matter.text_of(files[FILE]))[0]
+
+
+def _with_front_matter(files: Mapping[str, bytes], mapping: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files with another front matter; one that says it already, in block style, stays."""
+    text = front_matter.text_of(files[FILE])
+    front, _ = front_matter.split(text)
+    if strict_yaml.is_block(front) and strict_yaml.load(front) == mapping:
+        return dict(files)
+    return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
+
+
+def as_text(value: Any) -> str:
+    """A value as the one text that stands for it in `metadata`: itself, or its JSON."""
+    if isinstance(value, str) and not _is_json(value) and _FENCE not in value:
+        return value
+    return json.dumps(value, ensure_ascii=False).replace(_FENCE, "\\u002d" * len(_FENCE))
+
+
+def from_text(text: Any) -> Any:
+    """The value that a text of `metadata` stands for; see `as_text`."""
+    return json.loads(text) if isinstance(text, str) and _is_json(text) else text
+
+
+# ── in ───────────────────────────────────────────────────────────────────────────────
+
+
+def _name_of(meta: Mapping[str, Any], folder: str) -> str:
+    """A name that can be a folder of a vault, of what the skill calls itself."""
+    if name := slug(str(meta.get("name") or folder)):
+        return name
+    raise BadInputError(
+        f"name: {shorten(str(meta.get('name')), 80)!r} cannot be a folder's name; use lower-case "
+        "letters, digits and single hyphens",
+        code="bad-name",
+        key="name",
+    )
+
+
+def _taken_in(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
+    """The front matter of a skill as a vault's file has it."""
+    top, away = _sorted_out(meta, name, origin)
+    metadata = _kept_metadata(meta, origin)
+    return {**top, "metadata": {**metadata, **_homes(meta, metadata), **away, **_status_of(meta)}}
+
+
+def _sorted_out(
+    meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """(what may stand at the top of a file, what of the top is put away) under the name it has."""
+    top, away = dict[str, Any](), dict[str, str]()
+    for key, value in {**meta, "name": name}.items():
+        if key == "metadata":
+            continue
+        if key in SKILL_KEYS and not isinstance(value, dict | list):
+            top[key] = _fitting(key, value)
+        elif key in keys:
+            top[key] = value
+        if key not in top or top[key] != value:
+            away[f"{origin}.{key}"] = as_text(value)
+    if str(meta.get("name", name)) != name:
+        away[f"{origin}.name"] = as_text(meta["name"])
+    return top, away
+
+
+def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What a vault reads of the keys that other tools write at the top, by its own keys."""
+    return {
+        home: _as_read(home, meta[key])
+        for key, home in _HOMES.items()
+        if key in meta and home not in metadata and _may_say(home, meta[key])
+    }
+
+
+def _status_of(meta: Mapping[str, Any]) -> dict[str, str]:
+    """What the vault says of every skill that it takes in."""
+    trust = {"trust": "untrusted"} if _metadata_of(meta).get("trust") == "untrusted" else {}
+    return {"status": "proposed", "origin": "installed", **trust}
+
+
+def _fitting(key: str, value: Any) -> Any:
+    """A value as it may stand under a key of the specification."""
+    if value is None:
+        return None
+    text = str(value).replace(_FENCE, "—")
+    limit = {"description": MAX_DESCRIPTION, "compatibility": MAX_COMPATIBILITY}.get(key)
+    if limit is not None and len(text) > limit:
+        return shorten(text, limit)
+    return text if text != str(value) else value
+
+
+def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """What a skill says in `metadata`, in the vault's form."""
+    kept: dict[str, Any] = {}
+    for key, value in _metadata_of(meta).items():
+        if key in _WORDS and isinstance(value, list):
+            kept[key], kept[f"{origin}.{_METADATA}{key}"] = _spaced(value), as_text(value)
+        elif _may_say(key, value):
+            kept[key] = as_text(value) if isinstance(value, dict | list) else value
+        else:
+            kept[f"{origin}.{_METADATA}{key}"] = as_text(value)
+    return kept
+
+
+def _as_read(home: str, value: Any) -> str:
+    """A foreign value as it stands where a vault reads it."""
+    if home in _WORDS:
+        return _spaced(value)
+    return value if isinstance(value, str) else as_text(value)
+
+
+def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata of a skill; one that is no mapping stands under its own name."""
+    metadata = meta.get("metadata")
+    if metadata is None:
+        return {}
+    return metadata if isinstance(metadata, Mapping) else {"metadata": metadata}
+
+
+def _may_say(key: str, value: Any) -> bool:
+    """Whether a vault reads a foreign skill's word on a key as its author meant it."""
+    if key in _OURS or _put_away(key) or _is_nested(value) or _FENCE in str(value):
+        return False
+    if key == "kind":
+        return value in SKILL_KINDS
+    if key == "domain":
+        return is_slug(str(value))
+    if key == "created":
+        return _is_time(str(value))
+    return True
+
+
+def _spaced(value: Any) -> str:
+    """A list of words as the vault keeps one: with spaces between them."""
+    words = value if isinstance(value, list) else str(value).replace(",", " ").split()
+    return " ".join("-".join(str(word).split()) for word in words)
+
+
+def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
+    """How the skill reads in a vault."""
+    metadata = meta["metadata"]
+    description = meta.get("description")
+    if not isinstance(description, str) or not description.strip():
+        raise BadInputError(
+            "description: missing; say what the skill does and when to use it",
+            code="missing-key",
+            key="description",
+        )
+    tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORDS)
+    return Skill(
+        name=name,
+        description=description,
+        body=body,
+        tags=tags,
+        roles=roles,
+        stages=stages,
+        kind=str(metadata.get("kind", "guide")),
+        domain=metadata.get("domain"),
+        status="proposed",
+        origin="installed",
+        version=str(metadata.get("version", "1.0")),
+        trust=str(metadata.get("trust", "local")),
+    )
+
+
+# ── out ──────────────────────────────────────────────────────────────────────────────
+
+
+def _restored(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The front matter of a vault's skill as its author wrote it."""
+    metadata = {
+        key: from_text(value) if _is_nested(value) else value
+        for key, value in _metadata_of(meta).items()
+        if key not in _OURS
+    }
+    return _taken_back({**meta, "metadata": metadata})
+
+
+def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """A front matter with what was put away in its `metadata` where it was.
+
+    A key of which the file says something else since then has what the file says.
+    """
+    stored = _metadata_of(meta)
+    metadata = {key: value for key, value in stored.items() if not _put_away(key)}
+    top = {key: value for key, value in meta.items() if key != "metadata"}
+    for key, value in stored.items():
+        name = _put_away(key)
+        if name is None:
+            continue
+        if name.startswith(_METADATA):
+            name = name.removeprefix(_METADATA)
+            now = stored.get(name) if name in _WORDS else None
+            metadata[name] = _current(name, from_text(value), now)
+        else:
+            home = _HOMES.get(name, "")
+            top[name] = _current(home, from_text(value), metadata.pop(home, None))
+    return top | ({"metadata": metadata} if metadata else {})
+
+
+def _put_away(key: str) -> str | None:
+    """The name of what is kept under an origin's; None for a key that is not so kept."""
+    origin, dot, name = key.partition(".")
+    return name if dot and origin in ORIGINS else None
+
+
+def _current(home: str, before: Any, now: Any) -> Any:
+    """What an author wrote, unless the vault has another value for it since then."""
+    if now is None:
+        return before
+    if _as_read(home, before) == now:
+        return before
+    return str(now).split() if home in _WORDS else now
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_nested(text: Any) -> bool:
+    """Whether a text of `metadata` stands for a list or a map."""
+    return isinstance(text, str) and text[:1] in ("[", "{") and _is_json(text)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

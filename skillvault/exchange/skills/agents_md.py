@@ -1,0 +1,179 @@
+"""Skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
+
+Out they go between two marks, and nothing outside of these is touched. In comes every section of
+level 2 that a person wrote, and what stands between the marks as it went out.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from skillvault import front_matter, markdown, strict_yaml
+from skillvault.errors import BadInputError
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE
+from skillvault.exchange.skills.folders import TreeSkill, fitting, pages, placed
+from skillvault.exchange.source_tree import SourceTree
+from skillvault.export import Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.records import Problem
+from skillvault.text import shorten, slug
+
+NAME = "agents-md"
+PAGE = "AGENTS.md"
+PAGES = (PAGE, "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
+BUDGET = 16_000  # characters: half of what Codex reads of all such files
+BEGIN, END = "<!-- skillvault:begin -->", "<!-- skillvault:end -->"
+_SKILL = re.compile(r"^<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n", re.MULTILINE)
+_MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
+_NOTE = "<!-- Written by `skillvault export`: change the skill in the vault, not the text here. -->"
+_DESCRIPTION = 300
+
+
+def is_page(path: str) -> bool:
+    """Whether a file is one that agents read whole."""
+    return path.rpartition("/")[2] in PAGES
+
+
+def has_sections(tree: SourceTree) -> bool:
+    """Whether a tree has such a file."""
+    return any(map(is_page, tree.sizes))
+
+
+# ── in ───────────────────────────────────────────────────────────────────────────────
+
+
+def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
+    """The skills of every such file of a tree."""
+    for path, content in sorted(pages(tree, is_page).items()):
+        try:
+            yield from _sections(path, front_matter.text_of(content))
+        except BadInputError as error:
+            yield Problem(path, error.key, error.code, error.message)
+
+
+class _Said(NamedTuple):
+    """What a section comes to: a name, when to use it, its text."""
+
+    name: str
+    description: str
+    text: str
+
+
+def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
+    before, block, behind = _split_marks(text)
+    yield from _taken_in(path, _exported(block), {})
+    by_hand = (*_by_hand(before), *_by_hand(behind))
+    yield from _taken_in(path, by_hand, {"agents-md.file": path})
+
+
+def _by_hand(text: str) -> Iterator[_Said]:
+    """The sections that a person wrote, those without a statement left out."""
+    for section in markdown.sections(text):
+        title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
+        statement = next(iter(markdown.statements(section.text)), None)
+        if statement is not None:
+            about = shorten(f"Use for {title}. {statement}", _DESCRIPTION)
+            yield _Said(_section_name(title), about, section.text)
+
+
+def _section_name(title: str) -> str:
+    """What a section is called; of a title in another script its digest tells it from others."""
+    return slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
+
+
+def _exported(block: str) -> Iterator[_Said]:
+    """What an export wrote between the marks."""
+    block = block.removesuffix(END)
+    marks = list(_SKILL.finditer(block))
+    ends = [*(mark.start() for mark in marks[1:]), len(block)]
+    for mark, end in zip(marks, ends, strict=False):
+        description, _, body = block[mark.end() : end].partition("\n")
+        yield _Said(mark["name"], description, body)
+
+
+def _taken_in(
+    path: str, sections: Iterable[_Said], metadata: Mapping[str, str]
+) -> Iterator[TreeSkill | Problem]:
+    """The sections of one file as skills; of two of one name each has its own place."""
+    places: Counter[str] = Counter()
+    for section in sections:
+        places[section.name] += 1
+        number = f"-{places[section.name]}" if places[section.name] > 1 else ""
+        front = {"name": section.name, "description": section.description}
+        said = {**front, "metadata": metadata} if metadata else front
+        content = f"---\n{strict_yaml.dump(said)}---\n\n{section.text.strip()}\n".encode()
+        skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
+        if isinstance(skill, Problem):
+            yield placed(skill, path)
+        else:
+            yield TreeSkill(f"{path}#{section.name}{number}", skill, {FILE: content})
+
+
+# ── out ──────────────────────────────────────────────────────────────────────────────
+
+
+def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+    """The texts of the skills that fit, the first ones first, as one part of an AGENTS.md."""
+    texts: dict[str, str] = {}
+    left_out: list[LeftOut] = []
+    for skill in skills:
+        try:
+            texts[skill.name] = _marked_text(skill)
+        except BadInputError as error:
+            left_out.append(LeftOut(skill.name, error.message))
+    readable = [skill for skill in skills if skill.name in texts]
+    fit = fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
+    names = tuple(skill.name for skill in fit.skills)
+    block = "\n".join([BEGIN, _NOTE, *(texts[name] for name in names), END])
+    units = {"": {PAGE: block.encode()}} if names else {}
+    return Export(units, names, (*left_out, *fit.left_out), OWN)
+
+
+def _marked_text(skill: OutgoingSkill) -> str:
+    """A skill between the marks: when to use it in one line, then its text."""
+    _, body = front_matter.read(front_matter.text_of(skill.files[FILE]))
+    description = " ".join(skill.description.split())
+    if _MARK.search(f"{description}\n{body}"):
+        raise BadInputError("its text has a mark of an export in it; reword it", code="mark")
+    return f"\n<!-- skillvault:skill {skill.name} -->\n{description}\n\n{body}\n"
+
+
+# ── what of a file is ours ───────────────────────────────────────────────────────────
+
+
+def _split_marks(text: str) -> tuple[str, str, str]:
+    """What stands before the marks, between them with both, and behind; ("", "") without."""
+    begins, ends = text.count(BEGIN), text.count(END)
+    if (begins, ends) == (0, 0):
+        return text, "", ""
+    start, end = text.find(BEGIN), text.find(END)
+    if (begins, ends) != (1, 1) or end < start:
+        raise BadInputError(
+            f"the marks {BEGIN} and {END} must stand once each, in this order; mend them",
+            code="marks",
+        )
+    return text[:start], text[start : end + len(END)], text[end + len(END) :]
+
+
+def _marked(_path: str, content: bytes) -> bytes | None:
+    """What stands between the marks, with both; None without them."""
+    return _split_marks(front_matter.text_of(content))[1].encode() or None
+
+
+def _with_marked(_path: str, before: bytes | None, part: bytes | None) -> bytes | None:
+    """The file with other text between the marks; at its end if it has none yet."""
+    text = "" if before is None else front_matter.text_of(before)
+    bom = "\ufeff" if before and before.startswith(b"\xef\xbb\xbf") else ""
+    head, block, tail = _split_marks(text)
+    if part is None:
+        rest = (head.rstrip("\n") + "\n" if head.strip() else "") + tail.lstrip("\n")
+        return (bom + rest).encode() if rest.strip() else None
+    if not block:
+        head = f"{head.rstrip()}\n\n" if head.strip() else ""
+        tail = "\n"
+    return (bom + head + part.decode() + tail).encode()
+
+
+OWN = OwnPart(_marked, _with_marked)

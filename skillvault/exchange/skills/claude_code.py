@@ -1,0 +1,39 @@
+"""Skills as Claude Code has them: `.claude/skills/<name>/SKILL.md`, its own keys at the top."""
+
+from collections.abc import Iterator, Sequence
+
+from skillvault.exchange.skills.folders import TreeSkill, export_folders, read_folders, valid
+from skillvault.exchange.source_tree import SourceTree, skills_in
+from skillvault.export import Export, OutgoingSkill
+from skillvault.records import Problem
+
+NAME = "claude-code"
+ROOT = ".claude/skills"
+BUDGET = 8_000  # characters of its list: 1 % of a context of 200,000 tokens
+# What it reads beside the keys of the specification.
+KEYS = frozenset(
+    """
+    agent argument-hint arguments context disable-model-invocation disallowed-tools effort hooks
+    model paths shell user-invocable when_to_use
+    """.split()
+)
+
+
+def has_claude_code(tree: SourceTree) -> bool:
+    """Whether a tree has skills where Claude Code looks for them."""
+    return any(f"/{ROOT}/" in f"/{found.folder}/" for found in skills_in(tree))
+
+
+def read_claude_code(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
+    """Every skill of a tree."""
+    return read_folders(tree, folder, NAME)
+
+
+def write_claude_code(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+    """The skills whose lines fit Claude Code's list, the first ones first."""
+    return export_folders(skills, ROOT, valid(KEYS), budget or BUDGET, cost=_claude_line)
+
+
+def _claude_line(skill: OutgoingSkill) -> int:
+    """Characters of its line in the list."""
+    return len(f"- {skill.name}: {skill.description}\n")

@@ -1,0 +1,83 @@
+"""Reflections of claudefi: flat files without front matter, whose names say what they are.
+
+They come in; claudefi reads no skill of others from there.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from skillvault import front_matter, markdown, strict_yaml
+from skillvault.errors import BadInputError
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.exchange.skills.folders import TreeSkill, pages, placed
+from skillvault.exchange.source_tree import SourceTree
+from skillvault.records import Problem, stamp
+from skillvault.text import shorten
+
+NAME = "claudefi"
+_FILE = re.compile(
+    r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
+    r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
+)
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # with a title, not with front matter
+_RETIRED = re.compile(r"(?:^|/)archive/")
+_MADE = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
+_DESCRIPTION = 300
+
+
+def has_reflections(tree: SourceTree) -> bool:
+    """Whether a tree has reflections in it."""
+    return any(_BEGINS.match(content) for content in _reflections(tree).values())
+
+
+def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
+    """Every reflection of a tree but those that claudefi has put into its archive."""
+    for path, content in sorted(_reflections(tree).items()):
+        match = _FILE.fullmatch(path)
+        if match and _BEGINS.match(content):
+            try:
+                skill = _skill_of(match, front_matter.text_of(content))
+            except BadInputError as error:
+                yield Problem(path, error.key, error.code, error.message)
+                continue
+            if isinstance(skill, Problem):
+                yield placed(skill, path)
+            else:
+                yield TreeSkill(path, skill, {FILE: content})
+
+
+def _reflections(tree: SourceTree) -> dict[str, bytes]:
+    """The files whose names say that they are reflections, the retired ones left out."""
+    return pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
+
+
+def _skill_of(match: re.Match[str], text: str) -> SkillFolder | Problem:
+    kind, domain = match["kind"], match["domain"]
+    metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
+    if created := _created(match["at"], text):
+        metadata["claudefi.created"] = created
+    front = {
+        "name": match["stem"],
+        "description": _description(domain, text),
+        "metadata": metadata,
+    }
+    return agent_skills.read_skill(
+        {FILE: f"---\n{strict_yaml.dump(front)}---\n\n{text}".encode()}, match["stem"], NAME
+    )
+
+
+def _description(domain: str, text: str) -> str:
+    """When to use it, then what it is about, in the words of its titles."""
+    titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
+    return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _DESCRIPTION)
+
+
+def _created(digits: str, text: str) -> str | None:
+    """When it was made: as it says, or as its name does."""
+    if said := _MADE.search(text):
+        return said["at"]
+    if digits.isdigit():
+        return stamp(datetime.fromtimestamp(int(digits) // 1000, UTC))
+    return None

@@ -1,0 +1,182 @@
+"""Skills as EurekaClaw has them: its keys at the top, counters among them; folders, or flat files.
+
+It rewrites its files whenever it loads or uses them: of a file its text is ours, its counters are
+the program's that counted more.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from skillvault import front_matter, markdown
+from skillvault.errors import BadInputError
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE
+from skillvault.exchange.skills.folders import (
+    TreeSkill,
+    fitting,
+    has_skills,
+    pages,
+    placed,
+    read_folders,
+    skill_pages,
+    write_folders,
+)
+from skillvault.exchange.source_tree import SourceTree, skills_in
+from skillvault.export import Export, OutgoingSkill, OwnPart
+from skillvault.records import Problem
+from skillvault.text import shorten
+
+NAME = "eurekaclaw"
+ROOT = "skills"
+# Nobody else has these at the top of a front matter.
+_KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):", re.MULTILINE)
+_LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
+_SOURCES = ("seed", "distilled", "manual")
+_TEXT = ("description", "version", "source", *_LISTS)
+_DESCRIPTION = 300  # characters of one that is made of a skill's text
+
+
+def has_eurekaclaw(tree: SourceTree) -> bool:
+    """Whether a tree has a skill with keys of EurekaClaw's, or flat files with front matter."""
+    if any(map(_KEYS.search, skill_pages(tree).values())):
+        return True
+    flat = not has_skills(tree)
+    return flat and any(map(_has_front_matter, pages(tree, lambda _: True).values()))
+
+
+def _has_front_matter(content: bytes) -> bool:
+    return front_matter.begins(content.decode("utf-8-sig", "replace"))
+
+
+def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
+    """Every skill of a tree: of its folders, and of the flat files outside of these."""
+    for skill in read_folders(tree, folder, NAME, _with_description):
+        yield skill if isinstance(skill, Problem) else replace(skill, published=_uncounted(skill))
+    inside = {path for found in skills_in(tree) for path in found.paths}
+    flat = pages(tree, lambda path: path not in inside)
+    for path, content in sorted(flat.items()):
+        if _has_front_matter(content):
+            stem = path.rpartition("/")[2].removesuffix(".md")
+            read = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
+            if isinstance(read, Problem):
+                yield placed(read, path)
+            else:
+                yield TreeSkill(path, read, {FILE: _own_text(FILE, content)})
+
+
+def _uncounted(skill: TreeSkill) -> dict[str, bytes]:
+    """What a skill is without its counters, which make no other version of it."""
+    return {path: _own_text(path, content) for path, content in skill.published.items()}
+
+
+def _with_description(content: bytes) -> bytes:
+    """A skill's file with a description, which EurekaClaw does without."""
+    try:
+        meta, body = front_matter.read(front_matter.text_of(content))
+    except BadInputError:
+        return content  # whoever reads it says what is wrong
+    first = next(iter(markdown.statements(body)), "")
+    if str(meta.get("description") or "").strip() or not first:
+        return content
+    described = {**meta, "description": shorten(first, _DESCRIPTION)}
+    return front_matter.with_mapping(content, described)
+
+
+# ── out ──────────────────────────────────────────────────────────────────────────────
+
+
+def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+    """The skills with what their use showed; all of them if no budget of characters is given."""
+    fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
+    export = write_folders(fit.skills, ROOT, _with_counters, OWN)
+    return Export(export.units, export.skills, (*export.left_out, *fit.left_out), OWN)
+
+
+def _with_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
+    authored = agent_skills.authored(skill.files)
+    metadata = authored.get("metadata", {})
+    front: dict[str, Any] = {
+        **authored,
+        "name": authored.get("name", skill.name),
+        "version": str(authored.get("version", metadata.get("version", "1.0"))),
+        **{key: _list(authored, metadata, key) for key in _LISTS},
+        "source": _source(authored, metadata),
+        **_counters(authored, skill),
+    }
+    created = authored.get("created_at", metadata.get("created"))
+    if _is_time(created):
+        front["created_at"] = created
+    text = front_matter.text_of(skill.files[FILE])
+    return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
+
+
+def _list(authored: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
+    """A list of words, of wherever the skill has it."""
+    words = authored.get(key, metadata.get(_LISTS[key], []))
+    return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
+
+
+def _source(authored: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """One of the three that EurekaClaw takes."""
+    source = authored.get("source", metadata.get("origin"))
+    return source if source in _SOURCES else "manual"
+
+
+def _counters(authored: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
+    """How often it was used, and its rate, where there is one."""
+    if skill.uses is None:
+        return {"usage_count": authored.get("usage_count", 0)}
+    rate = skill.uses.success_rate
+    counters: dict[str, Any] = {"usage_count": skill.uses.times_applied}
+    return counters if rate is None else {**counters, "success_rate": rate}
+
+
+# ── what of a file is ours ───────────────────────────────────────────────────────────
+
+
+def _own_text(path: str, content: bytes) -> bytes:
+    """What a skill says, however it is written down; of another file all."""
+    front = _front(path, content)
+    if front is None:
+        return content
+    meta, body = front
+    return msgspec.json.encode([[meta.get(key) for key in _TEXT], body])
+
+
+def _newer(path: str, before: bytes | None, part: bytes | None) -> bytes | None:
+    """Our file, unless the one that stands there says the same and counts more."""
+    if before is None or part is None or _own_text(path, before) != _own_text(path, part):
+        return part
+    return before if _count(path, before) >= _count(path, part) and before != part else part
+
+
+def _front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
+    if path != FILE:
+        return None
+    try:
+        return front_matter.read(front_matter.text_of(content))
+    except BadInputError:
+        return None  # a file that somebody broke is not ours
+
+
+def _count(path: str, content: bytes) -> int:
+    front = _front(path, content)
+    count = front[0].get("usage_count") if front else None
+    return count if isinstance(count, int) else 0
+
+
+def _is_time(text: Any) -> bool:
+    """Whether EurekaClaw can read it; of a time that it cannot it would load no skill at all."""
+    try:
+        datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+OWN = OwnPart(_own_text, _newer)

@@ -1,0 +1,163 @@
+"""What the formats of skill folders share: skills looked for in a tree, placed in one, a budget."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.errors import BadInputError
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
+from skillvault.exchange.source_tree import SourceTree, files_of, skills_in
+from skillvault.export import WHOLE, Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.records import Problem
+from skillvault.text import lead
+
+NAMES = (FILE, "skill.md")
+_MAX_PAGE = 1024 * 1024
+_CUTS = (600, 400, 300, 250, 200, 150, 100)  # in the last one it still says when to use a skill
+
+
+class TreeSkill(Struct, frozen=True):
+    """A skill of a tree, as a vault takes it in: its place there, and what it was there.
+
+    `published` is what tells it from its next version.
+    """
+
+    place: str
+    folder: SkillFolder
+    published: Mapping[str, bytes]
+
+
+class Fit(NamedTuple):
+    """The skills that fit a budget, and those that do not."""
+
+    skills: list[OutgoingSkill]
+    left_out: list[LeftOut]
+
+
+Written = Callable[[OutgoingSkill], Mapping[str, bytes]]
+Cost = Callable[[OutgoingSkill], int]
+
+
+def read_folders(
+    tree: SourceTree, folder: str, origin: str, adapted: Callable[[bytes], bytes] | None = None
+) -> Iterator[TreeSkill | Problem]:
+    """Every skill of a tree; `folder` is what the tree itself is called.
+
+    `adapted` gives the SKILL.md as it is to be read.
+    """
+    for found in skills_in(tree):
+        try:
+            published = files_of(tree, found)
+        except BadInputError as error:
+            yield Problem(found.folder or folder, error.key, error.code, error.message)
+            continue
+        files = published
+        if adapted is not None:
+            files = {p: adapted(data) if p in NAMES else data for p, data in published.items()}
+        name = found.folder.rpartition("/")[2] or folder
+        skill = agent_skills.read_skill(files, name, origin)
+        if isinstance(skill, Problem):
+            yield placed(skill, f"{found.folder}/{FILE}" if found.folder else FILE)
+        else:
+            yield TreeSkill(found.folder, skill, published)
+
+
+def read_plain(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
+    """Every skill of a tree of plain folders."""
+    return read_folders(tree, folder, agent_skills.ORIGIN)
+
+
+def has_skills(tree: SourceTree) -> bool:
+    """Whether there is any folder with a SKILL.md."""
+    return bool(skills_in(tree))
+
+
+def placed(problem: Problem, path: str) -> Problem:
+    """A problem of a file that stands at another path than whoever read it knew."""
+    return Problem(path, problem.key, problem.code, problem.message)
+
+
+def pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
+    """The markdown files whose path fits, by path; none is larger than a page can be."""
+    paths = [p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]
+    return dict(tree.read([path for path in paths if path.endswith(".md")]))
+
+
+def skill_pages(tree: SourceTree) -> dict[str, bytes]:
+    """Each SKILL.md that is the one of a skill."""
+    roots = {found.folder for found in skills_in(tree)}
+    return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in roots)
+
+
+def write_folders(
+    skills: Sequence[OutgoingSkill], root: str, written: Written, own: OwnPart = WHOLE
+) -> Export:
+    """The skills as folders below `root`; what cannot be written is left out."""
+    units: dict[str, Mapping[str, bytes]] = {}
+    left_out: list[LeftOut] = []
+    for skill in skills:
+        try:
+            units[f"{root}/{skill.name}"] = written(skill)
+        except BadInputError as error:
+            left_out.append(LeftOut(skill.name, error.message))
+    lost = {skill.skill for skill in left_out}
+    names = tuple(skill.name for skill in skills if skill.name not in lost)
+    return Export(units, names, tuple(left_out), own)
+
+
+def export_folders(
+    skills: Sequence[OutgoingSkill], root: str, written: Written, budget: int | None, *, cost: Cost
+) -> Export:
+    """The skills as folders below `root`, as much of them as a host lists within a budget.
+
+    Where not all fit, all descriptions are cut alike, but never below where it is said when to use
+    a skill; what does not fit then is left out.
+    """
+    cut = _cut_of(skills, budget, cost)
+    fit = fitting(skills if cut is None else _cut(skills, cut), budget, cost)
+    export = write_folders(fit.skills, root, written)
+    return replace(export, left_out=(*export.left_out, *fit.left_out), cut=cut)
+
+
+def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> int | None:
+    """To how many characters descriptions are cut; None: all are whole."""
+    if budget is None or sum(map(cost, skills)) <= budget:
+        return None
+    lengths = (length for length in _CUTS if sum(map(cost, _cut(skills, length))) <= budget)
+    return next(lengths, _CUTS[-1])
+
+
+def _cut(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
+    return [replace(skill, description=lead(skill.description, length)) for skill in skills]
+
+
+def valid(keys: Collection[str] = ()) -> Written:
+    """Writes a skill by the specification, with what its author wrote under these keys beside."""
+
+    def written(skill: OutgoingSkill) -> Mapping[str, bytes]:
+        return agent_skills.write_valid(skill, keys)
+
+    return written
+
+
+def fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> Fit:
+    """Those that fit a budget of characters, the first ones first, and the others.
+
+    One that does not fit makes place for a smaller one behind it.
+    """
+    fit = Fit([], [])
+    room = budget
+    for skill in skills:
+        size = cost(skill)
+        if room is None:
+            fit.skills.append(skill)
+        elif size <= room:
+            fit.skills.append(skill)
+            room -= size
+        else:
+            reason = f"takes {size} characters; {room} of the budget of {budget} are free"
+            fit.left_out.append(LeftOut(skill.name, reason))
+    return fit

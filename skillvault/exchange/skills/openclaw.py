@@ -1,0 +1,52 @@
+"""Skills as OpenClaw has them: `skills/<name>/SKILL.md` in a workspace, its own keys at the top.
+
+What it needs of a machine stands in `metadata.openclaw` (in older files `clawdbot`, `clawdis`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from skillvault.exchange.skills.folders import (
+    TreeSkill,
+    export_folders,
+    read_folders,
+    skill_pages,
+    valid,
+)
+from skillvault.exchange.source_tree import SourceTree
+from skillvault.export import Export, OutgoingSkill
+from skillvault.records import Problem
+
+NAME = "openclaw"
+ROOT = "skills"
+# What it reads beside the keys of the specification.
+KEYS = frozenset(
+    """
+    command-arg-mode command-dispatch command-tool disable-model-invocation homepage user-invocable
+    version
+    """.split()
+)
+_NEEDS = re.compile(
+    rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
+)
+_FRAME = 97  # characters around name, description and place in its list
+
+
+def has_openclaw(tree: SourceTree) -> bool:
+    """Whether a tree has a skill that says what it needs of OpenClaw's machine."""
+    return any(map(_NEEDS.search, skill_pages(tree).values()))
+
+
+def read_openclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
+    """Every skill of a tree."""
+    return read_folders(tree, folder, NAME)
+
+
+def write_openclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
+    """The skills, all of them if no budget of characters of its list is given."""
+    return export_folders(skills, ROOT, valid(KEYS), budget, cost=_openclaw_entry)
+
+
+def _openclaw_entry(skill: OutgoingSkill) -> int:
+    """Characters of its entry in the list."""
+    return _FRAME + len(f"{skill.name}{skill.description}{ROOT}/{skill.name}/SKILL.md")

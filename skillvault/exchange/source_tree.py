@@ -1,0 +1,160 @@
+"""What a source of skills holds, whatever it is: files by path, and which of them are a skill.
+
+No file is opened here: `read` is the source's. A path or a size that cannot be taken makes one
+skill a problem, and the others go on.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from skillvault.errors import BadInputError
+
+MAX_FILES = 1000  # of one skill
+MAX_BYTES = 16 * 1024 * 1024  # of one skill
+_MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
+_SKILL_FILES = ("SKILL.md", "skill.md")
+# What is git's or a tool's own, and no part of a skill whose folder is a whole repository.
+_LEFT_OUT = frozenset(
+    ".git .gitignore .gitattributes .gitmodules .github node_modules __pycache__ .venv".split()
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
+
+
+class SourceTree(Struct, frozen=True):
+    """The files of a source: path -> bytes of size; `unfit`: path -> why it cannot be taken.
+
+    `read` gives their contents; it raises BadInputError for what is not as it was listed.
+    """
+
+    sizes: Mapping[str, int]
+    read: Reader
+    unfit: Mapping[str, str] = {}
+
+
+class SkillPaths(Struct, frozen=True):
+    """A folder of a source with a SKILL.md, "" if it is the whole, and the paths below it."""
+
+    folder: str
+    paths: tuple[str, ...]
+
+    def inner(self, path: str) -> str:
+        """A path as it stands in the skill's folder."""
+        return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+
+def tree_of(files: Mapping[str, bytes]) -> SourceTree:
+    """The tree of files that are in memory."""
+    return SourceTree(
+        {path: len(data) for path, data in files.items()},
+        lambda paths: {path: files[path] for path in paths},
+    )
+
+
+def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
+    """The skills of a source, or of one of its folders, by folder.
+
+    What lies below a folder with a SKILL.md belongs to it.
+    """
+    top = f"{within}/" if within else ""
+    inside = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(top))
+    paths = [p for p in inside if _LEFT_OUT.isdisjoint(p.split("/"))]
+    homes = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
+    outermost = [home for home in sorted(homes) if not _has_home_above(home, homes)]
+    return [SkillPaths(home, _below(paths, home)) for home in outermost]
+
+
+def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
+    """Path in a skill's folder -> bytes; BadInputError if anything of it cannot be taken."""
+    _check_size(tree, skill.paths)
+    for path in skill.paths:
+        check_path(skill.inner(path))
+        if path in tree.unfit:
+            raise _unfit(path, tree.unfit[path])
+    check_apart(skill.inner(path) for path in skill.paths)
+    contents = tree.read(skill.paths)
+    return {skill.inner(path): contents[path] for path in skill.paths}
+
+
+def check_path(path: str) -> None:
+    """BadInputError for a path that may not become one of a vault."""
+    names = path.split("/")
+    if path.startswith("/") or _DRIVE.match(path):
+        raise _unfit(path, "an absolute path")
+    if ".." in names:
+        raise _unfit(path, "a path that leads out of its folder (..)")
+    if _CONTROL.search(path):
+        raise _unfit(path, "a path with a backslash or a control character")
+    if any(name in ("", ".") or name != name.strip() or name.endswith(".") for name in names):
+        raise _unfit(path, "a path with an empty name, or one that ends with a dot or a space")
+    if any(_is_git(name) for name in names):
+        raise _unfit(path, "a path into a git directory")
+    if len(path) > _MAX_PATH or any(len(name.encode()) > _MAX_NAME for name in names):
+        raise _unfit(path, f"a path longer than {_MAX_PATH} characters, or {_MAX_NAME} in a name")
+
+
+def check_apart(paths: Iterable[str]) -> None:
+    """BadInputError if two paths would be one file on some machine, or a file is a folder too."""
+    seen: dict[str, str] = {}
+    folders: dict[str, str] = {}
+    for path in paths:
+        folded = _folded(path)
+        if folded in seen:
+            raise _unfit(path, f"a name that differs from {seen[folded]} in letter case or form")
+        seen[folded] = path
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth])
+            if folders.setdefault(_folded(folder), folder) != folder:
+                other = folders[_folded(folder)]
+                raise _unfit(path, f"a folder that differs from {other} in letter case or form")
+    if both := sorted(seen.keys() & folders.keys()):
+        raise _unfit(seen[both[0]], "a file where another path has a folder")
+
+
+def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
+    if len(paths) > MAX_FILES:
+        raise BadInputError(
+            f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it",
+            code="too-large",
+        )
+    size = sum(tree.sizes.get(path, 0) for path in paths)
+    if size > MAX_BYTES:
+        raise too_large()
+
+
+def too_large() -> BadInputError:
+    """The sentence for a skill that holds more than one may."""
+    return BadInputError(
+        f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author",
+        code="too-large",
+    )
+
+
+def _unfit(path: str, reason: str) -> BadInputError:
+    return BadInputError(
+        f"{path[:_MAX_NAME]!r}: {reason}; ask its author to change it", code="unsafe-path"
+    )
+
+
+def _is_git(name: str) -> bool:
+    """Whether git, on some file system, may take a name for its own folder."""
+    folded = "".join(c for c in name.casefold() if unicodedata.category(c) != "Cf")
+    return folded in {".git", "git~1"} or folded.startswith(".git:")
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFKC", path).casefold()
+
+
+def _has_home_above(home: str, homes: Iterable[str]) -> bool:
+    return any(home != other and (not other or home.startswith(f"{other}/")) for other in homes)
+
+
+def _below(paths: Iterable[str], home: str) -> tuple[str, ...]:
+    return tuple(path for path in paths if not home or path.startswith(f"{home}/"))

@@ -1,0 +1,128 @@
+"""Where skills come from, as a person writes it: a folder, git, a site, GitHub, ClawHub.
+
+Words only: nothing is opened or fetched here. What could be taken for an option, or for another
+program to run, is no source.
+"""
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from skillvault.errors import BadInputError, UsageError
+from skillvault.exchange.source_tree import check_path
+
+Kind = Literal["folder", "git", "site", "clawhub"]
+
+REGISTRY = "https://clawhub.ai"
+_FORMS = (
+    "a folder, a git URL (https, ssh or file; `#ref:folder` behind it), owner/repo[/folder] on "
+    "GitHub, a site's https address, or clawhub:owner/name"
+)
+_GIT_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "huggingface.co")
+_HOST = r"[A-Za-z0-9][A-Za-z0-9.-]*"
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.IGNORECASE)
+_SSH = re.compile(rf"ssh://(?:[A-Za-z0-9_][\w.-]*@)?{_HOST}(?::[0-9]+)?/[^-].*")
+_SCP = re.compile(rf"[A-Za-z0-9_][\w.-]*@{_HOST}:(?!//)[^-\s].*")
+_WEB = re.compile(rf"https?://(?P<host>{_HOST}|\[[0-9a-f:]+\])(?::[0-9]+)?(?P<path>[/?].*)?")
+_GITHUB = re.compile(r"(?P<owner>[A-Za-z0-9][\w.-]*)/(?P<repo>[A-Za-z0-9_][\w.-]*)(?P<path>/.+)?")
+_TREE = re.compile(
+    r"(?P<repo>https://[^/]+/[^/]+/[^/]+)/(?:-/)?tree/(?P<ref>[^/]+)(?:/(?P<path>.+))?"
+)
+_REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][\w./@+-]*")
+_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
+
+
+class SkillSource(Struct, frozen=True):
+    """A source of skills: where it is, at which ref of a git repository, in which of its folders.
+
+    `skill`: only this one of a site, or of a registry, whose address is `url`, `owner`'s.
+    """
+
+    kind: Kind
+    url: str
+    ref: str = ""
+    folder: str = ""
+    owner: str = ""
+    skill: str = ""
+
+    def naming(self, folder: str, skill: str) -> str:
+        """How a person writes one skill of it, in the folder where it stands."""
+        if self.kind == "clawhub":
+            return f"clawhub:{self.owner}/{self.skill}"
+        if self.kind == "site":
+            return f"{self.url}#{skill}"
+        if self.kind == "folder":
+            return f"{self.url}/{folder}" if folder else self.url
+        return f"{self.url}#{self.ref}:{folder}" if self.ref or folder else self.url
+
+
+def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
+    """What a person's SOURCE means; UsageError, with the forms that there are, for anything else.
+
+    `is_folder`: a folder of this name is there, and is meant.
+    """
+    if not text or text.startswith("-") or not text.isprintable():
+        raise _no_source(text, "not a source")
+    if text.startswith("clawhub:"):
+        return _registered(text, registry)
+    if is_folder or text.startswith((".", "/", "~")):
+        return SkillSource("folder", text.rstrip("/") or "/")
+    if _URL.match(text):
+        return _addressed(text)
+    place, _, fragment = text.partition("#")
+    if _SCP.fullmatch(place):
+        return _repository(place, fragment)
+    if match := _GITHUB.fullmatch(place):
+        url = f"https://github.com/{match['owner']}/{match['repo'].removesuffix('.git')}.git"
+        folder = (match["path"] or "").strip("/")
+        return _repository(url, fragment or (f":{folder}" if folder else ""))
+    raise _no_source(text, "not a source, and no folder of this name is here")
+
+
+def _registered(text: str, registry: str) -> SkillSource:
+    owner, _, name = text.removeprefix("clawhub:").removeprefix("@").partition("/")
+    if not (_NAME.fullmatch(owner) and _NAME.fullmatch(name)):
+        raise _no_source(text, "not a skill of a registry; write clawhub:owner/name")
+    if not _WEB.fullmatch(registry):
+        raise UsageError(f"--registry {registry}: no https address; write {REGISTRY}")
+    return SkillSource("clawhub", registry.rstrip("/"), owner=owner, skill=name)
+
+
+def _addressed(text: str) -> SkillSource:
+    """A source that has a scheme."""
+    place, _, fragment = text.partition("#")
+    explicit = place.removeprefix("git+")
+    if explicit.startswith("file:///") or _SSH.fullmatch(explicit):
+        return _repository(explicit, fragment)
+    web = _WEB.fullmatch(explicit)
+    if web is None:
+        raise _no_source(text, "not an address that skills are fetched from")
+    if tree := _TREE.fullmatch(explicit):
+        return _repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
+    if explicit != place or explicit.endswith(".git") or web["host"] in _GIT_HOSTS:
+        if not explicit.startswith("https://"):
+            raise _no_source(text, "git over plain http, which anybody on the way may change")
+        return _repository(explicit.rstrip("/"), fragment)
+    if fragment and not _NAME.fullmatch(fragment):
+        raise _no_source(text, "not the name of a skill behind the #")
+    return SkillSource("site", place.rstrip("/"), skill=fragment)
+
+
+def _repository(url: str, fragment: str) -> SkillSource:
+    """A git repository, at a ref and in a folder: `ref:folder`."""
+    ref, _, folder = fragment.partition(":")
+    if ref and not _REF.fullmatch(ref):
+        raise _no_source(f"{url}#{fragment}", f"{ref!r} is not the name of a branch or tag")
+    folder = folder.strip("/")
+    if folder:
+        try:
+            check_path(folder)
+        except BadInputError as error:
+            raise _no_source(f"{url}#{fragment}", error.message) from None
+    return SkillSource("git", url, ref=ref, folder=folder)
+
+
+def _no_source(text: str, reason: str) -> UsageError:
+    shown = "".join(c if c.isprintable() else "?" for c in text[:200])
+    return UsageError(f"{shown}: {reason}; name {_FORMS}")

@@ -1,0 +1,100 @@
+"""Lines of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
+
+Of a subagent's lines none is prompt_id: its parent's hold what it was asked and what it answered.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from skillvault.exchange.source_file import time_of
+from skillvault.exchange.transcripts.events import (
+    Event,
+    Header,
+    Prompt,
+    Remark,
+    ToolCall,
+    ToolResult,
+)
+
+CLIENT = "claude-code"
+# Types of lines that tell nothing of what was asked, said or done.
+_SILENT = frozenset(
+    "ai-title agent-name attachment custom-title file-history-snapshot last-prompt mode "
+    "permission-mode pr-link progress queue-operation saved_hook_context summary system tag".split()
+)
+_EXIT_CODE = re.compile(r"Exit code (\d+)\b")
+# How a result begins that a person's word is, and no fault of the call's.
+_REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
+
+
+def is_line(line: Mapping[str, Any]) -> bool:
+    """Whether a line is one of this client's."""
+    return "sessionId" in line and isinstance(line.get("type"), str)
+
+
+def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
+    """What a line tells; None for a line that is not understood."""
+    kind, message = line.get("type"), line.get("message")
+    if kind in _SILENT or line.get("isSidechain") is True or line.get("isMeta") is True:
+        return iter(())
+    if kind not in ("user", "assistant") or not isinstance(message, Mapping):
+        return None
+    header.note(session=line.get("sessionId"), cwd=line.get("cwd"), branch=line.get("gitBranch"))
+    at = _time(line)
+    header.ended_at = at or header.ended_at
+    if kind == "assistant":
+        header.note(model=message.get("model"))
+        return _agent_events(message, at)
+    return _person_events(line, message, at)
+
+
+def _time(line: Mapping[str, Any]) -> datetime | None:
+    return time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
+
+
+def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+    for block in _blocks(message):
+        if block.get("type") == "text":
+            yield Remark(at, str(block.get("text", "")))
+        elif block.get("type") == "tool_use":
+            arguments = block.get("input")
+            named = arguments if isinstance(arguments, Mapping) else {}
+            yield ToolCall(at, str(block.get("id")), str(block.get("name")), named)
+
+
+def _person_events(
+    line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
+) -> Iterator[Event]:
+    prompt_id = line.get("promptId")
+    prompt = prompt_id if isinstance(prompt_id, str) else None
+    for block in _blocks(message):
+        if block.get("type") == "text":
+            yield Prompt(
+                at, str(block.get("text", "")), prompt if isinstance(prompt, str) else None
+            )
+        elif block.get("type") == "tool_result":
+            yield _tool_result(block, at)
+
+
+def _tool_result(block: Mapping[str, Any], at: datetime | None) -> ToolResult:
+    text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
+    failed = block.get("is_error") is True and not text.startswith(_REFUSED)
+    code = _EXIT_CODE.match(text) if failed else None
+    return ToolResult(
+        at,
+        str(block.get("tool_use_id")),
+        text[code.end() :].lstrip("\n") if code else text,
+        failed,
+        int(code[1]) if code else None,
+    )
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The parts of a message's content, which may be one text."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    parts = content if isinstance(content, list) else []
+    return [part for part in parts if isinstance(part, Mapping)]

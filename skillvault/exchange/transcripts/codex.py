@@ -1,0 +1,120 @@
+"""Lines of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
+
+What it tells twice, as an item and as an event, is read of the item.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from skillvault.exchange.source_file import time_of
+from skillvault.exchange.transcripts.events import (
+    Event,
+    Header,
+    Prompt,
+    Remark,
+    ToolCall,
+    ToolResult,
+)
+
+CLIENT = "codex"
+_TYPES = frozenset({"session_meta", "turn_context", "response_item"})
+_SILENT = frozenset("compacted event_msg ghost_snapshot token_usage_record world_state".split())
+_SILENT_ITEMS = frozenset(
+    "compaction ghost_snapshot other reasoning web_search_call image_generation_call".split()
+)
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
+_OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
+# What the client itself puts in the place of a prompt.
+_OF_CLIENT = re.compile(
+    r"\s*<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS"
+)
+
+
+def is_line(line: Mapping[str, Any]) -> bool:
+    """Whether a line is one of this client's."""
+    return line.get("type") in _TYPES and isinstance(line.get("payload"), Mapping)
+
+
+def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
+    """What a line tells; None for a line that is not understood."""
+    kind, payload = line.get("type"), line.get("payload")
+    if kind in _SILENT:
+        return iter(())
+    if kind not in _TYPES or not isinstance(payload, Mapping):
+        return None
+    at = time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
+    header.ended_at = at or header.ended_at
+    if kind == "response_item":
+        return _item(payload, at)
+    git = payload.get("git")
+    branch = git.get("branch") if isinstance(git, Mapping) else None
+    session = payload.get("session_id") or payload.get("id") if kind == "session_meta" else None
+    header.note(session=session, cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
+    return iter(())
+
+
+def _item(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
+    kind = entry.get("type")
+    if kind == "message":
+        return _message(entry, at)
+    if kind in _CALLS:
+        return iter([_call(entry, at)])
+    if kind in _RESULTS:
+        return iter([_call_output(entry, at)])
+    return iter(()) if kind in _SILENT_ITEMS else None
+
+
+def _message(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+    content = entry.get("content")
+    parts = content if isinstance(content, list) else []
+    texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
+    for text in texts:
+        if entry.get("role") == "assistant":
+            yield Remark(at, text)
+        elif entry.get("role") == "user" and not _OF_CLIENT.match(text):
+            yield Prompt(at, text, _turn(entry))
+
+
+def _turn(entry: Mapping[str, Any]) -> str | None:
+    passed = entry.get("internal_chat_message_metadata_passthrough")
+    turn = passed.get("turn_id") if isinstance(passed, Mapping) else None
+    return turn if isinstance(turn, str) else None
+
+
+def _call(entry: Mapping[str, Any], at: datetime | None) -> ToolCall:
+    arguments = _mapping(entry.get("arguments")) or _mapping(entry.get("action"))
+    if not arguments and isinstance(entry.get("input"), str):
+        arguments = {"input": entry["input"]}
+    tool = str(entry.get("name") or "shell")
+    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments)
+
+
+def _call_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
+    output = entry.get("output")
+    parts = _mapping(output)
+    text = str(parts.get("output") or parts.get("content") or output or "")
+    metadata = parts.get("metadata")
+    code = metadata.get("exit_code") if isinstance(metadata, Mapping) else None
+    if not isinstance(code, int):
+        match = _EXIT_CODE.search(text[:1000])
+        code = int(match[1]) if match else None
+    failed = code not in (None, 0) or parts.get("success") is False
+    start = _OUTPUT.search(text[:1000])
+    shown = text[start.end() :] if start else text
+    return ToolResult(at, str(entry.get("call_id")), shown, failed, code)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    """A mapping, also one written as JSON; an empty one for anything else."""
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return {}
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,187 @@
+"""What failed in a transcript, and what then worked, as a session in the vault's format.
+
+A result with an error is a failure of its tool and command; the next one of the same without an
+error is a success, and the calls between are its text. Nothing else of a transcript is kept.
+"""
+
+import json
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from skillvault.errors import BadInputError
+from skillvault.exchange.source_file import name_of, present
+from skillvault.exchange.suite_report import failing_assertion, printable
+from skillvault.exchange.transcripts.events import ToolCall, ToolResult
+from skillvault.exchange.transcripts.reader import Transcript
+from skillvault.records import stamp
+from skillvault.text import shorten
+
+MAX_BYTES = 256 * 1024  # of a session
+_MOST = 100  # failures, and successes
+_LEMMA, _REASON, _TEXT, _CALL = 120, 800, 1200, 160  # characters
+_RECENT, _OPEN = 200, 2000  # calls that are remembered, and results that are waited for
+_REASON_LINES = 3
+_KEPT, _OUTPUT = 4000, 64 * 1024  # characters of a command, and of an output, that are looked at
+_COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
+# Who only looks changes nothing, so it is no part of what worked.
+_LOOKS = frozenset("Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split())
+_SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
+
+Clean = Callable[[str], str]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, Any]:
+    """The session that a transcript tells of, at most 256 KiB; its texts are `clean`.
+
+    BadInputError if nothing failed in it.
+    """
+    extract = _Extract(clean)
+    for event in transcript:
+        if isinstance(event, ToolCall):
+            extract.call(event)
+        elif isinstance(event, ToolResult):
+            extract.end(event)
+    header, name = transcript.header, name_of(transcript.path)
+    if header.session is None or header.ended_at is None:
+        raise BadInputError(
+            f"{name}: tells of no session; give a transcript with at least one prompt",
+            code="missing-key",
+            key="id",
+        )
+    if not extract.failures:
+        raise BadInputError(
+            f"{name}: no tool failed in this session, so there is nothing to distill",
+            code="nothing-failed",
+        )
+    session = {
+        "type": "session",
+        "id": header.session,
+        "domain": domain,
+        "ended_at": stamp(header.ended_at.replace(microsecond=0)),
+        "agent": transcript.client,
+        "failures": extract.failures,
+        "successes": extract.successes,
+        "transcript": transcript.client,
+    }
+    return _within(session)
+
+
+def _within(session: dict[str, Any]) -> dict[str, Any]:
+    """The session without its last parts, as long as it is too large."""
+    while len(json.dumps(session, ensure_ascii=False).encode(errors="replace")) > MAX_BYTES:
+        longer = max("failures", "successes", key=lambda key: len(session[key]))
+        session = {**session, longer: session[longer][: len(session[longer]) * 3 // 4]}
+    return session
+
+
+class _Extract:
+    """The failures and successes so far; it remembers a bounded part of what it has seen.
+
+    What is told is cleaned before it is cut, so that no part of a secret is left.
+    """
+
+    def __init__(self, clean: Clean) -> None:
+        self.failures: list[dict[str, str]] = []
+        self.successes: list[dict[str, str]] = []
+        self._redact = clean
+        self._number = 0
+        self._recent: deque[tuple[int, _Deed]] = deque(maxlen=_RECENT)
+        self._open: OrderedDict[str, tuple[int, _Deed]] = OrderedDict()
+        self._failed: OrderedDict[_Deed, int] = OrderedDict()  # when it failed last
+
+    def call(self, call: ToolCall) -> None:
+        """A tool is called."""
+        self._number += 1
+        deed = _deed(call)
+        _remember(self._open, call.id, (self._number, deed))
+        if call.tool not in _LOOKS:
+            self._recent.append((self._number, deed))
+
+    def end(self, result: ToolResult) -> None:
+        """A call has ended."""
+        number, deed = self._open.pop(result.id, (0, None))
+        if deed is None:
+            return
+        same = deed._replace(replaced=None)  # an edit of one file after another
+        before = self._failed.get(same)
+        if result.is_error:
+            if len(self.failures) < _MOST:
+                self._fail(same, result, self._between(before, number))
+            _remember(self._failed, same, number)
+        elif before is not None:
+            del self._failed[same]
+            text = self._between(before, number) if len(self.successes) < _MOST else ""
+            if text:
+                self.successes.append({"lemma": self._lemma(same), "text": text})
+
+    def _fail(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
+        lines = failing_assertion(self._clean(_tail(result.text))).splitlines()[-_REASON_LINES:]
+        code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
+        reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
+        failure = present(lemma=self._lemma(deed), reason=reason, attempt=attempt)
+        if failure not in self.failures:
+            self.failures.append(failure)
+
+    def _between(self, first: int | None, last: int) -> str:
+        """The calls between a failure and another call of the same, as one text."""
+        if first is None:
+            return ""
+        deeds = dict.fromkeys(deed for number, deed in self._recent if first < number < last)
+        return shorten("; ".join(map(self._in_words, deeds)), _TEXT)
+
+    def _lemma(self, deed: "_Deed") -> str:
+        """Tool and command; of a shell the command alone."""
+        about, tool = (shorten(self._clean(text), _LEMMA) for text in (deed.command, deed.tool))
+        return about if about and deed.tool in _SHELLS else f"{tool} {about}".strip()
+
+    def _in_words(self, deed: "_Deed") -> str:
+        """A call in a few words; of an edit what it replaced by what."""
+        if deed.replaced is None:
+            return f"`{shorten(self._clean(deed.command or deed.tool), _CALL)}`"
+        texts = (shorten(self._clean(text), _CALL // 2) for text in deed.replaced)
+        return f"{self._lemma(deed)}: replace {' by '.join(f'`{text}`' for text in texts)}"
+
+    def _clean(self, text: str) -> str:
+        """A text without secrets and control characters."""
+        return self._redact(printable(text))
+
+
+class _Deed(NamedTuple):
+    """A call as far as it is remembered: its tool, its command or file, (before, after) an edit."""
+
+    tool: str
+    command: str
+    replaced: tuple[str, str] | None = None
+
+
+def _deed(call: ToolCall) -> _Deed:
+    old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
+    edit = (old[:_KEPT], new[:_KEPT]) if isinstance(old, str) and isinstance(new, str) else None
+    return _Deed(call.tool[:_KEPT], _command(call.arguments)[:_KEPT], edit)
+
+
+def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Keep a value as the latest, and of too many not the oldest."""
+    of[key] = value
+    of.move_to_end(key)
+    if len(of) > _OPEN:
+        of.popitem(last=False)
+
+
+def _tail(text: str) -> str:
+    """The last lines of a long text."""
+    return text if len(text) <= _OUTPUT else text[-_OUTPUT:].partition("\n")[2]
+
+
+def _command(arguments: Mapping[str, Any]) -> str:
+    """What a call is about: its command, its file."""
+    values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
+    for value in values:
+        if isinstance(value, list):
+            return " ".join(map(str, value[-1:] if value[:2] == ["bash", "-lc"] else value))
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""

@@ -1,0 +1,106 @@
+"""A transcript as a stream of events: a line at a time, however long the file is."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO
+
+import msgspec
+
+from skillvault.errors import BadInputError
+from skillvault.exchange.source_file import name_of, unreadable
+from skillvault.exchange.transcripts import claude_code, codex
+from skillvault.exchange.transcripts.events import Event, Header
+
+LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
+_FIRST = 50  # lines by which a client is known
+_CLIENTS: tuple[ModuleType, ...] = (claude_code, codex)
+
+
+class Transcript:
+    """One file of a client's, to be read once; `header` grows as its events are read.
+
+    `unread` counts the lines that are not understood, by what they are.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """BadInputError for a file that no known client wrote."""
+        self.path = path
+        self._client = _client_module(path)
+        self.client: str = self._client.CLIENT
+        self.header = Header()
+        self.unread: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Event]:
+        """The events in their order."""
+        for line in _lines(self.path):
+            if isinstance(line, str):
+                self.unread[line] += 1
+                continue
+            events = self._client.events_of(line, self.header)
+            if events is None:
+                self.unread[f"type {_kind(line)!r}"] += 1
+            else:
+                yield from events
+
+
+def client_of(path: Path) -> str | None:
+    """The client that wrote a file; None for a file that is no transcript."""
+    for line in islice(_lines(path), _FIRST):
+        if isinstance(line, dict):
+            for client in _CLIENTS:
+                if client.is_line(line):
+                    return str(client.CLIENT)
+    return None
+
+
+def _client_module(path: Path) -> ModuleType:
+    name = client_of(path)
+    for client in _CLIENTS:
+        if name == client.CLIENT:
+            return client
+    raise BadInputError(
+        f"{name_of(path)}: no transcript of Claude Code or Codex; give the .jsonl file that the "
+        "client wrote",
+        code="wrong-type",
+    )
+
+
+def _kind(line: dict[str, Any]) -> str:
+    """What a line calls itself, and the item in it."""
+    payload = line.get("payload")
+    inner = payload.get("type") if isinstance(payload, dict) else None
+    return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any] | str]:
+    """Each line as a mapping, or why it is none."""
+    try:
+        with path.open("rb") as file:
+            while data := file.readline(LONGEST):
+                if not data.endswith(b"\n") and len(data) == LONGEST:
+                    _skip_line(file)
+                    yield "longer than 8 MiB"
+                elif data.strip():
+                    yield from _line_read(data)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _skip_line(file: BinaryIO) -> None:
+    """Go on behind the end of a line."""
+    while (rest := file.readline(LONGEST)) and not rest.endswith(b"\n"):
+        continue
+
+
+def _line_read(data: bytes) -> Iterator[dict[str, Any] | str]:
+    """One line; the last one may be about to be written."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if data.endswith(b"\n"):
+            yield "no JSON"
+        return
+    yield value if isinstance(value, dict) else "no JSON object"

@@ -1,0 +1,113 @@
+"""Archives of skills, zip and tar, as files by path. Nothing is written anywhere.
+
+Sizes that an archive states are not believed: what is unpacked is counted as it comes.
+"""
+
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+from skillvault.errors import BadInputError
+from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES, check_apart, check_path, too_large
+
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_CHUNK = 64 * 1024
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError,
+            NotImplementedError, ValueError)  # fmt: skip
+
+
+def unpack(archive: bytes) -> dict[str, bytes]:
+    """Path -> bytes of the files in a zip, tar or tar.gz.
+
+    BadInputError for what holds anything but files and folders, is too large, or is damaged.
+    """
+    members = _zip_members if archive.startswith(_ZIP) else _tar_members
+    files: dict[str, bytes] = {}
+    try:
+        for path, data in members(archive):
+            check_path(path)
+            if path in files:
+                raise BadInputError(f"{path!r}: stands in the archive twice", code="unsafe-path")
+            files[path] = data
+            if len(files) > MAX_FILES:
+                raise _too_many()
+    except _DAMAGED as error:
+        raise BadInputError(
+            f"the archive is damaged or of another kind ({error}); a zip or tar.gz is expected",
+            code="bad-archive",
+        ) from None
+    check_apart(files)
+    return files
+
+
+def _zip_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    left = MAX_BYTES
+    with zipfile.ZipFile(io.BytesIO(archive)) as source:
+        entries = source.infolist()
+        if len(entries) > 2 * MAX_FILES:  # folders have entries too
+            raise _too_many()
+        for entry in entries:
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if entry.is_dir():
+                check_path(entry.filename.rstrip("/"))
+                continue
+            if kind not in (0, stat.S_IFREG):
+                raise _no_file(entry.filename)
+            with source.open(entry) as file:
+                data = _bounded(file, left)
+            left -= len(data)
+            yield entry.filename, data
+
+
+def _tar_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    is_packed = archive.startswith(_GZIP)
+    raw = gzip.GzipFile(fileobj=io.BytesIO(archive)) if is_packed else io.BytesIO(archive)
+    stream = io.BytesIO(_bounded(raw, 2 * MAX_BYTES))  # headers and padding count too
+    left, count = MAX_BYTES, 0
+    with tarfile.open(fileobj=stream, mode="r:") as source:
+        for entry in source:
+            count += 1
+            if count > 2 * MAX_FILES:
+                raise _too_many()
+            name = entry.name.removeprefix("./")
+            if entry.isdir():
+                if name not in ("", "."):
+                    check_path(name)
+                continue
+            if not entry.isreg() or entry.issparse():
+                raise _no_file(entry.name)
+            file = source.extractfile(entry)
+            data = _bounded(file, left) if file else b""
+            left -= len(data)
+            yield name, data
+
+
+def _bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, most: int) -> bytes:
+    """What a file holds; BadInputError as soon as it is more than so many bytes."""
+    parts: list[bytes] = []
+    size = 0
+    while part := file.read(_CHUNK):
+        size += len(part)
+        if size > most:
+            raise too_large()
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_many() -> BadInputError:
+    return BadInputError(
+        f"more than {MAX_FILES} files in one archive; a skill has fewer, ask its author",
+        code="too-large",
+    )
+
+
+def _no_file(path: str) -> BadInputError:
+    return BadInputError(
+        f"{path!r}: a link, a device or a sparse file; an archive of a skill holds plain files",
+        code="unsafe-path",
+    )

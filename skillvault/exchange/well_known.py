@@ -1,0 +1,115 @@
+"""A site's skills, by its index at `.well-known/agent-skills/index.json`, version 0.2.0.
+
+Pure but for `fetch`. What an index names is taken only if it is, byte for byte, what the index
+says; an older kind of index names no digests and is not read.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct
+
+from skillvault import strict_json
+from skillvault.errors import BadInputError
+from skillvault.exchange.unpack import unpack
+from skillvault.text import is_slug
+
+PLACE = ".well-known/agent-skills/index.json"
+SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_MAX_ENTRIES = 2000
+
+Fetch = Callable[[str], bytes]
+
+
+class SiteSkill(Struct, frozen=True):
+    """A skill that a site's index names."""
+
+    name: str
+    url: str
+    digest: str
+    packed: bool
+
+
+def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
+    """(the skills of a site, name or place -> why an entry of its index is none).
+
+    BadInputError where there is no index of this version.
+    """
+    url = f"{site}/{PLACE}"
+    entries = _entries(fetch(url), url)
+    skills: list[SiteSkill] = []
+    refused: dict[str, BadInputError] = {}
+    for number, entry in enumerate(entries):
+        try:
+            skills.append(_site_skill(entry, url))
+        except BadInputError as error:
+            refused[f"skills[{number}]"] = error
+    return skills, refused
+
+
+def files_at(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
+    """The files of a skill, by path; BadInputError if they are not what the index says."""
+    content = fetch(skill.url)
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    if digest != skill.digest:
+        raise BadInputError(
+            f"{skill.url}: its digest is {digest[:19]}… and the index says "
+            f"{skill.digest[:19]}…; tell the site's owner",
+            code="digest",
+        )
+    return unpack(content) if skill.packed else {"SKILL.md": content}
+
+
+def _entries(content: bytes, url: str) -> list[Any]:
+    try:
+        index = strict_json.load(content.decode("utf-8-sig"))
+    except (BadInputError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{url}: no JSON ({error})", code="bad-index") from None
+    if not isinstance(index, dict) or index.get("$schema") != SCHEMA:
+        raise BadInputError(
+            f"{url}: no index of version 0.2.0, which has digests; its `$schema` must be {SCHEMA}",
+            code="bad-index",
+            key="$schema",
+        )
+    entries = index.get("skills")
+    if not isinstance(entries, list) or len(entries) > _MAX_ENTRIES:
+        raise BadInputError(
+            f"{url}: skills: expected a list of at most {_MAX_ENTRIES}", code="bad-index"
+        )
+    return entries
+
+
+def _site_skill(entry: Any, url: str) -> SiteSkill:
+    if not isinstance(entry, dict):
+        raise BadInputError("expected a mapping", code="bad-index")
+    name, place, digest = (entry.get(key) for key in ("name", "url", "digest"))
+    if not isinstance(name, str) or not is_slug(name):
+        raise BadInputError("name: not a skill's name", code="bad-index", key="name")
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise BadInputError(
+            f"{name}: digest: expected sha256: and 64 hex digits", code="digest", key="digest"
+        )
+    if not isinstance(place, str) or not place:
+        raise BadInputError(f"{name}: url: missing", code="bad-index", key="url")
+    if entry.get("type") not in ("skill-md", "archive"):
+        raise BadInputError(
+            f"{name}: type: {str(entry.get('type'))[:40]!r} is neither skill-md nor archive",
+            code="bad-index",
+            key="type",
+        )
+    return SiteSkill(name, _address_of(url, place, name), digest, entry["type"] == "archive")
+
+
+def _address_of(url: str, place: str, name: str) -> str:
+    try:
+        joined = urljoin(url, place)
+        scheme = urlsplit(joined).scheme
+    except ValueError as error:
+        raise BadInputError(f"{name}: url: no URL ({error})", code="bad-index", key="url") from None
+    if scheme not in ("https", "http"):
+        raise BadInputError(f"{name}: url: {scheme} is not fetched", code="scheme", key="url")
+    return joined

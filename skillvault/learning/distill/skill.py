@@ -1,0 +1,136 @@
+"""The skill of finished sessions: its text, its labels, the commits that make it and repeat it."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from skillvault.brief import Draft, SessionExcerpt
+from skillvault.change import Change, skill_series
+from skillvault.learning.distill.excerpt import kind_of_session
+from skillvault.learning.generate.warning_pattern import (
+    ComposedText,
+    expiry_after,
+    placed,
+)
+from skillvault.learning.length import STATEMENTS, References, part_of, within
+from skillvault.learning.naming import distilled_name
+from skillvault.policy import Policy
+from skillvault.records import Ref, Session, Skill, link_of, stamp
+from skillvault.text import inert, listed, shorten, slug, trimmed
+
+STEP = "distill"
+_NAME = 40  # characters of a session's name in a text
+_NAMED = 4  # sessions that a header names
+_TAGS = 16
+
+
+def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
+    """What a judge is given of excerpts of sessions, oldest first."""
+    kinds = {kind_of_session(session) for session in sessions}
+    return SessionExcerpt(
+        kind="pattern" if "pattern" in kinds else "warning",
+        domain=sessions[0].domain,
+        sessions=tuple(sessions),
+    )
+
+
+def composed(
+    brief: SessionExcerpt,
+    draft: Draft,
+    *,
+    title: str,
+    limit: int,
+    references: References | None = None,
+) -> ComposedText:
+    """The text within a length; the rest goes to a file, beside those that are there."""
+    most, file = part_of(limit), (references or References()).free(STATEMENTS)
+    header = [f"*{trimmed(_of(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
+    head = [f"# {title}: {trimmed(draft.title, most)}", "\n".join(header)]
+    body, rest = within(head, draft.sections, limit, file)
+    return ComposedText(body, {file: rest} if rest else {})
+
+
+def _of(sessions: Sequence[Session]) -> str:
+    """From which sessions, and when they ended."""
+    days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
+    names = [inert(session.name, _NAME) for session in sessions]
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
+    noun = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
+    return f"{noun} {listed(names)}, {' to '.join(days)}"
+
+
+def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
+    """The tags of a skill, its domain the first."""
+    return tuple(dict.fromkeys((slug(brief.domain), *draft.tags)))[:_TAGS]
+
+
+def is_served(session: Session) -> bool:
+    """Whether the skill of a session may be served before a person has read it.
+
+    What tools put out is other people's text, so what is an extract of a transcript may not.
+    """
+    return session.trust == "local" and session.transcript is None
+
+
+def distilled_change(
+    brief: SessionExcerpt,
+    draft: Draft,
+    *,
+    taken: Callable[[str], bool],
+    at: datetime,
+    policy: Policy,
+) -> Change:
+    """The commit that adds the skill of one session, with its link; it lives from `at` on."""
+    (session,) = brief.sessions
+    served = is_served(session)
+    text = composed(brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens)
+    skill = Skill(
+        name=distilled_name(session.id, taken),
+        description=shorten(draft.description, 1024),
+        body=text.body,
+        tags=tags_of(brief, draft),
+        roles=draft.roles,
+        stages=draft.stages,
+        kind=brief.kind,
+        domain=brief.domain,
+        status="testing" if served else "proposed",
+        origin="distilled",
+        created=stamp(at),
+        expires=expiry_after(at, policy.days(brief.kind) or 0),
+        trust=session.trust,
+    )
+    source, target = Ref("session", session.id), Ref("skill", skill.name)
+    return Change(
+        step=STEP,
+        subject=skill.name,
+        commit_with=skill_series(STEP, brief.domain),
+        reason=_extract_words(session),
+        writes=(skill, link_of("distilled", source, target, at)),
+        files=placed(skill.name, "skills" if served else "proposed", text.files),
+        sources=(source,),
+        targets=(target,),
+    )
+
+
+def _extract_words(session: Session) -> str:
+    """How much of the session is told, and from where it is."""
+    failed, worked = len(session.failures), len(session.successes)
+    client = inert(session.transcript or "", 40)
+    extract = f", an extract of a {client} transcript" if client else ""
+    name = inert(session.name, _NAME)
+    return f"Session {name}{extract}: {failed} failed, {worked} worked."
+
+
+def repeat_change(session: Session, skill: str, at: datetime) -> Change:
+    """The commit that links a session to the skill that says the same."""
+    source, target = Ref("session", session.id), Ref("skill", skill)
+    link = link_of("reinforced", source, target, at)
+    return Change(
+        step=STEP,
+        subject=f"reinforce {skill}",
+        commit_with=skill_series(STEP, session.domain),
+        reason=f"Session {inert(session.name, _NAME)} says the same.",
+        writes=(link,),
+        sources=(source,),
+        targets=(Ref("link", link.id),),
+    )

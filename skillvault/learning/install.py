@@ -1,0 +1,228 @@
+"""install: skills of other people as changes. What they bring waits in `proposed/`.
+
+Files are bytes by their path in the skill's folder. What a person let in is changed by nobody but
+them: the next version of an approved skill is a proposal of its own.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault import front_matter
+from skillvault.change import Change, Move
+from skillvault.errors import BadInputError, UsageError
+from skillvault.records import Link, Ref, Skill, link_of
+from skillvault.text import MAX_SLUG
+
+STEP = "install"
+FILE = "SKILL.md"
+_NEXT = "-next"
+_TAIL = 6  # hex digits of the origin's digest, behind a name that is taken
+_ID = 16
+_SHOWN_PLACE = 40  # characters of a place in a subject
+
+Files = Mapping[str, bytes]
+
+
+class Origin(Struct, frozen=True):
+    """Where a skill came from: how a person writes its source, and what it was there.
+
+    `digest` is of its files as they were published; `registry` the one it came from.
+    """
+
+    url: str
+    version: str
+    digest: str
+    files: int
+    registry: str = ""
+
+    @property
+    def ref(self) -> Ref:
+        """The end of its links that lies outside the vault."""
+        return Ref("origin", self.digest.removeprefix("sha256:")[:_ID])
+
+    def link(self, name: str, now: datetime) -> Link:
+        """That a skill was installed from here."""
+        link = link_of("installed", self.ref, Ref("skill", name), now)
+        values = {
+            "url": self.url, "version": self.version, "digest": self.digest, "files": self.files,
+            "registry": self.registry,
+        }  # fmt: skip
+        return replace(link, metadata={key: value for key, value in values.items() if value})
+
+
+def origin_of(link: Link) -> Origin:
+    """What a link `installed` says of where its skill came from; BadInputError if it is broken."""
+    try:
+        values = {key: str(link.metadata.get(key, "")) for key in ("url", "version", "digest")}
+        registry = str(link.metadata.get("registry", ""))
+        return Origin(**values, files=int(link.metadata.get("files", 0)), registry=registry)
+    except (TypeError, ValueError):
+        raise BadInputError(
+            f"links/{link.target.id}/{link.id}.yaml: metadata: not what an installation writes; "
+            "restore the file with git",
+            code="bad-value",
+            key="metadata",
+        ) from None
+
+
+def digest_of(files: Files) -> str:
+    """`sha256:` and the digest of some files, whatever their order."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path}\0{len(files[path])}\0".encode() + files[path])
+    return f"sha256:{digest.hexdigest()}"
+
+
+def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | None:
+    """The name of a skill that comes in; one that is taken ends in six hex of its digest.
+
+    None if that is taken, too.
+    """
+    tail = f"-{digest.removeprefix('sha256:')[:_TAIL]}"
+    names = (name, name[: MAX_SLUG - len(tail)].rstrip("-") + tail)
+    return next((free for free in names if not is_taken(free)), None)
+
+
+def next_name(name: str) -> str:
+    """How the next version of an approved skill is called while it waits."""
+    return name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
+
+
+def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
+    """(the name under which a newer version waits, the approved skill that it replaces)."""
+    if is_approved:
+        return next_name(name), name
+    replaces = metadata_of(files).get("replaces")
+    return name, str(replaces) if replaces else None
+
+
+def metadata_of(files: Files) -> Mapping[str, Any]:
+    """The metadata of a skill's file."""
+    meta, _ = front_matter.read(front_matter.text_of(files[FILE]))
+    metadata = meta.get("metadata")
+    return metadata if isinstance(metadata, Mapping) else {}
+
+
+def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
+    """A skill's files as they wait under a name, in place of the skill that it replaces.
+
+    Without the mark of the shelf, which is set where they are written.
+    """
+    content = _with_text(files[FILE], ("name",), name)
+    content = _with_text(content, ("metadata", "status"), "proposed")
+    for key in ("replaces", "internal"):
+        content = front_matter.without_key(content, ("metadata", key))
+    if replaces:
+        content = _with_text(content, ("metadata", "replaces"), replaces)
+    return {**files, FILE: content}
+
+
+def install_change(
+    name: str, files: Files, origin: Origin, *, lint: Sequence[str], now: datetime
+) -> Change:
+    """A skill comes in, to wait for a person."""
+    return Change(
+        step=STEP,
+        subject=f"{name} from {_end_of(origin.url)}",
+        reason="\n".join([_sentence(origin), *lint]),
+        writes=(origin.link(name, now),),
+        files=_below(f"proposed/{name}", files),
+        sources=(origin.ref,),
+        targets=(Ref("skill", name),),
+    )
+
+
+def update_changes(
+    install: Change, published: Files, kept: Files, standing: Iterable[str]
+) -> list[Change]:
+    """A newer version comes in: as it was published, then with what a person had changed.
+
+    `install` brings it in, `standing` are the paths that the waiting skill has now. The first
+    commit is what the next update compares with.
+    """
+    name = install.targets[0].id
+    place = f"proposed/{name}"
+    gone = {path for path in standing if path not in published}
+    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in gone)))
+    if kept == published:
+        return [first]
+    changed = {path: data for path, data in kept.items() if published.get(path) != data}
+    second = Change(
+        step=STEP,
+        subject=f"{name} keeps what was changed here",
+        reason="Merged with the version that was installed before as the base.",
+        files=_below(place, changed),
+        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in kept)),
+        targets=install.targets,
+    )
+    return [first, second]
+
+
+def approve_next(
+    skill: Skill, files: Files, standing: Iterable[str], links: Sequence[Link]
+) -> Change:
+    """The next version takes the place of the one that was approved, and is tested anew.
+
+    `files` are the waiting one's, `standing` the paths of the one it replaces, `links` those that
+    lead to the waiting one.
+    """
+    name = skill.replaces
+    if name is None:
+        raise UsageError(f"{skill.name}: replaces no skill; `skill approve` serves it as it is")
+    content = _with_text(files[FILE], ("name",), name)
+    content = _with_text(content, ("metadata", "status"), "testing")
+    content = front_matter.without_key(content, ("metadata", "replaces"))
+    removes = [f"skills/{name}/{path}" for path in standing]
+    removes += [f"links/{skill.name}/{link.id}.yaml" for link in links]
+    return Change(
+        step="approve",
+        subject=f"{name}, its next version",
+        reason=f"{skill.name} takes the place of {name}; counting starts again.",
+        writes=tuple(_relinked(link, name) for link in links),
+        files=((f"skills/{name}/{FILE}", content),),
+        removes=tuple(sorted(removes)),
+        moves=(Move(f"proposed/{skill.name}", f"skills/{name}"),),
+        targets=(Ref("skill", name), Ref("skill", skill.name)),
+    )
+
+
+def seed_change(name: str, files: Files, standing: Iterable[str]) -> Change:
+    """A skill of the package is copied into `skills/`, over the one that stands there."""
+    gone = sorted(f"skills/{name}/{path}" for path in standing if path not in files)
+    return Change(
+        step=STEP,
+        subject=f"{name}, a skill of the package",
+        reason="Copied into skills/, where it may be edited; it is served, not the package's.",
+        files=_below(f"skills/{name}", files),
+        removes=tuple(gone),
+        targets=(Ref("skill", name),),
+    )
+
+
+def _relinked(link: Link, name: str) -> Link:
+    moved = link_of(link.type, link.source, Ref("skill", name), link.created_at)
+    return replace(moved, metadata=link.metadata)
+
+
+def _with_text(content: bytes, key: tuple[str, ...], value: str) -> bytes:
+    return front_matter.with_key(content, key, value)
+
+
+def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
+    return tuple((f"{place}/{path}", files[path]) for path in sorted(files))
+
+
+def _end_of(url: str) -> str:
+    """A source as a subject has room for it: its end tells more than its beginning."""
+    return url if len(url) <= _SHOWN_PLACE else f"…{url[1 - _SHOWN_PLACE :]}"
+
+
+def _sentence(origin: Origin) -> str:
+    version = f", version {origin.version}" if origin.version else ""
+    files = f"{origin.files} file{'s' * (origin.files != 1)}"
+    return f"From {origin.url}{version}: {files}, {origin.digest}."

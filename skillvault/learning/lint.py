@@ -1,0 +1,181 @@
+"""What a person should look at in a foreign skill before letting it in.
+
+Pure: files in, findings out. It finds what is known to be used against readers, and proves nothing
+of what it does not find.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from skillvault.hidden_characters import escaped, hidden_characters
+from skillvault.learning.recommend.render import frame_tags
+from skillvault.text import shorten
+
+NO_PROOF = "a clean lint proves no safety"
+_SHOWN = 40  # findings in a commit or on a screen
+_QUOTED = 60  # characters of what was found
+_LONG_LINE = 4000  # characters of a line that are looked at
+_LONG_TEXT = 1024 * 1024  # and of a file
+
+# What templates of chats and hosts read as more than text.
+_FRAME = re.compile(
+    r"<\|[a-z_]{3,20}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|human|tool_result|"
+    r"function_calls|system-reminder|antml:\w+)\b[^>]{0,40}>|^\s*(?:Human|Assistant|System):\s",
+    re.IGNORECASE,
+)
+_ORDERS = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
+    r"\b(?:instruction|prompt|rule|guideline|polic|guardrail|safety|restriction|above)\w*"
+    r"|\byou are now\b|\bnew instructions?:"
+    r"|\b(?:reveal|print|show|repeat|output)\b.{0,30}\b(?:system|developer) (?:prompt|message)\b"
+    r"|\b(?:do not|don't|never|without)\b.{0,30}"
+    r"\b(?:tell|telling|inform|informing|mention|mentioning|ask|asking|show|showing|reveal)\b"
+    r".{0,20}\b(?:user|human|person|owner|anyone|anybody)\b"
+    r"|\b(?:secretly|silently|covertly)\b|\bwithout (?:the user's |any )?(?:consent|approval|"
+    r"confirmation|permission)\b",
+    re.IGNORECASE,
+)
+_RUNS_WHEN_LOADED = re.compile(r"(?:^|\s)!`[^`]+`")
+_PIPED = re.compile(
+    r"\b(?:curl|wget)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\biex\b.*\biwr\b"
+)
+_REACHES = (
+    ("the network", re.compile(
+        r"\b(?:curl|wget|nc|ncat|telnet|ssh|scp|rsync|ftp)\s+\S|\b(?:requests|httpx2?|aiohttp|urllib|"
+        r"socket|http\.client|smtplib|paramiko)\b|\bfetch\s*\(|\baxios\b|\bXMLHttpRequest\b|"
+        r"/dev/tcp/|\bInvoke-WebRequest\b")),
+    ("other programs", re.compile(
+        r"\b(?:subprocess|os\.system|os\.popen|pty\.spawn|child_process|execSync|spawnSync)\b|"
+        r"\bsystem\s*\(|\bshell\s*=\s*True\b|\bsudo\s")),
+    ("code made at run time", re.compile(
+        r"\b(?:eval|exec)\s*\(|\bbase64\s+(?:-d|--decode|-D)\b|\bb64decode\b|\batob\s*\(|"
+        r"\b__import__\s*\(|\bmarshal\.loads\b|\bpickle\.loads?\b|\bFunction\s*\(")),
+    ("the environment", re.compile(r"\bos\.environ\b|\bgetenv\b|\bprocess\.env\b|\bprintenv\b")),
+    ("packages to install", re.compile(
+        r"\b(?:pip3?|npm|npx|pnpm|yarn|brew|apt(?:-get)?|gem|cargo|go)\s+(?:install|add|get|-y)\b")),
+    ("files to delete", re.compile(r"\brm\s+-\w*[rf]|\bshutil\.rmtree\b|\brmSync\b")),
+)  # fmt: skip
+_CREDENTIALS = re.compile(
+    r"(?:~|\$HOME|/root|/home/\w+|%USERPROFILE%)/?\.(?:ssh|aws|gnupg|kube|docker|netrc|npmrc|config/gh)"
+    r"|\bid_(?:rsa|ed25519)\b|/etc/(?:passwd|shadow)\b|\bkeychain\b|\bauthorized_keys\b"
+    r"|\.(?:bash|zsh)(?:rc|_history|_profile)\b|\bcrontab\b|\blaunchctl\b",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
+_SCRIPT = re.compile(
+    r"\.(?:py|sh|bash|zsh|fish|js|mjs|cjs|ts|tsx|rb|pl|php|ps1|bat|cmd|lua|go|rs|java|swift|applescript|"
+    r"scpt|vbs|r|jl)$", re.IGNORECASE)  # fmt: skip
+_HOOKS = re.compile(r"^\s*(?:agent-skills\.)?hooks\s*:", re.MULTILINE)
+
+Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a line
+
+
+class Finding(Struct, frozen=True, order=True):
+    """Something to look at: what kind of thing, in which file and line (0: the file), in words."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+    @property
+    def where(self) -> str:
+        """The file and the line."""
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+def findings(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
+    """What there is to look at in a skill's files, by place."""
+    return sorted(
+        finding for path, data in files.items() for finding in _of_file(path, data, secrets)
+    )
+
+
+def lint_lines(found: Sequence[Finding]) -> list[str]:
+    """The findings as a reader has them, counted, each on a line."""
+    counts = Counter(finding.code for finding in found)
+    kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
+    lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
+    lines += [f"  {f.code:8} {escaped(f.where)}  {escaped(f.message)}" for f in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        lines.append(f"  and {len(found) - _SHOWN} more; read the files themselves")
+    return lines
+
+
+def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        yield Finding(
+            path, 0, "binary", f"{len(data)} bytes that are no text, and were not looked at"
+        )
+        return
+    if len(text) > _LONG_TEXT:
+        yield Finding(path, 0, "long", f"only the first {_LONG_TEXT} characters were looked at")
+        text = text[:_LONG_TEXT]
+    is_script = bool(_SCRIPT.search(path)) or text.startswith("#!")
+    yield from _hidden(path, text)
+    yield from _urls(path, text)
+    if is_script:
+        yield Finding(path, 0, "script", _reaches(text))
+    if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
+        yield Finding(path, 0, "script", "hooks, which a host may run")
+    for number, line in enumerate(text.splitlines(), 1):
+        for code, message in _of_line(line[:_LONG_LINE], secrets, is_script=is_script):
+            yield Finding(path, number, code, message)
+
+
+def _of_line(line: str, secrets: Secrets, *, is_script: bool) -> Iterator[tuple[str, str]]:
+    if tags := [*frame_tags(line), *_matches(_FRAME, line)]:
+        yield "frame", _quoted(tags[0])
+    if not is_script:
+        yield from (("orders", _quoted(words)) for words in _matches(_ORDERS, line))
+    for command in _matches(_RUNS_WHEN_LOADED, line):
+        yield "script", f"runs when a host loads it: {_quoted(command)}"
+    for command in _matches(_PIPED, line):
+        yield "script", f"runs what it fetches: {_quoted(command)}"
+    for place in _matches(_CREDENTIALS, line):
+        yield "reaches", f"a place of credentials or of what runs by itself: {_quoted(place)}"
+    yield from (("secret", f"looks like a secret ({kind})") for kind in secrets(line))
+
+
+def _hidden(path: str, text: str) -> Iterator[Finding]:
+    """Each kind of hidden character once, where it comes first."""
+    seen: dict[str, Finding] = {}
+    for one in hidden_characters(text):
+        seen.setdefault(one.name, Finding(path, one.line, "hidden", one.name))
+    yield from seen.values()
+
+
+def _urls(path: str, text: str) -> Iterator[Finding]:
+    """Each host once, where it comes first."""
+    hosts: dict[str, Finding] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        for url in _matches(_URL, line):
+            host = _host_of(url)
+            hosts.setdefault(host, Finding(path, number, "url", host))
+    yield from hosts.values()
+
+
+def _host_of(url: str) -> str:
+    try:
+        return shorten(urlsplit(url).netloc, _QUOTED)
+    except ValueError:
+        return shorten(url, _QUOTED)
+
+
+def _reaches(text: str) -> str:
+    reached = [what for what, pattern in _REACHES if pattern.search(text)]
+    return f"reaches {', '.join(reached)}" if reached else "reaches nothing that is known"
+
+
+def _matches(pattern: re.Pattern[str], line: str) -> Iterable[str]:
+    return (match[0] for match in pattern.finditer(line))
+
+
+def _quoted(text: str) -> str:
+    return f"“{shorten(text.strip(), _QUOTED)}”"

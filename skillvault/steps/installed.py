@@ -1,0 +1,62 @@
+"""Installed skills as they stand in the vault: their files, what lint says, their next versions.
+
+Floor 3, beside the steps.
+"""
+
+from skillvault.change import Change
+from skillvault.errors import UsageError
+from skillvault.learning import install as rules
+from skillvault.learning import lint
+from skillvault.learning.install import Files, Origin
+from skillvault.records import Link, Ref, Skill
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import internal
+from skillvault.vault.files.redact import secret_kinds
+from skillvault.vault.index.snapshot import Topics
+
+
+def files_below(head: Topics, place: str) -> dict[str, bytes]:
+    """The committed files of a folder by their path in it."""
+    contents = head.files.read(head.files.below(place))
+    return {path.removeprefix(f"{place}/"): data for path, data in contents.items()}
+
+
+def origins(head: Topics) -> dict[str, Origin]:
+    """Skill -> where its latest version came from, of the installed ones that are there."""
+    links: dict[str, Link] = {}
+    for link in sorted(head.links.of_type("installed"), key=lambda link: link.created_at):
+        if link.target in head.records:
+            links[link.target.id] = link
+    return {name: rules.origin_of(link) for name, link in links.items()}
+
+
+def lint_of(files: Files) -> list[str]:
+    """What a person should look at in a skill's files, a line each."""
+    return lint.lint_lines(lint.findings(files, secret_kinds))
+
+
+def lint_of_incoming(files: Files) -> list[str]:
+    """The same of files that will stand in proposed/, with the mark of that shelf."""
+    return lint_of({**files, rules.FILE: internal.marked(rules.FILE, files[rules.FILE])})
+
+
+def lint_of_waiting(store: Store, name: str) -> list[str]:
+    """What a person should look at in an installed skill that waits; [] of any other."""
+    head = store.head()
+    skill = head.skills.proposed.get_many([name]).get(name)
+    if skill is None or skill.origin != "installed":
+        return []
+    return lint_of(files_below(head, f"proposed/{name}"))
+
+
+def approve_next(store: Store, skill: Skill) -> Change:
+    """The next version of an approved skill takes its place; UsageError if that is not there."""
+    head, name = store.head(), skill.replaces or ""
+    if name not in head.skills:
+        raise UsageError(
+            f"{skill.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
+            f"{name}` brings it back, or remove `replaces` from its metadata"
+        )
+    waiting = files_below(head, f"proposed/{skill.name}")
+    links = head.links.by_target([Ref("skill", skill.name)])
+    return rules.approve_next(skill, waiting, files_below(head, f"skills/{name}"), links)

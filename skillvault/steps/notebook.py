@@ -1,0 +1,40 @@
+"""What agents note for each other in a vault, and what of it they are told.
+
+Floor 3, beside the steps.
+"""
+
+from typing import TYPE_CHECKING
+
+from skillvault.lazy import LazyModule
+from skillvault.vault.commit.store import Store
+
+if TYPE_CHECKING:
+    from skillvault.learning.capture import prompt
+    from skillvault.steps import learned as tiers
+else:  # a vault is opened by who notes nothing
+    prompt, tiers = LazyModule("learning.capture.prompt"), LazyModule("steps.learned")
+
+
+class Notebook:
+    """The rules and patterns of a vault."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def learn(self, rule: str) -> str:
+        """Append a rule to LEARNINGS.md, without secrets; the rule as it stands there.
+
+        The next run commits it. UsageError for what can be no rule.
+        """
+        return tiers.note_rule(self._store, rule)
+
+    def learned(self, base: str = "") -> str:
+        """A prompt with the best patterns and the latest rules behind it.
+
+        As it is if nothing was learned; they have at most `capture.budget` tokens.
+        """
+        return prompt.behind(base, self.told().told)
+
+    def told(self) -> "tiers.Learned":
+        """The same patterns and rules, how many were cut, and why there are no patterns."""
+        return tiers.learned(self._store)

@@ -1,0 +1,163 @@
+"""A code base that bears rules out: the committed tree of a repository, or a folder without git.
+
+What is nobody's own code (dependencies, build output, lock files, the vault) is left out.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from skillvault.errors import GitError
+from skillvault.vault.files import layout
+from skillvault.vault.git.objects import Objects
+from skillvault.vault.git.process import Runner
+from skillvault.vault.git.trees import EXECUTABLE, REGULAR
+
+MAX_FILE = 1 << 20  # bytes of a file that is searched
+_BATCH = 200  # files read at once
+_ENDINGS = (".yaml", ".yml", ".md", ".lock", ".min.js", ".min.css", ".map")
+_LOCKS = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
+_FOLDERS = frozenset(
+    """
+    node_modules .git .psi .claude vendor third_party bower_components dist build target out
+    .venv venv site-packages __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .next
+    .nuxt .gradle coverage
+    """.split()
+)
+_OF_VAULT = (*layout.FOLDERS, *layout.LOCAL)
+_VAULT_FILES = (layout.MARK, layout.LEARNINGS)
+
+
+class CodeBase(Struct, frozen=True):
+    """A folder of code as it was looked at: `version` is its commit, or what its files betray.
+
+    `sizes` are the files that are searched, in their order; `read` gives the bytes of some.
+    """
+
+    name: str
+    version: str
+    sizes: Mapping[str, int]
+    read: Callable[[Sequence[str]], Mapping[str, bytes]]
+
+    @property
+    def stamp(self) -> str:
+        """Which code base it is, at which version."""
+        return f"{self.name}@{self.version[:10]}"
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """(path, bytes) of every file that is searched, none of them binary."""
+        paths = list(self.sizes)
+        for start in range(0, len(paths), _BATCH):
+            for path, content in self.read(paths[start : start + _BATCH]).items():
+                if not is_binary(content):
+                    yield path, content
+
+
+class _Entry(NamedTuple):
+    """A committed file: its blob, and how many bytes it has."""
+
+    blob: str
+    size: int
+
+
+def open_code_base(place: Path, root: Path) -> CodeBase:
+    """The code base at a place; `root` is the vault's. GitError or OSError if it cannot be read."""
+    name, version = place.resolve().name, committed_version(place)
+    entries = _committed_files(Runner(place), version) if version else {}
+    if not entries:  # also a folder inside a repository that holds nothing of it
+        sizes = dict(sorted(_walked(place, root)))
+        return CodeBase(name, _walked_version(sizes), sizes, lambda paths: _bytes_of(place, paths))
+    ours = {
+        path: entry
+        for path, entry in entries.items()
+        if is_searched(path, entry.size) and not _is_vaults(place / path, root)
+    }
+    objects = _objects(place)
+
+    def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
+        contents = objects.blobs(ours[path].blob for path in paths)
+        return {path: contents[ours[path].blob] for path in paths}
+
+    return CodeBase(name, version, {path: entry.size for path, entry in ours.items()}, read_blobs)
+
+
+def _objects(place: Path) -> Objects:
+    folder = Runner(place).run("rev-parse", "--git-path", "objects")
+    return Objects(place / os.fsdecode(folder).rstrip("\n"))
+
+
+def committed_version(place: Path) -> str:
+    """The commit of a repository's HEAD; "" for a folder without git. GitError for a broken one."""
+    if not place.is_dir():
+        raise FileNotFoundError(2, "No such folder", str(place))
+    inside = place.resolve()
+    if not any((folder / ".git").exists() for folder in (inside, *inside.parents)):
+        return ""
+    return Runner(place).text("rev-parse", "--verify", "HEAD^{commit}")
+
+
+def is_searched(path: str, size: int) -> bool:
+    """Whether a file of a code base counts: it is its own code, and not too large."""
+    *folders, name = path.split("/")
+    ours = not _FOLDERS.intersection(folders) and name not in _LOCKS
+    return ours and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether git would take it for binary."""
+    return b"\0" in content[:8000]
+
+
+def _is_vaults(place: Path, root: Path) -> bool:
+    """Whether a file is one of the vault's."""
+    if not place.is_relative_to(root):
+        return False
+    inside = PurePosixPath(place.relative_to(root))
+    return inside.parts[0] in _OF_VAULT or str(inside) in _VAULT_FILES
+
+
+def _committed_files(runner: Runner, commit: str) -> dict[str, _Entry]:
+    """path -> entry of the regular files of a commit, below the folder asked from."""
+    entries: dict[str, _Entry] = {}
+    for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
+        meta, _, path = os.fsdecode(line).partition("\t")
+        mode, _, blob, size = meta.split()
+        if mode in (REGULAR, EXECUTABLE):
+            entries[path] = _Entry(blob, int(size))
+    return entries
+
+
+def _walked(place: Path, root: Path) -> Iterator[tuple[str, int]]:
+    """(path, size) of the regular files below a folder that are searched."""
+    for folder, folders, names in os.walk(place, onerror=_raise):
+        folders[:] = sorted(set(folders) - _FOLDERS)
+        for name in names:
+            path = Path(folder) / name
+            state, inside = path.lstat(), path.relative_to(place).as_posix()
+            regular = stat.S_ISREG(state.st_mode)
+            if regular and is_searched(inside, state.st_size) and not _is_vaults(path, root):
+                yield inside, state.st_size
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _bytes_of(place: Path, paths: Iterable[str]) -> dict[str, bytes]:
+    return {path: (place / path).read_bytes() for path in paths}
+
+
+def _walked_version(sizes: Mapping[str, int]) -> str:
+    """What betrays that other files stand in a folder."""
+    lines = "".join(f"{path}\0{size}\n" for path, size in sizes.items())
+    return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
+
+
+def reason_of(error: GitError | OSError) -> str:
+    """Why a code base cannot be read, in words."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)

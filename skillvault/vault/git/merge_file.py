@@ -1,0 +1,32 @@
+"""Three versions of one text made one by `git merge-file`; a conflict never leaves a marker."""
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from skillvault.vault.git.repository import Git
+
+_BINARY = 255
+_MOST = 127  # conflicts that git counts
+_NAMES = ("ours", "base", "theirs")
+
+
+class MergedText(NamedTuple):
+    """A text with the changes of both sides, ours where they differ, and in how many places."""
+
+    content: bytes
+    conflicts: int
+
+
+def merged_text(git: Git, ours: bytes, base: bytes, theirs: bytes) -> MergedText | None:
+    """The merge of two texts that were one; None of what is no text."""
+    with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
+        paths = [Path(place) / name for name in _NAMES]
+        for path, content in zip(paths, (ours, base, theirs), strict=True):
+            path.write_bytes(content)
+        names = [str(path) for path in paths]
+        codes = (*range(_MOST + 1), _BINARY)
+        conflicts, _ = git.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
+        if conflicts == _BINARY:
+            return None
+        return MergedText(git.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts)

@@ -1,0 +1,54 @@
+"""When evidence for rules was last looked for, and what was seen then. Disposable, as all here."""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.reader import Reader
+
+_KEPT = "select name, value from state where name = 'capture'"
+
+
+class LookedFor(Struct, frozen=True):
+    """What stood where when evidence was looked for: blobs by path, versions of code by place.
+
+    `tail` betrays what stood in the work tree behind the committed rules; `settings` is what the
+    policy said; `at` a unix time.
+    """
+
+    at: float
+    blobs: Mapping[str, str | None]
+    tail: str
+    code: Mapping[str, str]
+    settings: str
+
+
+_DECODER = msgspec.msgpack.Decoder(LookedFor)
+
+
+class Captures:
+    """The last look for evidence, to be read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    @property
+    def last(self) -> LookedFor | None:
+        """The last one; None if none is known of."""
+        return self._reader.source.kept(_KEPT, _DECODER.decode).get("capture")
+
+
+class WritableCaptures(Captures):
+    """The last look for evidence, to be read and kept."""
+
+    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
+        super().__init__(reader)
+        self._database = database
+
+    def note(self, looked_for: LookedFor) -> None:
+        """Note what was seen."""
+        self._database.begin()
+        value = msgspec.msgpack.encode(looked_for)
+        self._database.rows("insert or replace into state values ('capture', ?)", [value])

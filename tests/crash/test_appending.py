@@ -1,0 +1,117 @@
+"""Agents append rules while they are captured, and that is killed: none is lost or doubled."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.steps.tiers import read_tiers
+from tests.conftest import NOW
+
+CAPTURES = int(os.environ.get("SKILLVAULT_CAPTURES", "5"))  # while agents append
+KILLS = int(os.environ.get("SKILLVAULT_APPEND_KILLS", "1"))  # at each point
+AGENTS = 4
+POINTS = [
+    "objects-written", "intent-written", "index-locked", "late-kept", "file-placed",
+    "before-index", "index-written", "branch-moved", "index-unlocked", "late-appended",
+    "intent-done",
+]  # fmt: skip
+AGENT = """
+import itertools, sys, time
+for number in itertools.count():
+    rule = f"Agent {sys.argv[1]} says {number}: call `get_log` first."
+    with open(sys.argv[2], "a") as file:
+        file.write(f"{rule}\\n---\\n")
+    print(rule, flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+CAPTURE = """
+import sys
+from pathlib import Path
+from skillvault.api import Vault
+Vault.open(sys.argv[1]).run(["capture"], code=[Path(sys.argv[2])])
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    place = tmp_path / "code"
+    place.mkdir()
+    for name in "abc":
+        (place / f"{name}.py").write_text("log = get_log()\n")
+    return place
+
+
+@contextmanager
+def appending(vault: Vault, rules: list[str], pause: float = 0.005) -> Iterator[None]:
+    """Agents that append as long as this lasts; then `rules` are what they wrote."""
+    place = str(vault.root / "LEARNINGS.md")
+    agents = [
+        subprocess.Popen(
+            [sys.executable, "-c", AGENT, str(number), place, str(pause)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(AGENTS)
+    ]
+    try:
+        yield
+    finally:
+        for agent in agents:
+            agent.send_signal(signal.SIGTERM)
+        for agent in agents:
+            rules += [line for line in agent.communicate()[0].split("\n") if line]
+
+
+def check(vault: Vault, code: Path, rules: list[str]) -> None:
+    """Every rule is a pattern once it is captured, and stands in one place only."""
+    vault.run(["capture"], now=NOW, code=[code])
+    tiers = read_tiers(vault.store, vault.store.head())
+    written = (vault.root / "LEARNINGS.md").read_text()
+    found = Counter(pattern.pattern for pattern in tiers.expertise.patterns)
+    found += Counter(line for line in written.split("\n") if line.startswith("Agent "))
+    # An agent may be ended between its rule and the word that it wrote it.
+    assert set(rules) <= set(found)
+    assert len(set(found) - set(rules)) <= AGENTS
+    assert set(found.values()) == {1}
+    assert vault.check().problems == []
+
+
+def test_agents_append_while_rules_are_captured(vault: Vault, code: Path) -> None:
+    rules: list[str] = []
+    with appending(vault, rules):
+        for _ in range(CAPTURES):
+            vault.run(["capture"], now=NOW, code=[code])
+            time.sleep(0.05)
+    assert len(rules) > AGENTS
+    check(vault, code, rules)
+
+
+def _reached(point: str) -> str:
+    """Where the patterns are committed: what was appended before is committed as it stands."""
+    return point if point.startswith("late") else f"{point}:2"
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_kill_while_agents_append_loses_and_doubles_nothing(
+    vault: Vault, code: Path, point: str
+) -> None:
+    rules: list[str] = []
+    for _ in range(KILLS):
+        with appending(vault, rules):
+            time.sleep(0.2)
+            done = subprocess.run(
+                [sys.executable, "-c", CAPTURE, str(vault.root), str(code)],
+                env={**os.environ, "SKILLVAULT_FAILPOINT": f"{_reached(point)}=kill"},
+                check=False,
+            )
+            assert done.returncode == -signal.SIGKILL
+    check(vault, code, rules)

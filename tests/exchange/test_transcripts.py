@@ -1,0 +1,229 @@
+"""Transcripts: what the real clients write is read leniently, in bounded memory, as events.
+
+The samples have the shape of what Claude Code 2.1.197 and Codex 0.169.0 wrote on this format.
+"""
+
+import json
+import random
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillvault.errors import BadInputError
+from skillvault.exchange.transcripts import (
+    Prompt,
+    Remark,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    client_of,
+    session_of,
+)
+from skillvault.exchange.transcripts.extract import MAX_BYTES
+from skillvault.exchange.transcripts.reader import LONGEST
+from skillvault.intake import session_from
+from skillvault.vault.files.redact import redacted_text
+from tests.given import NOW
+from tests.judge.secrets import FORMATS
+
+SAMPLES = Path(__file__).parent / "transcripts"
+CLAUDE, CODEX = SAMPLES / "claude_code.jsonl", SAMPLES / "codex.jsonl"
+
+
+def extracted(path: Path) -> dict[str, Any]:
+    """The session of a transcript, as a mapping."""
+    return session_of(Transcript(path), "coding", redacted_text)
+
+
+def written(path: Path, *results: tuple[str, str, bool]) -> Path:
+    """A transcript of Claude Code in which these commands ended: (command, output, is_error)."""
+    lines = []
+    for number, (command, output, is_error) in enumerate(results):
+        frame = {"sessionId": "s-1", "timestamp": "2026-11-20T10:00:00Z", "cwd": "/x"}
+        use = {"type": "tool_use", "id": str(number), "name": "Bash", "input": {"command": command}}
+        end = {"type": "tool_result", "tool_use_id": str(number), "is_error": is_error}
+        said = {"role": "assistant", "model": "m", "content": [use]}
+        lines.append({**frame, "type": "assistant", "message": said})
+        asked = {"role": "user", "content": [{**end, "content": output}]}
+        lines.append({**frame, "type": "user", "message": asked})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("path", "client", "session", "model"),
+    [
+        (CLAUDE, "claude-code", "5f0c2a1e-7777-4bbb-8ccc-0123456789ab", "claude-opus-4-8"),
+        (CODEX, "codex", "01a20e25-5446-7881-aaab-0fa4be584ed4", "gpt-5"),
+    ],
+)
+def test_what_holds_for_all_of_it_is_known_once_it_is_read(
+    path: Path, client: str, session: str, model: str
+) -> None:
+    transcript = Transcript(path)
+    assert (client_of(path), transcript.client) == (client, client)
+    events = list(transcript)
+    header = transcript.header
+    assert (header.session, header.model, header.cwd) == (session, model, "/home/ada/shop")
+    assert header.branch == "main"
+    assert all(event.at is not None for event in events)
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "said"),
+    [
+        (CLAUDE, ["make the checkout test pass"], "I will run the test first."),
+        (CODEX, ["make the build pass"], "I will build first."),
+    ],
+)
+def test_only_what_a_person_asked_is_a_prompt(path: Path, asked: list[str], said: str) -> None:
+    events = list(Transcript(path))
+    assert [event.text for event in events if isinstance(event, Prompt)] == asked
+    assert next(event.text for event in events if isinstance(event, Remark)) == said
+
+
+@pytest.mark.parametrize(("path", "calls"), [(CLAUDE, 7), (CODEX, 6)])
+def test_each_call_has_its_result_and_exit_code(path: Path, calls: int) -> None:
+    events = list(Transcript(path))
+    ids = [event.id for event in events if isinstance(event, ToolCall)]
+    results = [event for event in events if isinstance(event, ToolResult)]
+    assert ids == [result.id for result in results]
+    assert len(ids) == calls
+    failed = next(result for result in results if result.is_error)
+    assert failed.exit_code in (1, 2)
+    assert not failed.text.startswith(("Exit code", "Chunk ID"))
+
+
+def test_what_is_not_understood_is_counted_and_named() -> None:
+    transcript = Transcript(CLAUDE)
+    list(transcript)
+    assert transcript.unread == {"type 'hologram'": 2, "no JSON": 1}
+    other = Transcript(CODEX)
+    list(other)
+    assert other.unread == {"type 'response_item/hologram'": 1}
+
+
+def test_a_failure_is_overcome_by_what_was_done_between() -> None:
+    session = extracted(CLAUDE)
+    test = "pytest tests/test_checkout.py -q"
+    assert session["failures"] == [
+        {"lemma": test, "reason": "> assert pay() == 200 E assert 504 == 200"},
+        {
+            "lemma": test,
+            "reason": "E assert 504 == 200 after 30 s",
+            "attempt": "Edit /home/ada/shop/pay.py: replace `timeout = 2` by `timeout = 30`",
+        },
+    ]
+    assert session["successes"] == [
+        {
+            "lemma": test,
+            "text": "Edit /home/ada/shop/pay.py: replace `pay()` by `poll(queue(pay))`; "
+            "`rm -rf build`",
+        }
+    ]
+    assert session["ended_at"] == "2026-11-20T10:00:20Z"
+
+
+def test_codex_is_told_alike() -> None:
+    session = extracted(CODEX)
+    assert [failure["lemma"] for failure in session["failures"]] == ["make build", "make lint"]
+    build, lint = session["successes"]
+    assert build == {"lemma": "make build", "text": "`make lint`; `sed -i s/--fast// Makefile`"}
+    assert "apply_patch" in lint["text"] or "Begin Patch" in lint["text"]
+    assert session_from(session, trust="local", now=NOW).transcript == "codex"
+
+
+def test_neither_a_person_who_says_no_nor_a_subagent_fails() -> None:
+    lemmas = {failure["lemma"] for failure in extracted(CLAUDE)["failures"]}
+    assert lemmas == {"pytest tests/test_checkout.py -q"}
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "wrong-type"),
+        (b"hello\n", "wrong-type"),
+        (b'{"type": "outcome", "domain": "coding"}\n', "wrong-type"),
+        (b"\xff\xfe\x00\n", "wrong-type"),
+        (b'{"type":"user","sessionId":"s"}\n', "missing-key"),
+    ],
+)
+def test_any_other_file_is_refused_in_one_sentence(
+    tmp_path: Path, content: bytes, code: str
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BadInputError) as caught:
+        extracted(path)
+    assert caught.value.code == code
+    assert "x.jsonl: " in caught.value.message
+
+
+def test_a_session_in_which_nothing_failed_has_nothing_to_distill(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="no tool failed"):
+        extracted(written(tmp_path / "x.jsonl", ("make", "ok", False)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type": "user", "sessionId": "s", "message": null}',
+        b'{"type": "user", "sessionId": "s", "message": {"content": 7}}',
+        b'{"type": "assistant", "sessionId": 7, "timestamp": 9, "message": {"content": [1, null]}}',
+        b'{"type": "user", "sessionId": "s", "message": {"content": [{"type": "tool_result"}]}}',
+        b'{"type": "assistant", "sessionId": "s", "message": {"content": [{"type": "tool_use"}]}}',
+        b'{"type": 7, "sessionId": "s"}',
+        b"[" * 100_000,
+        b'"\\ud800"',
+        b"\x00\x01",
+    ],
+)
+def test_no_line_stops_the_reading(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(CLAUDE.read_bytes().rpartition(b"\n")[0] + b"\n" + line + b"\n")
+    assert len(extracted(path)["failures"]) == 2
+
+
+def test_a_line_that_is_too_long_is_counted_and_the_rest_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    first, _, rest = CLAUDE.read_bytes().partition(b"\n")
+    path.write_bytes(first + b'\n{"x": "' + b"y" * (2 * LONGEST) + b'"}\n' + rest)
+    transcript = Transcript(path)
+    assert len(session_of(transcript, "coding", str)["failures"]) == 2
+    assert transcript.unread["longer than 8 MiB"] == 1
+
+
+def test_what_is_kept_is_bounded_whatever_is_read(tmp_path: Path) -> None:
+    big = "\N{EM DASH} what is \N{EM DASH}" * 100
+    results = [(f"make {n} {big}", f"error {n} {big}", True) for n in range(400)]
+    session = extracted(written(tmp_path / "x.jsonl", *results))
+    assert len(json.dumps(session, ensure_ascii=False).encode()) <= MAX_BYTES
+    assert 50 <= len(session["failures"]) <= 100
+    assert session_from(session, trust="local", now=NOW).id == "s-1"
+
+
+def test_memory_does_not_grow_with_the_transcript(tmp_path: Path) -> None:
+    results = [(f"make {n % 7}", "x" * 20_000, n % 3 == 0) for n in range(1500)]
+    path = written(tmp_path / "x.jsonl", *results)
+    assert path.stat().st_size > 25_000_000
+    tracemalloc.start()
+    try:
+        session_of(Transcript(path), "coding", str)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+def test_a_secret_is_gone_before_a_text_is_cut(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    planted = [make(chance) for make in FORMATS]
+    results = [
+        (f"run {secret.text}", f"error: {'x' * pad} {secret.text}", True)
+        for secret in planted
+        for pad in (0, 95, 780)
+    ]
+    session = json.dumps(extracted(written(tmp_path / "x.jsonl", *results)))
+    assert [one for one in planted if one.secret[:12] in session] == []

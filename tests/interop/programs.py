@@ -1,0 +1,99 @@
+"""The real programs of others, where `make interop` put them; without one its tests are skipped.
+
+They run in a home of their own, tell nobody of it, and reach no other machine than this one.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# The folder of `npm install`, and one with clones of repositories of skills. They are read here,
+# for a test sees nothing of the environment that it runs in.
+PLACE, CLONES = "SKILLVAULT_INTEROP", "SKILLVAULT_CLONES"
+_ENVIRONMENT = {name: os.environ.get(name, "") for name in (PLACE, CLONES)}
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Program:
+    """One program, with a home in which nothing of this machine's person stands."""
+
+    def __init__(self, name: str, home: Path) -> None:
+        place = _ENVIRONMENT[PLACE]
+        if not place:
+            pytest.skip(f"{PLACE} is not set; `make interop` installs the programs and sets it")
+        self._bin = Path(place).resolve() / "node_modules" / ".bin"
+        if not (self._bin / name).exists():
+            pytest.skip(f"{self._bin / name} is not there; `make interop` installs it")
+        self._name = name
+        self.home = home
+        home.mkdir(parents=True, exist_ok=True)
+
+    def run(self, *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """What it prints and how it ends, the codes for a terminal left out."""
+        environment = {
+            "PATH": f"{self._bin}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "CODEX_HOME": str(self.home / ".codex"),
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "NO_COLOR": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+        (self.home / ".codex").mkdir(exist_ok=True)
+        done = subprocess.run(
+            [str(self._bin / self._name), *args],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        done.stdout, done.stderr = (_TERMINAL.sub("", text) for text in (done.stdout, done.stderr))
+        return done
+
+
+def clone(name: str) -> Path:
+    """A clone of a repository of skills, `owner-name`."""
+    place = Path(_ENVIRONMENT[CLONES]) / name
+    if not (_ENVIRONMENT[CLONES] and place.is_dir()):
+        pytest.skip(f"no clone {name}; set {CLONES} to a folder that holds it")
+    return place
+
+
+def skills_listed(text: str) -> set[str]:
+    """The names that `skills add --list` prints: each alone on an indented line."""
+    return set(re.findall(r"^[│ ]+([a-z0-9]+(?:-[a-z0-9]+)*)$", text, re.MULTILINE))
+
+
+def codex_list(codex: Program, cwd: Path) -> dict[str, str]:
+    """Name -> description of the skills of a project as Codex shows them to its model."""
+    done = codex.run("debug", "prompt-input", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    texts = [
+        part.get("text", "")
+        for message in json.loads(done.stdout)
+        for part in message.get("content", ())
+    ]
+    lines = (line for text in texts if "<skills_instructions>" in text for line in text.split("\n"))
+    entry = re.compile(r"- (?P<name>[a-z0-9-]+): (?P<text>.*) \(file: (?P<root>r\d+)/")
+    found: list[re.Match[str]] = [m for m in map(entry.match, lines) if m]
+    own = {match["root"] for match in found if match["name"] == "skill-creator"}
+    return {match["name"]: match["text"] for match in found if match["root"] not in own}
+
+
+def as_json(path: Path) -> Any:
+    """A JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def copied(source: Path, target: Path) -> Path:
+    """A folder once more, as somebody else has it."""
+    return Path(shutil.copytree(source, target, symlinks=True))

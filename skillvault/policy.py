@@ -265,7 +265,10 @@ class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     dirs: Annotated[
         tuple[str, ...],
-        Meta(description="Folders of skills, relative to the vault; later ones override earlier."),
+        Meta(
+            description="Folders of skills, later ones override earlier; outside the vault: "
+            "docs/agents.md."
+        ),
     ] = ()
     seeds: Annotated[
         tuple[str, ...],

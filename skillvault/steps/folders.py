@@ -26,8 +26,8 @@ class Folders:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._added: list[Path] = []
-        # (what the policy says of them; what the index was left with), once they were listed.
-        self._followed: tuple[ShelfPolicy, str | None] | None = None
+        # (what the policy and this machine say of them; what the index was left with).
+        self._followed: tuple[ShelfPolicy, tuple[Path, ...], str | None] | None = None
         self._places: list[tuple[str, str]] = []
         self._missing: list[Problem] = []
 
@@ -43,9 +43,10 @@ class Folders:
     def follow(self, head: Staged) -> None:
         """Let the index have what stands in them, and which of it serves."""
         rules = head.policy.shelf
-        if self._followed is not None and self._followed == (rules, head.layers.state):
+        readable = self._readable(rules)
+        if self._followed is not None and self._followed == (rules, readable, head.layers.state):
             return
-        self._places, self._missing = self._found(rules)
+        self._places, self._missing = self._found(rules, readable)
         before = head.layers.listings()
         listings = {
             folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
@@ -56,7 +57,7 @@ class Folders:
         if changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
             head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
-        self._followed = rules, head.layers.state
+        self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[Shelved]]:
         """The skills of each layer, from the first to the last; also those that do not serve."""
@@ -67,9 +68,18 @@ class Folders:
         """What of them cannot be read."""
         return [*self._missing, *head.layers.unreadable()]
 
-    def _found(self, rules: ShelfPolicy) -> tuple[list[tuple[str, str]], list[Problem]]:
+    def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
+        """The folders outside that this machine lets a vault read, if it names any."""
+        root = self._store.root
+        if not layers.outside(root, rules.dirs):
+            return ()
+        return layers.allowed(root, self._store.git.settings().dirs)
+
+    def _found(
+        self, rules: ShelfPolicy, readable: tuple[Path, ...]
+    ) -> tuple[list[tuple[str, str]], list[Problem]]:
         """((kind of layer, folder), what is no folder); of one that comes twice the last place."""
-        folders, problems = layers.domains(self._store.root, rules.dirs)
+        folders, problems = layers.domains(self._store.root, rules.dirs, readable)
         for folder in self._added:
             if folder.is_dir():
                 folders.append(folder)

@@ -31,21 +31,21 @@ class Program:
         if not (self._bin / name).exists():
             pytest.skip(f"{self._bin / name} is not there; `make interop` installs it")
         self._name = name
-        self._home = home
+        self.home = home
         home.mkdir(parents=True, exist_ok=True)
 
     def run(self, *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         """What it prints and how it ends, the codes for a terminal left out."""
         environment = {
             "PATH": f"{self._bin}:{os.environ['PATH']}",
-            "HOME": str(self._home),
-            "CODEX_HOME": str(self._home / ".codex"),
+            "HOME": str(self.home),
+            "CODEX_HOME": str(self.home / ".codex"),
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
             "NO_COLOR": "1",
             "GIT_CONFIG_NOSYSTEM": "1",
         }
-        (self._home / ".codex").mkdir(exist_ok=True)
+        (self.home / ".codex").mkdir(exist_ok=True)
         done = subprocess.run(
             [str(self._bin / self._name), *args],
             cwd=cwd,

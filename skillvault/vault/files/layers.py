@@ -4,8 +4,9 @@ The vault's own layer is its committed `skills/`. Folders are read, never writte
 """
 
 import os
+import shlex
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,25 @@ def _overlap(folder: Path, other: Path) -> bool:
     return folder.is_relative_to(other) or other.is_relative_to(folder)
 
 
-def domains(root: Path, dirs: Iterable[str]) -> tuple[list[Path], list[Problem]]:
+def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
+    """Those of the policy's folders that do not lie in the vault, links followed."""
+    home = root.resolve()
+    places = ((root / name).resolve() for name in dirs)
+    return [place for place in places if not place.is_relative_to(home)]
+
+
+def allowed(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """The folders that `git config skillvault.dirs` names, on this machine."""
+    return tuple((root / os.path.expanduser(name)).resolve() for name in names)  # noqa: PTH111
+
+
+def domains(
+    root: Path, dirs: Iterable[str], readable: Collection[Path] = ()
+) -> tuple[list[Path], list[Problem]]:
     """(folders, problems): those of installed packages by name, then the policy's in its order.
 
-    Folders of the vault that are never served, and what lies in them, are no layer.
+    Folders of the vault that are never served, and what lies in them, are no layer. One outside is
+    read if it lies in a `readable` one: what others push must not read this machine.
     """
     places: list[Path] = []
     packages, problems = plugins()
@@ -68,12 +84,21 @@ def domains(root: Path, dirs: Iterable[str]) -> tuple[list[Path], list[Problem]]
         if is_shut(root, place):
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
+        elif outside(root, [name]) and not any(map(place.is_relative_to, readable)):
+            problems.append(Problem(name, "shelf.dirs", "outside", _not_read(place)))
         elif not place.is_dir():
             message = "no such folder; correct `shelf.dirs` in vault.yaml"
             problems.append(Problem(str(place), None, "no-folder", message))
         else:
             places.append(place)
     return places, problems
+
+
+def _not_read(place: Path) -> str:
+    return (
+        "lies outside the vault, so it is not read; to allow it on this machine run "
+        f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
+    )
 
 
 def read(

@@ -37,7 +37,7 @@ class Settings(Struct, frozen=True):
 
     `signing` and `staging` are the settings to make them with, as git's environment. `modes`:
     whether the executable bit of a file in the work tree means anything; `named`: whether it says
-    who commits, and `names` whom.
+    who commits, and `names` whom. `dirs` are the folders outside that a vault may read.
     """
 
     signs: bool
@@ -45,6 +45,7 @@ class Settings(Struct, frozen=True):
     bare: bool
     named: bool
     names: Mapping[str, str | None]
+    dirs: tuple[str, ...]
     signing: Mapping[str, str]
     staging: Mapping[str, str]
 
@@ -62,6 +63,7 @@ def settings_of(config: Config) -> Settings:
         bare=config.bare,
         named=config.named,
         names=config.identity,
+        dirs=config.dirs,
         signing=as_environment(signing),
         staging=as_environment(config.without_filters()),
     )

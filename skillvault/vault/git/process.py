@@ -60,6 +60,7 @@ _TRUE = frozenset({"true", "yes", "on", "1"})
 _SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
 _NAMES = ("name", "email")
 _NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
+_DIRS = "skillvault.dirs"
 _ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
 
@@ -178,6 +179,11 @@ class Config:
         """
         own = any(scope == "local" for scope, _, _ in self.lines)
         return not own or any(_ELSEWHERE.match(key) for _, key, _ in self.lines)
+
+    @property
+    def dirs(self) -> tuple[str, ...]:
+        """The folders outside the vault that its `shelf.dirs` may name."""
+        return tuple(value for _, key, value in self.lines if key == _DIRS and value)
 
     @property
     def identity(self) -> dict[str, str | None]:

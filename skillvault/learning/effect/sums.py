@@ -274,7 +274,7 @@ def _over_time(
     for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
         rows = order[starts[i] : starts[i + 1]]
         uses = entries.decision[rows[entries.applied[rows] > UNSEEN]]
-        column = _SkillColumn(
+        column = _Trace(
             entries.decision[rows], entries.applied[rows], errors, after, float(variance)
         )
         latest, change = (0.0, 0.0), 0.0
@@ -287,7 +287,7 @@ def _over_time(
         yield latest, change
 
 
-class _SkillColumn(NamedTuple):
+class _Trace(NamedTuple):
     """A column's entries in time, the errors of all decisions, and the sums of those from each."""
 
     decision: Places
@@ -297,7 +297,7 @@ class _SkillColumn(NamedTuple):
     variance: float
 
 
-def _between(column: _SkillColumn, first: int, last: int) -> tuple[float, float]:
+def _between(column: _Trace, first: int, last: int) -> tuple[float, float]:
     """(precision, effect beyond that of all time) of a time, its own base beside."""
     start, end = np.searchsorted(column.decision, [first, last])
     applied, decision = column.applied[start:end], column.decision[start:end]

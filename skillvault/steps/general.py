@@ -13,6 +13,7 @@ from skillvault.learning.promote.facts import STEP, PromotionMaterial, Promotion
 from skillvault.learning.promote.general import GeneralPattern, Recurring
 from skillvault.learning.rejection import Rejection
 from skillvault.records import Fact, Outcome, Ref, Skill, Status
+from skillvault.steps.judge_replies import draft_by
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
 
@@ -107,7 +108,7 @@ def _in_service(run: Run, made: Mapping[str, str]) -> dict[str, Skill]:
 
 def _general_skill(run: Run, material: PromotionMaterial, pattern: GeneralPattern) -> Change | None:
     """The skill, new or told anew; None where the judge writes no text."""
-    draft = run.judge.write(general.general_brief(pattern, material))
+    draft = draft_by(run.judge, general.general_brief(pattern, material))
     if draft is None:
         return None
     if pattern.skill is None:

@@ -147,6 +147,18 @@ def test_a_removal_is_a_lost_moves_only_as_long_as_the_file_stands_in_its_new_ho
     assert git(root, "diff", "--cached", "--name-status").stdout.startswith("D\t")
 
 
+def test_what_a_lost_commit_moved_away_is_not_written_where_it_stood(root: Path) -> None:
+    vault = Vault(root)
+    name = vault.skills()[0].name
+    vault.curate.retire(name, now=NOW)
+    git(root, "reset", "-q", "--soft", "HEAD~1")  # its move stays staged
+    staged = git(root, "diff", "--cached", "--name-status").stdout
+    with pytest.raises(EditedError, match="staged in the index"):
+        vault.curate.pin(name, now=NOW)
+    assert git(root, "diff", "--cached", "--name-status").stdout == staged
+    assert not (root / "skills" / name).exists()
+
+
 def test_a_move_that_a_lost_commit_left_staged_is_ours(root: Path) -> None:
     vault = Vault(root)
     name = vault.skills()[0].name

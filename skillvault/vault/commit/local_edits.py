@@ -150,6 +150,8 @@ def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
     path, blob, mode, growth = target
     base = ground.tree[path].id if path in ground.tree else None
     lost = ground.lost.get(path, frozenset())
+    if blob is not None:  # what was moved away is not written where it stood: it would stand twice
+        lost -= {None}
     staged = ground.index.get(path)
     index = staged.id if staged else None
     if index not in (base, *lost) and (growth or index != blob):

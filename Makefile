@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test interop crash person soak bench bench-quick clean
+.PHONY: demo test thorough interop crash person soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -54,6 +54,10 @@ interop: .venv/tested
 	npm install --prefix .venv/interop --no-audit --no-fund $(INTEROP)
 	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
 	$(BIN)/pytest tests/interop -rs
+
+# What CI tries a part of: every row of the long tables, and more drawn streams and texts.
+thorough: .venv/tested
+	SKILLVAULT_THOROUGH=1 $(BIN)/pytest -n auto
 
 # So many kills, at random times; so many sequences of a person's work beside the program.
 crash: .venv/tested

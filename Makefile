@@ -55,9 +55,10 @@ interop: .venv/tested
 	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
 	$(BIN)/pytest tests/interop -rs
 
-# So many kills, at random times; so many sequences of a person's work beside the program.
+# So many kills, at random times, and 20 at each point of a capture beside appending agents; so many sequences of a person's work beside the program.
 crash: .venv/tested
 	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
+	SKILLVAULT_APPEND_KILLS=20 SKILLVAULT_CAPTURES=200 $(BIN)/pytest -n auto tests/crash/test_appending.py
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person

@@ -59,9 +59,11 @@ interop: .venv/tested
 thorough: .venv/tested
 	SKILLVAULT_THOROUGH=1 $(BIN)/pytest -n auto
 
-# So many kills, at random times; so many sequences of a person's work beside the program.
+# So many kills at random times, and 20 at each point of a capture beside appending agents; so many
+# sequences of a person's work beside the program.
 crash: .venv/tested
 	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
+	SKILLVAULT_APPEND_KILLS=20 SKILLVAULT_CAPTURES=200 $(BIN)/pytest -n auto tests/crash/test_appending.py
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person

@@ -608,11 +608,12 @@ def session_from(
     body = plain_session(msgspec.structs.replace(record, trust="local"))
     del body["received"]
     normal = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    least: Trust = "untrusted" if "untrusted" in (trust, record.trust) else "local"
     return msgspec.structs.replace(
         record,
-        id=session_id(record.name),
+        id=session_id(record.name, least),
         received=hashlib.sha256(normal.encode()).hexdigest(),
-        trust="untrusted" if "untrusted" in (trust, record.trust) else "local",
+        trust=least,
     )
 
 
@@ -621,15 +622,17 @@ def stored_session(raw: Mapping[str, Any], record_id: str) -> Session:
     return _recorded_session(raw, record_id)
 
 
-def session_id(name: str) -> str:
-    """The id of the session that outcomes call so: the name itself if it can be a file's.
+def session_id(name: str, trust: Trust = "local") -> str:
+    """The id of the session that outcomes of this trust call so: the name if it can be a file's.
 
-    Else as much of it as can, with hex that tells it from others that read alike.
+    Else, or of an untrusted one, as much of it as can, with hex that tells it from others that
+    read alike: who is not trusted takes no other's id.
     """
     plain_name = name.replace("_", "-")
-    if is_slug(plain_name):
+    if trust == "local" and is_slug(plain_name):
         return plain_name
-    digits = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HEX]
+    whole = name if trust == "local" else f"{trust} {name}"
+    digits = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_HEX]
     return f"{slug(name, limit=MAX_SLUG - 1 - _HEX) or 'session'}-{digits}"
 
 

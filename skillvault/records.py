@@ -21,8 +21,8 @@ InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "met
 Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
 RecordKind = Literal[
-    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "pattern",
-    "origin",
+    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
+    "pattern", "origin",
 ]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
@@ -241,6 +241,32 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """The outcome's id."""
         return self.outcome
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a judge answered to one question, as its reply was accepted; `id` is the question's key.
+
+    `kind` is the prompt that asked, `subject` what it asked about, `material` a digest of what it
+    told, without its wording. `at` is when the latest outcome of that ended; `session` who
+    answered, if that was an agent. `reply` holds words and numbers in the shape of its kind.
+    """
+
+    id: str
+    domain: str
+    kind: Text
+    subject: str
+    material: str
+    at: Time
+    judge: JudgeInfo
+    session: str | None = None
+    trust: Trust = "local"
+    reply: dict[str, Any]
+
+
+def question_key(kind: str, subject: str, material: str) -> str:
+    """The key of a question: its kind, and twelve hex digits of what it is about."""
+    about = f"{kind}\0{subject}\0{material}".encode(errors="replace")
+    return f"{kind}-{hashlib.sha256(about).hexdigest()[:12]}"
 
 
 class ShownSkill(Struct, frozen=True, kw_only=True):
@@ -495,7 +521,7 @@ class Expertise(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link
+Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link | Answer
 
 
 def kind_of(record: Record) -> str:

@@ -23,7 +23,7 @@ from skillvault.records import Evaluation, Fact, Ref, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.general import general_changes, general_patterns
 from skillvault.steps.insights import InsightMemory
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 
 _PAGE = 1000  # evaluations that are looked at together
@@ -238,9 +238,10 @@ def _written(
     if draft is None:
         return None
     if pattern.skill is None:
-        return recurrence.skill_change(
+        change = recurrence.skill_change(
             pattern, draft, taken=run.view.skills.is_name_taken, now=run.now, policy=run.policy
-        ).noting(draft.note)
+        )
+        return told_by(change, draft, run.view)
     skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None
@@ -248,7 +249,7 @@ def _written(
     change = recurrence.growth_change(
         pattern, draft, skill, written, shelf=_shelf(run, skill), now=run.now, policy=run.policy
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)
 
 
 def _shelf(run: Run, skill: Skill) -> str:

@@ -37,7 +37,8 @@ from skillvault.records import Decision, Evaluation, Outcome, Scalar, Session, s
 from skillvault.text import count_of, percent
 
 NAMES = (
-    "verdict", "insight", "advice", "account", "recurrence", "strategy", "agreement", "session",
+    "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
+    "session",
 )  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
@@ -81,9 +82,9 @@ def packaged(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
-def digest(*parts: str) -> str:
-    """Twelve hex digits for some texts."""
-    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:12]
+def digest(*parts: str, size: int = 12) -> str:
+    """So many hex digits for some texts."""
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:size]
 
 
 def _dumped(material: Any) -> str:
@@ -191,8 +192,8 @@ def judged(verdict: Verdict) -> dict[str, Any]:
 # ── what a skill is written from ─────────────────────────────────────────────────────
 
 
-def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """(prompt, material, headings to write) for a brief, with the offline judge's text."""
+def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
+    """(prompt, material, headings to write) for a brief: what its question is about."""
     headings: tuple[str, ...]
     match brief:
         case Findings():
@@ -206,9 +207,47 @@ def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tupl
             prompt, material, headings = "agreement", _agreement(brief), _AGREEMENT
         case SessionExcerpt():
             prompt, material, headings = "session", _sessions(brief), _SESSION
-    draft = {"title": plain.title, "sections": dict(plain.sections)}
-    request = {"sections": list(headings), **material, "draft": draft}
-    return prompt, request, headings
+    return prompt, material, headings
+
+
+def surroundings(brief: Brief, plain: Draft) -> dict[str, Any]:
+    """What else is told of a brief: words that change without what it is about.
+
+    `plain` is the offline judge's text.
+    """
+    shown: dict[str, Any] = {}
+    if isinstance(brief, Findings):
+        account = brief.account
+        shown["latest"] = [_brief(o, account.evaluations) for o in brief.significant[-_SHOWN:]]
+    if isinstance(brief, Recurrence):
+        shown["evaluations"] = [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]]
+    if isinstance(brief, Period):
+        shown["latest"] = [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]]
+    return {**shown, "draft": {"title": plain.title, "sections": dict(plain.sections)}}
+
+
+def subject_of(brief: Brief) -> str:
+    """What a text is about, by which its question is known."""
+    match brief:
+        case Findings():
+            outcome = brief.account.outcomes[0]
+            return f"{brief.kind} {about(outcome.domain, outcome.decision)}"
+        case Recurrence():
+            return f"{brief.kind} {brief.domain} / {brief.theme}"
+        case Period():
+            return brief.domain
+        case Agreement():
+            firsts = [findings.account.outcomes[0] for findings in brief.apart]
+            subjects = sorted(about(outcome.domain, outcome.decision) for outcome in firsts)
+            return f"{brief.together.kind} {' | '.join(subjects)}"
+        case SessionExcerpt():
+            return " ".join(session.id for session in brief.sessions)
+
+
+def about(domain: str, decision: Decision) -> str:
+    """What a decision is about, in one line."""
+    parts = (domain, decision.action, decision.target)
+    return " / ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _findings(brief: Findings) -> dict[str, Any]:
@@ -217,7 +256,7 @@ def _findings(brief: Findings) -> dict[str, Any]:
         "kind": brief.kind,
         "outcomes_in_all": len(account.outcomes),
         "statements": [_statement(statement) for statement in brief.statements],
-        "latest": [_brief(o, account.evaluations) for o in brief.significant[-_SHOWN:]],
+        "last": account.outcomes[-1].id,
     }
 
 
@@ -258,7 +297,6 @@ def _recurrence(brief: Recurrence) -> dict[str, Any]:
         "domain": brief.domain,
         "theme": brief.theme,
         "facts": [fact.text for fact in brief.facts],
-        "evaluations": [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]],
     }
 
 
@@ -269,7 +307,7 @@ def _period(brief: Period) -> dict[str, Any]:
         "separates": {
             action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
         },
-        "latest": [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]],
+        "last": brief.outcomes[-1].id,
         "stood_out": [_statement(outlier) for outlier in brief.outliers],
     }
 

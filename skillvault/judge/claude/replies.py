@@ -4,7 +4,7 @@ A reply that cannot be used is an UnusableError with the reason, which the model
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -21,7 +21,7 @@ from skillvault.brief import (
     Verdict,
 )
 from skillvault.hidden_characters import cleaned
-from skillvault.judge.claude.retries import Kept, Question
+from skillvault.judge.claude.retries import Kept
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.records import Applicability, InsightType
 from skillvault.text import flat, shorten, slug
@@ -105,9 +105,14 @@ def verdict_of(reply: VerdictReply) -> Verdict:
     )
 
 
-def insight_of(reply: InsightReply, shown: str) -> InsightText:
-    """The insight; UnusableError if it has figures that were not `shown`."""
+def believed_insight(reply: InsightReply, shown: str) -> InsightReply:
+    """The reply; UnusableError if it has figures that were not `shown`."""
     check_figures(f"{reply.key_insight}\n{reply.better_approach}", shown)
+    return reply
+
+
+def insight_of(reply: InsightReply) -> InsightText:
+    """The insight that a reply gives."""
     return InsightText(
         key_insight=shorten(flat(reply.key_insight), _INSIGHT),
         insight_type=reply.insight_type,
@@ -116,9 +121,14 @@ def insight_of(reply: InsightReply, shown: str) -> InsightText:
     )
 
 
-def opinion_of(reply: OpinionReply, shown: str) -> Opinion:
-    """The opinion; UnusableError if it has figures that were not `shown`."""
+def believed_opinion(reply: OpinionReply, shown: str) -> OpinionReply:
+    """The reply; UnusableError if it has figures that were not `shown`."""
     check_figures("\n".join((reply.insight, reply.suggestion, *reply.warnings)), shown)
+    return reply
+
+
+def opinion_of(reply: OpinionReply) -> Opinion:
+    """The opinion that a reply gives."""
     return Opinion(
         quality=_fraction(reply.quality_score),
         confidence=_fraction(reply.confidence),
@@ -186,16 +196,23 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def draft(self, reply: SkillReply, question: Question) -> Draft:
-        """The draft; UnusableError if it is empty, has figures of its own or loses any."""
-        texts = {section.heading: _tidy(section.text) for section in reply.sections}
-        written = {name: text for name, text in texts.items() if text}
+    def believed(self, reply: SkillReply, shown: str) -> SkillReply:
+        """The reply; UnusableError if it is empty or has figures that were not `shown`."""
+        written = _texts_of(reply)
         if not written or not written.keys() <= set(self.headings):
             raise UnusableError(f"the sections must be of these: {', '.join(self.headings)}")
-        title, about = flat(reply.title), flat(reply.description).replace(">", "")
+        title, about = flat(reply.title), _plain_line(reply.description)
         if not title or not about:
             raise UnusableError("the title or the description is empty")
-        check_figures("\n".join((title, about, *written.values())), question.user)
+        check_figures("\n".join((title, about, *written.values())), shown)
+        if isinstance(reply, SessionReply):
+            _check_labels((*reply.tags, *reply.roles, *reply.stages))
+        return reply
+
+    def draft(self, reply: SkillReply) -> Draft:
+        """The draft that a reply gives."""
+        title, about = flat(reply.title), _plain_line(reply.description)
+        written = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
         return msgspec.structs.replace(
             self._labelled(reply),
             title=shorten(title, TITLE) if self._may_name else self.plain.title,
@@ -229,6 +246,16 @@ class SkillReader(NamedTuple):
         return tuple((name, both[name]) for name in order if name in both)
 
 
+def _texts_of(reply: SkillReply) -> dict[str, str]:
+    """Heading -> its text, of those with any."""
+    texts = {section.heading: _tidy(section.text) for section in reply.sections}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _plain_line(text: str) -> str:
+    return flat(text).replace(">", "")
+
+
 def _when_first(about: str, plain: str) -> str:
     """A description that begins with when to use the skill, as the one by rule does.
 
@@ -241,12 +268,16 @@ def _when_first(about: str, plain: str) -> str:
 
 
 def _labels(names: list[str]) -> tuple[str, ...]:
-    """Names as slugs, the first few; UnusableError for one that is none."""
-    slugs = {name: slug(name, limit=_LABEL) for name in names}
-    bad = next((name for name, label in slugs.items() if not label), None)
+    """Names as slugs, the first few."""
+    slugs = (slug(name, limit=_LABEL) for name in names)
+    return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
+
+
+def _check_labels(names: Sequence[str]) -> None:
+    """UnusableError for a name that is none of a tag, a role or a stage."""
+    bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
     if bad is not None:
         raise UnusableError(f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage")
-    return tuple(dict.fromkeys(slugs.values()))[:_LABELS]
 
 
 def _tidy(text: str) -> str:

@@ -1,4 +1,4 @@
-"""ask: what an agent may answer, as alone prompt."""
+"""ask: what an agent may answer, as one prompt."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def ask(
     untrusted: bool,
     as_data: bool,
 ) -> None:
-    """Print the next questions to an agent as alone prompt.
+    """Print the next questions to an agent as one prompt.
 
     Nothing is printed if there is nothing to answer. It takes `judge: {provider: agent}` in
     vault.yaml; the offline words stand until somebody answers.

@@ -121,22 +121,24 @@ class ClaudeJudge:
         try:
             return question.accepted(first), _rounded(first.spent)
         except UnusableError as error:
-            again = self._again(question.sent, str(error))
+            again = self._again(question.sent, first.text, str(error))
         second = self.caller.ask(again)
         try:
-            return question.accepted(second), _rounded(first.spent + second.spent)
+            return question.accepted(second, last=True), _rounded(first.spent + second.spent)
         except UnusableError as error:
             self.caller.forget_reply(question.sent)
             self.caller.forget_reply(again)
             raise UnansweredError(str(error)) from None
 
-    def _again(self, question: Question, reason: str) -> Question:
-        """The question, with what was wrong; as data, since it quotes replies and outcomes."""
+    def _again(self, sent: Question, reply: str, reason: str) -> Question:
+        """The question, with the reply and what was wrong; as data, since it quotes outcomes."""
         why = self.questions.prompts.fenced({"of_no_use": reason})
-        user = f"{question.user}\n\nYour last reply was of no use. Reply again, whole. Why:\n{why}"
-        former = tuple(f"{key}-again" for key in question.former)
+        told = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
         return msgspec.structs.replace(
-            question, key=f"{question.key}-again", former=former, user=user
+            sent,
+            key=f"{sent.key}-again",
+            former=tuple(f"{key}-again" for key in sent.former),
+            refused=(reply.strip() or "(nothing)", told),
         )
 
 

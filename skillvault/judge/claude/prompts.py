@@ -172,9 +172,9 @@ def separating(rule: Separation) -> dict[str, str]:
     return {
         "condition": clause(rule.conditions),
         "result": rule.result,
-        "met": count_of(*rule.met),
-        "otherwise": count_of(*rule.other),
-        "episodes_of_the_met": str(rule.episodes[0]),
+        "if_it_holds": f"{rule.result}: {count_of(*rule.met)}",
+        "otherwise": f"{rule.result}: {count_of(*rule.other)}",
+        "episodes_in_which_it_holds": str(rule.episodes[0]),
     }
 
 
@@ -255,15 +255,15 @@ def _findings(brief: Findings) -> dict[str, Any]:
     return {
         "kind": brief.kind,
         "outcomes_in_all": len(account.outcomes),
-        "statements": [_statement(statement) for statement in brief.statements],
+        "statements": [_statement(statement, brief.kind) for statement in brief.statements],
         "last": account.outcomes[-1].id,
     }
 
 
-def _statement(statement: Statement) -> dict[str, Any]:  # noqa: PLR0911 (one a kind)
+def _statement(statement: Statement, kind: str) -> dict[str, Any]:  # noqa: PLR0911 (one a kind)
     match statement:
         case Rule(separation=rule, own=own):
-            here = {"of_this_subject": count_of(*own)} if own else {}
+            here = {"of_this_subject": f"{rule.result}: {count_of(*own)}"} if own else {}
             return {"separates": separating(rule), **here}
         case RefusedAnswers(refused=refused, task=task):
             return {"refused_answers": dict(refused), "task": task}
@@ -273,20 +273,22 @@ def _statement(statement: Statement) -> dict[str, Any]:  # noqa: PLR0911 (one a 
             others = {"middle_half_of_others": [low, high], "others": of}
             return {"stood_out": key, "value": value, **others}
         case Tools(names=names, worked=worked, failed=failed):
-            counts = {"of_succeeded": count_of(*worked), "of_failed": count_of(*failed)}
-            return {"used": list(names), **counts}
+            counts = f"successes: {count_of(*worked)}, failures: {count_of(*failed)}"
+            return {"used": list(names), "used_by": counts}
         case Remedy(cause=cause):
-            return {"worked_instead": _cause(cause)}
+            return {"worked_instead": _cause(cause, "successes", "failures")}
         case Cause():
-            return _cause(statement)
+            groups = ("failures", "successes") if kind == "warning" else ("successes", "failures")
+            return _cause(statement, *groups)
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
+def _cause(cause: Cause, group: str, others: str) -> dict[str, Any]:
+    """A cause, with who shows it of which group, and how many of the others say it too."""
     return {
         "kind": cause.kind,
         "quote": cause.quote,
-        "shown_by": count_of(len(cause.shown_by), cause.of),
-        "ended_otherwise": len(cause.against),
+        "shown_by": f"{group}: {count_of(len(cause.shown_by), cause.of)}",
+        "said_too_by": f"{others}: {len(cause.against)}",
         **_supposed(cause),
         **({"report": True} if cause.report else {}),
     }
@@ -308,7 +310,7 @@ def _period(brief: Period) -> dict[str, Any]:
             action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
         },
         "last": brief.outcomes[-1].id,
-        "stood_out": [_statement(outlier) for outlier in brief.outliers],
+        "stood_out": [_statement(outlier, "warning") for outlier in brief.outliers],
     }
 
 
@@ -337,7 +339,7 @@ def _agreement(brief: Agreement) -> dict[str, Any]:
         "kind": together.kind,
         "subjects": subjects,
         "outcomes_in_all": len(together.account.outcomes),
-        "statements": [_statement(statement) for statement in together.statements],
+        "statements": [_statement(statement, together.kind) for statement in together.statements],
     }
 
 

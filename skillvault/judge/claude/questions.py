@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,7 @@ from skillvault.brief import (
 )
 from skillvault.errors import UnansweredError
 from skillvault.judge.claude import prompts as asking
+from skillvault.judge.claude.figures import Shown
 from skillvault.judge.claude.replies import (
     InsightReply,
     OpinionReply,
@@ -49,6 +50,13 @@ from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Ski
 _Value = TypeVar("_Value")
 
 
+class Believed(Protocol):
+    """What of a reply is kept, given what was shown; UnusableError with every reason."""
+
+    def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
+        """The reply, or at the `last` time what of it can be believed."""
+
+
 @dataclass(frozen=True)
 class Asked(Generic[_Value]):
     """A question: what it is about, how it is sent, what of a reply is believed and comes of it.
@@ -60,7 +68,7 @@ class Asked(Generic[_Value]):
     matter: Matter
     make: Callable[[], Question]
     shape: type[Struct]
-    believed: Callable[[Any, str], Any]
+    believed: Believed
     value: Callable[[Any], _Value]
     clean: Callable[[Any], Any]
 
@@ -69,9 +77,13 @@ class Asked(Generic[_Value]):
         """What is sent."""
         return self.make()
 
-    def accepted(self, reply: Kept) -> dict[str, Any]:
-        """What of a reply is kept; UnusableError with every reason."""
-        believed = self.believed(shaped(reply, self.shape), self.sent.user)
+    def accepted(self, reply: Kept, *, last: bool = False) -> dict[str, Any]:
+        """What of a reply is kept; UnusableError with every reason.
+
+        `last`: nobody is asked again, so that what cannot be believed goes and the rest stays.
+        """
+        shown = Shown(self.sent.user)
+        believed = self.believed(shaped(reply, self.shape), shown, last=last)
         accepted: dict[str, Any] = self.clean(msgspec.to_builtins(believed))
         return accepted
 
@@ -181,7 +193,7 @@ class Questions:
         self,
         matter: Matter,
         material: Mapping[str, Any],
-        reading: tuple[type[Struct], Callable[[Any, str], Any], Callable[[Any], _Value]],
+        reading: tuple[type[Struct], Believed, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,
@@ -215,5 +227,5 @@ def _material_digest(material: Mapping[str, Any]) -> str:
     return asking.digest(text, size=16)
 
 
-def _as_it_is(reply: Any, _shown: str) -> Any:
+def _as_it_is(reply: Any, _shown: Shown, *, last: bool) -> Any:  # noqa: ARG001 (as the others)
     return reply

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.brief import (
     Agreement,
@@ -21,16 +22,16 @@ from skillvault.brief import (
     Verdict,
 )
 from skillvault.hidden_characters import cleaned
+from skillvault.judge.claude.figures import Shown, unsupported
 from skillvault.judge.claude.retries import Kept
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.records import Applicability, InsightType
-from skillvault.text import flat, shorten, slug
+from skillvault.text import flat, sentences, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 _LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
-_FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -105,9 +106,19 @@ def verdict_of(reply: VerdictReply) -> Verdict:
     )
 
 
-def believed_insight(reply: InsightReply, shown: str) -> InsightReply:
-    """The reply; UnusableError if it has figures that were not `shown`."""
-    check_figures(f"{reply.key_insight}\n{reply.better_approach}", shown)
+def believed_insight(reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
+    """The reply; UnusableError if it claims figures that the record does not bear out.
+
+    At the `last` time the sentences go that do.
+    """
+    better = unsupported(reply.better_approach, shown, advice=True)
+    figures = [*unsupported(reply.key_insight, shown), *better]
+    if figures and last:
+        insight = _without_claims(reply.key_insight, shown)
+        approach = _without_claims(reply.better_approach, shown, advice=True)
+        if insight:
+            return replace(reply, key_insight=insight, better_approach=approach)
+    _check(figures)
     return reply
 
 
@@ -121,9 +132,21 @@ def insight_of(reply: InsightReply) -> InsightText:
     )
 
 
-def believed_opinion(reply: OpinionReply, shown: str) -> OpinionReply:
-    """The reply; UnusableError if it has figures that were not `shown`."""
-    check_figures("\n".join((reply.insight, reply.suggestion, *reply.warnings)), shown)
+def believed_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
+    """The reply; UnusableError if it claims figures that the record does not bear out.
+
+    At the `last` time the sentences go that do.
+    """
+    kept = replace(
+        reply,
+        insight=_without_claims(reply.insight, shown),
+        suggestion=_without_claims(reply.suggestion, shown, advice=True),
+        warnings=[text for text in reply.warnings if not unsupported(text, shown)],
+    )
+    if last:
+        return kept
+    claims = unsupported("\n".join((reply.insight, *reply.warnings)), shown)
+    _check([*claims, *unsupported(reply.suggestion, shown, advice=True)])
     return reply
 
 
@@ -142,16 +165,20 @@ def _fraction(number: float) -> float:
     return round(min(max(number, 0.0), 1.0), 2)
 
 
-def check_figures(text: str, shown: str) -> None:
-    """UnusableError for a share, a percentage or a larger number that was not shown."""
-    figures = _without_separators(shown)
-    for figure in _FIGURE.findall(text):
-        if _without_separators(figure) not in figures:
-            raise UnusableError(f"the reply has a figure that the record does not: {figure}")
+def _check(figures: Sequence[str], *others: str) -> None:
+    """UnusableError with every reason: figures that the record does not bear out, and others."""
+    reasons = [reason for reason in others if reason]
+    if figures:
+        named = ", ".join(dict.fromkeys(figures))
+        reasons.append(f"the reply has figures that the record does not: {named}")
+    if reasons:
+        raise UnusableError("; ".join(reasons))
 
 
-def _without_separators(text: str) -> str:
-    return text.replace(" %", "%").replace(",", "")
+def _without_claims(text: str, shown: Shown, *, advice: bool = False) -> str:
+    """A text without the sentences that claim what the record does not bear out."""
+    kept = (s for s in sentences(text) if not unsupported(s, shown, advice=advice))
+    return " ".join(kept)
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
@@ -196,18 +223,34 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def believed(self, reply: SkillReply, shown: str) -> SkillReply:
-        """The reply; UnusableError if it is empty or has figures that were not `shown`."""
-        written = _texts_of(reply)
-        if not written or not written.keys() <= set(self.headings):
-            raise UnusableError(f"the sections must be of these: {', '.join(self.headings)}")
-        title, about = flat(reply.title), _plain_line(reply.description)
-        if not title or not about:
-            raise UnusableError("the title or the description is empty")
-        check_figures("\n".join((title, about, *written.values())), shown)
-        if isinstance(reply, SessionReply):
-            _check_labels((*reply.tags, *reply.roles, *reply.stages))
-        return reply
+    def believed(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
+        """The reply; UnusableError with every reason.
+
+        At the `last` time the items go that claim what the record does not bear out.
+        """
+        told = self._without_items(reply, shown) if last else reply
+        written = _texts_of(told)
+        title, about = flat(told.title), _plain_line(told.description)
+        foreign = not written or not written.keys() <= set(self.headings)
+        figures = unsupported("\n".join((title, about, *written.values())), shown)
+        labels = _bad_label(told) if isinstance(told, SessionReply) else ""
+        _check(
+            figures,
+            f"the sections must be of these: {', '.join(self.headings)}" if foreign else "",
+            "the title or the description is empty" if not title or not about else "",
+            labels,
+        )
+        return told
+
+    def _without_items(self, reply: SkillReply, shown: Shown) -> SkillReply:
+        """A reply without the items, or the title and description, that claim too much."""
+        sections = [
+            SectionReply(section.heading, _borne_out(_tidy(section.text), shown))
+            for section in reply.sections
+        ]
+        title = self.plain.title if unsupported(reply.title, shown) else reply.title
+        about = _without_claims(reply.description, shown) or self.plain.description
+        return replace(reply, title=title, description=about, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
         """The draft that a reply gives."""
@@ -273,11 +316,16 @@ def _labels(names: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
 
-def _check_labels(names: Sequence[str]) -> None:
-    """UnusableError for a name that is none of a tag, a role or a stage."""
+def _bad_label(reply: SessionReply) -> str:
+    """That a name is none of a tag, a role or a stage; "" if all are."""
+    names = (*reply.tags, *reply.roles, *reply.stages)
     bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
-    if bad is not None:
-        raise UnusableError(f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage")
+    return "" if bad is None else f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
+
+
+def _borne_out(text: str, shown: Shown) -> str:
+    """A section's text without the items that claim what the record does not bear out."""
+    return "\n".join(line for line in text.splitlines() if not unsupported(line, shown))
 
 
 def _tidy(text: str) -> str:

@@ -26,7 +26,8 @@ class Question(Struct, frozen=True, kw_only=True):
     """What is sent. `key` is what its reply is kept under, the same after a crash.
 
     `former` are the keys under which earlier versions kept it. `max_tokens`: the most of its reply,
-    if that is not the policy's to say.
+    if that is not the policy's to say. `refused` is the reply to the same that was of no use, and
+    what it is told of that.
     """
 
     key: str
@@ -35,6 +36,7 @@ class Question(Struct, frozen=True, kw_only=True):
     user: str
     schema: dict[str, Any]
     max_tokens: int | None = None
+    refused: tuple[str, str] | None = None
     former: tuple[str, ...] = ()
 
     @property
@@ -45,7 +47,8 @@ class Question(Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> int:
         """Its bytes, but for the schema."""
-        return len(self.system.encode()) + len(self.user.encode())
+        texts = (self.system, self.user, *(self.refused or ()))
+        return sum(len(text.encode()) for text in texts)
 
     def limit(self, rules: JudgePolicy) -> int:
         """The most tokens of its reply."""

@@ -61,12 +61,15 @@ class Case(Struct, frozen=True, kw_only=True):
     """What a judge is told of an outcome after its blind verdict.
 
     `failures` are those of its subject that it ended, oldest first: what separates it from them is
-    asked instead of what it teaches by itself.
+    asked instead of what it teaches by itself. `account` is what is known of its subject, `facts`
+    what the domain holds to be true, by id, in a line each.
     """
 
     outcome: Outcome
     insights: tuple[Insight, ...] = ()
     failures: tuple[Outcome, ...] = ()
+    account: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 class Cause(Struct, frozen=True, kw_only=True):
@@ -225,13 +228,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
 class InsightText(Struct, frozen=True, kw_only=True):
     """What the outcome teaches, in a judge's words, said after the verdict.
 
-    An empty `key_insight` teaches nothing.
+    An empty `key_insight` teaches nothing. `repeats` or `contradicts` is the fact that it does so
+    to; `slug` says in a few words what a fact of it is called.
     """
 
     key_insight: str
     insight_type: InsightType
     applicability: Applicability = "domain"
     better_approach: str | None = None
+    repeats: str | None = None
+    contradicts: str | None = None
+    slug: str | None = None
     spent: Spent | None = None
     answer: GivenAnswer | None = None
 

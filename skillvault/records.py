@@ -179,10 +179,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """Whether its lesson is a guess: no word of the outcome's own is the evidence."""
         if self.lesson is None:
             return False
-        quoted = _folded(self.lesson.evidence)
-        return self.lesson.observed is False or not (
-            quoted and any(quoted in _folded(text) for text in self._said())
-        )
+        return self.lesson.observed is False or not self.holds(self.lesson.evidence)
+
+    def holds(self, quote: str) -> bool:
+        """Whether it says a quote, word for word."""
+        words = _folded(quote)
+        return bool(words) and any(words in _folded(text) for text in self._said())
 
     def _said(self) -> Iterator[str]:
         """What an agent's lesson may quote."""
@@ -221,7 +223,11 @@ class JudgeInfo(Struct, frozen=True, kw_only=True):
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """What the judge concluded of one outcome; its id is the outcome's."""
+    """What the judge concluded of one outcome; its id is the outcome's.
+
+    `repeats` or `contradicts` is the fact that its insight does so to, in the judge's word; `slug`
+    is what a fact of it is called.
+    """
 
     outcome: str
     domain: str
@@ -235,6 +241,9 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
     better_approach: str | None = None
+    repeats: str | None = None
+    contradicts: str | None = None
+    slug: str | None = None
     judge_was_right: bool | None = None
 
     @property

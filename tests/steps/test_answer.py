@@ -60,6 +60,9 @@ def answered(question: AskedQuestion, said: str = INSIGHT) -> AgentReply:
             "insight_type": "risk",
             "applicability": "domain",
             "better_approach": "Set the stop first.",
+            "relation": "new",
+            "evidence": "I chase it without a stop",
+            "slug": "stop before entry",
         }
     else:
         record = json.loads(question.record.split("\n", 1)[1].rpartition("\n")[0])

@@ -62,6 +62,8 @@ class ClaudeJudge:
         entry_value: float | None,
     ) -> Verdict:
         """How good the decision was; the request holds nothing of how it ended."""
+        if not decision.reasoning.strip():  # there is nothing to judge by
+            return OfflineJudge().verdict(domain, decision, context, applied, entry_value)
         question = self.questions.verdict_question(
             domain, decision, context=context, applied=applied, entry_value=entry_value
         )

@@ -82,6 +82,11 @@ def packaged(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
+def former(name: str) -> str:
+    """A prompt as replies were kept under it before answers were committed."""
+    return packaged(f"former/{name}")
+
+
 def digest(*parts: str, size: int = 12) -> str:
     """So many hex digits for some texts."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:size]
@@ -125,6 +130,7 @@ def decided(
     """A decision as it was made: nothing of how it ended."""
     fields = {
         "domain": domain,
+        "task": decision.task,
         "action": decision.action,
         "target": decision.target,
         "reasoning": decision.reasoning,

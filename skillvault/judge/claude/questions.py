@@ -27,6 +27,7 @@ from skillvault.errors import UnansweredError
 from skillvault.judge.claude import prompts as asking
 from skillvault.judge.claude.figures import Shown
 from skillvault.judge.claude.replies import (
+    InsightReader,
     InsightReply,
     OpinionReply,
     SessionReply,
@@ -34,9 +35,7 @@ from skillvault.judge.claude.replies import (
     SkillReply,
     UnusableError,
     VerdictReply,
-    believed_insight,
     believed_opinion,
-    insight_of,
     opinion_of,
     schema,
     shaped,
@@ -144,7 +143,8 @@ class Questions:
         subject = asking.about(domain, decision)
         matter = Matter("verdict", subject, _material_digest(material))
         reading = (VerdictReply, _as_it_is, verdict_of)
-        return self._asked(matter, material, reading, former=lambda: self.prompts.fenced(material))
+        before = {key: value for key, value in material.items() if key != "task"}
+        return self._asked(matter, material, reading, former=lambda: self.prompts.fenced(before))
 
     def insight_question(self, case: Case, verdict: Verdict) -> Asked[InsightText] | None:
         """What the outcome teaches; None where it supports no statement."""
@@ -152,14 +152,15 @@ class Questions:
             return None
         judged = {"verdict": asking.judged(verdict), "shown": asking.shown(case.insights)}
         failures = [asking.ended(failure) for failure in case.failures]
-        material = (
-            asking.ended(case.outcome) | judged | ({"failures": failures} if failures else {})
-        )
+        around = {"failures": failures, "account": list(case.account), "facts": dict(case.facts)}
+        told = {key: value for key, value in around.items() if value}
+        material = asking.ended(case.outcome) | judged | told
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
         before = asking.digest(case.outcome.received, str(judged["verdict"]))
-        reading = (InsightReply, believed_insight, insight_of)
+        reader = InsightReader(case.outcome, frozenset(name for name, _ in case.facts))
+        reading = (InsightReply, reader.believed, reader.insight)
         former = None if failures else lambda: before
         return self._asked(matter, material, reading, former=former)
 
@@ -189,6 +190,11 @@ class Questions:
         limit = self.distilling.max_tokens
         return self._asked(matter, request, reading, model=self.rules.fast_model, limit=limit)
 
+    def _former(self, kind: str, model: str, about: str) -> tuple[str, ...]:
+        """The key under which a reply was kept before answers were committed."""
+        system = self.prompts.own.get(kind) or asking.former(kind)
+        return (f"{kind}-{asking.digest(kind, model, system, about)}",)
+
     def _asked(
         self,
         matter: Matter,
@@ -210,15 +216,10 @@ class Questions:
                 user=self.prompts.fenced(material),
                 schema=schema(shape),
                 max_tokens=limit,
-                former=(former_key(matter.kind, name, system, former()),) if former else (),
+                former=self._former(matter.kind, name, former()) if former else (),
             )
 
         return Asked(matter, make, shape, believed, value, self.prompts.clean)
-
-
-def former_key(kind: str, model: str, system: str, about: str) -> str:
-    """The key under which a reply was kept before answers were committed."""
-    return f"{kind}-{asking.digest(kind, model, system, about)}"
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:

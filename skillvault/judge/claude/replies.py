@@ -5,7 +5,7 @@ A reply that cannot be used is an UnusableError with the reason, which the model
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,12 +25,14 @@ from skillvault.hidden_characters import cleaned
 from skillvault.judge.claude.figures import Shown, unsupported
 from skillvault.judge.claude.retries import Kept
 from skillvault.judge.offline.verdict import GOOD
-from skillvault.records import Applicability, InsightType
+from skillvault.records import Applicability, InsightType, Outcome
 from skillvault.text import flat, sentences, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
+SUPPOSED = "Supposed: "
+_SLUG = 4  # words of a fact's name
 _LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _Shape = TypeVar("_Shape", bound=Struct)
 
@@ -49,12 +51,20 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """An insight as the model gives it."""
+    """An insight as the model gives it; of earlier versions it has the first four alone.
+
+    `fact` is the id of the one that it repeats or contradicts; `evidence` are words of the record.
+    """
 
     key_insight: str
     insight_type: InsightType
     applicability: Applicability
     better_approach: str
+    relation: Literal["new", "repeats", "contradicts"] = "new"
+    fact: str = ""
+    observed: bool = True
+    evidence: str | None = None
+    slug: str = ""
 
 
 class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +87,16 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in part.items() if key not in ("title", "description")}
-    return {**kept, "additionalProperties": False}
+    properties = {name: _without_default(of) for name, of in part["properties"].items()}
+    every = {"properties": properties, "required": list(properties)}
+    return {**kept, **every, "additionalProperties": False}
+
+
+def _without_default(part: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a key that must be given; what may be absent of old is a text."""
+    if "anyOf" in part:
+        return {"type": "string"}
+    return {key: value for key, value in part.items() if key != "default"}
 
 
 def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
@@ -106,30 +125,43 @@ def verdict_of(reply: VerdictReply) -> Verdict:
     )
 
 
-def believed_insight(reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
-    """The reply; UnusableError if it claims figures that the record does not bear out.
+class InsightReader(NamedTuple):
+    """Makes an insight of a reply about an outcome; `facts` are those that were shown, by id."""
 
-    At the `last` time the sentences go that do.
-    """
-    better = unsupported(reply.better_approach, shown, advice=True)
-    figures = [*unsupported(reply.key_insight, shown), *better]
-    if figures and last:
-        insight = _without_claims(reply.key_insight, shown)
-        approach = _without_claims(reply.better_approach, shown, advice=True)
-        if insight:
-            return replace(reply, key_insight=insight, better_approach=approach)
-    _check(figures)
-    return reply
+    outcome: Outcome
+    facts: frozenset[str]
 
+    def believed(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
+        """The reply; UnusableError with every reason.
 
-def insight_of(reply: InsightReply) -> InsightText:
-    """The insight that a reply gives."""
-    return InsightText(
-        key_insight=shorten(flat(reply.key_insight), _INSIGHT),
-        insight_type=reply.insight_type,
-        applicability=reply.applicability,
-        better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
-    )
+        At the `last` time the sentences go that claim figures which the record does not bear out.
+        """
+        better = unsupported(reply.better_approach, shown, advice=True)
+        figures = [*unsupported(reply.key_insight, shown), *better]
+        unknown = reply.relation != "new" and reply.fact not in self.facts
+        if last:
+            insight = _without_claims(reply.key_insight, shown) if figures else reply.key_insight
+            approach = _without_claims(reply.better_approach, shown, advice=True)
+            if insight or not figures:
+                told = replace(reply, key_insight=insight, better_approach=approach)
+                return replace(told, relation="new", fact="") if unknown else told
+        _check(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
+        return reply
+
+    def insight(self, reply: InsightReply) -> InsightText:
+        """The insight that a reply gives; what no words of the outcome bear out is supposed."""
+        quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
+        supposed = "" if (reply.observed and quoted) or not reply.key_insight.strip() else SUPPOSED
+        words = "-".join(slug(reply.slug).split("-")[:_SLUG])
+        return InsightText(
+            key_insight=shorten(supposed + flat(reply.key_insight), _INSIGHT),
+            insight_type=reply.insight_type,
+            applicability=reply.applicability,
+            better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
+            repeats=reply.fact or None if reply.relation == "repeats" else None,
+            contradicts=reply.fact or None if reply.relation == "contradicts" else None,
+            slug=words or None,
+        )
 
 
 def believed_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:

@@ -25,11 +25,25 @@ FAILURES = 3  # before a success that are told with it, at most
 REPEATED = 2  # so many say that a success is worth comparing
 
 
-def case_of(outcome: Outcome, before: Sequence[Outcome] = ()) -> Case:
-    """What a judge is told of an outcome; `before` are those of its subject, oldest first."""
+def case_of(
+    outcome: Outcome,
+    before: Sequence[Outcome] = (),
+    account: Sequence[str] = (),
+    facts: Sequence[tuple[str, str]] = (),
+) -> Case:
+    """What a judge is told of an outcome; `before` are those of its subject, oldest first.
+
+    `account` is what is known of its subject, `facts` of its domain: (id, text).
+    """
     failures = _ended_failures(before) if outcome.result.status == "success" else ()
     shown = failures[-FAILURES:] if len(failures) >= REPEATED else ()
-    return Case(outcome=outcome, insights=insights_of(outcome), failures=tuple(shown))
+    return Case(
+        outcome=outcome,
+        insights=insights_of(outcome),
+        failures=tuple(shown),
+        account=tuple(account),
+        facts=tuple(facts),
+    )
 
 
 def _ended_failures(before: Sequence[Outcome]) -> tuple[Outcome, ...]:
@@ -66,6 +80,9 @@ def evaluation_of(
         weaknesses=verdict.weaknesses,
         missed_factors=verdict.missed_factors,
         better_approach=insight.better_approach if insight else None,
+        repeats=insight.repeats if insight else None,
+        contradicts=insight.contradicts if insight else None,
+        slug=insight.slug if insight else None,
         judge_was_right=was_right(verdict, outcome),
     )
 

@@ -1,15 +1,18 @@
 """Figures of a reply: honest ones are believed, invented ones are not; an item goes, not a text."""
 
 import json
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.judge.claude.figures import Shown, unsupported
 from skillvault.judge.claude.replies import (
+    InsightReader,
     InsightReply,
     UnusableError,
-    believed_insight,
 )
+from tests.given import outcome, trade
 
 RECORD = json.dumps(
     {
@@ -114,6 +117,12 @@ def test_of_thirty_invented_figures_two_pass_at_most() -> None:
     assert len(believed) <= 2, believed
 
 
+READER = InsightReader(
+    outcome(trade(decision__reasoning="Funding is high; I chase it.")),
+    frozenset({"a-stop-1a2b3c"}),
+)
+
+
 def insight(said: str, better: str = "") -> InsightReply:
     """A reply that says so."""
     return InsightReply(said, "risk", "domain", better)
@@ -121,7 +130,7 @@ def insight(said: str, better: str = "") -> InsightReply:
 
 def test_every_invented_figure_is_named() -> None:
     with pytest.raises(UnusableError, match=r"7 of 9, 87 %, 340$"):
-        believed_insight(
+        READER.believed(
             insight("It fails in 87 % of all cases, in 7 of 9 runs.", "They lose 340 USD."),
             Shown(RECORD),
             last=False,
@@ -129,7 +138,7 @@ def test_every_invented_figure_is_named() -> None:
 
 
 def test_at_last_the_sentence_goes_and_not_the_text() -> None:
-    reply = believed_insight(
+    reply = READER.believed(
         insight("Chasing funding loses. It fails in 87 % of all cases.", "Set a stop at 10 %."),
         Shown(RECORD),
         last=True,
@@ -137,4 +146,37 @@ def test_at_last_the_sentence_goes_and_not_the_text() -> None:
     assert reply.key_insight == "Chasing funding loses."
     assert reply.better_approach == "Set a stop at 10 %."
     with pytest.raises(UnusableError, match="87 %"):
-        believed_insight(insight("It fails in 87 % of all cases."), Shown(RECORD), last=True)
+        READER.believed(insight("It fails in 87 % of all cases."), Shown(RECORD), last=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ("Chasing loses.", None, None)),
+        ({"evidence": "I chase it"}, ("Chasing loses.", None, None)),
+        ({"evidence": "it was chased"}, ("Supposed: Chasing loses.", None, None)),
+        ({"observed": False}, ("Supposed: Chasing loses.", None, None)),
+        (
+            {"relation": "repeats", "fact": "a-stop-1a2b3c"},
+            ("Chasing loses.", "a-stop-1a2b3c", None),
+        ),
+        (
+            {"relation": "contradicts", "fact": "a-stop-1a2b3c"},
+            ("Chasing loses.", None, "a-stop-1a2b3c"),
+        ),
+    ],
+)
+def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
+    changes: dict[str, Any], expected: tuple[str, str | None, str | None]
+) -> None:
+    reply = replace(insight("Chasing loses."), slug="a stop before the entry", **changes)
+    text = READER.insight(READER.believed(reply, Shown(RECORD), last=False))
+    assert (text.key_insight, text.repeats, text.contradicts) == expected
+    assert text.slug == "a-stop-before-the"
+
+
+def test_a_fact_that_was_not_shown_is_refused_and_at_last_left_out() -> None:
+    reply = replace(insight("Chasing loses."), relation="repeats", fact="another-1a2b3c")
+    with pytest.raises(UnusableError, match="is no fact of the record"):
+        READER.believed(reply, Shown(RECORD), last=False)
+    assert READER.believed(reply, Shown(RECORD), last=True).relation == "new"

@@ -24,6 +24,7 @@ from skillvault.intake import MAX_TEXT
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
 from skillvault.records import (
+    Answer,
     Commit,
     Problem,
     Ref,
@@ -31,6 +32,7 @@ from skillvault.records import (
     Skill,
 )
 from skillvault.steps.curate import Curator
+from skillvault.steps.desk import Desk
 from skillvault.steps.exporting import Exporter
 from skillvault.steps.memory import FactsOnRecord
 from skillvault.steps.notebook import Notebook
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.shelf import Strategy
     from skillvault.steps import advise as advising
     from skillvault.steps import (
+        answered,
         capture,
         imported,
         judges,
@@ -99,7 +102,7 @@ else:
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
-    capture = LazyModule("steps.capture")
+    answered, capture = LazyModule("steps.answered"), LazyModule("steps.capture")
     sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
@@ -149,6 +152,11 @@ class Vault:
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.memory = FactsOnRecord(self.store, _clock)
+        self.desk = Desk(
+            lambda: _question(self),
+            lambda answers, now: _answered(self, answers, now),
+            lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
+        )
         self._judge = judge
         self._run_turn = threading.RLock()
 
@@ -332,7 +340,7 @@ class Vault:
         action: str | None = None,
         explain: bool = False,
         now: datetime | None = None,
-    ) -> selection.Answer:
+    ) -> selection.Selection:
         """The few skills and facts that an agent should read before a task, and why not the others.
 
         `k` and `budget` (tokens of the whole answer) default to the policy's; without a `strategy`
@@ -430,7 +438,8 @@ class Vault:
         """`{ref, commits, sources, against, rules}`: a record back to where it came from.
 
         `against` are the evaluations of the runs that speak against a fact or a skill, `rules`
-        what a skill says separates outcomes, each with its test.
+        what a skill says separates outcomes, each with its test; `answers` what a judge answered
+        about it, if any.
         """
         if (other := self.shelf.beside(text)) is not None:
             tree = lookup.beside(self.store.head(), other)
@@ -443,7 +452,9 @@ class Vault:
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
         against = list(sides.both_sides(run, ref).against)
-        return {**tree, "against": against, "rules": rules.tested(run, ref)}
+        told = answered.answers_behind(run, ref)
+        shown = {"answers": told} if told else {}
+        return {**tree, "against": against, "rules": rules.tested(run, ref), **shown}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
@@ -626,6 +637,14 @@ def _done(state: Run, wanted: Sequence[str]) -> Report:
         state.renew()  # what waits may have met another run
     report.reasons = partial(reasons.reasons, state)
     return report
+
+
+def _answered(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
+    """Commit answers, and do what follows from them."""
+    options = runs.RunOptions(answers=answers)
+    steps = ("answer", "promote", "generate", "refresh", "merge")
+    with guarded(), vault._run_turn:  # noqa: SLF001 (its own)
+        return _run_steps(vault, options, now or _clock(), steps)
 
 
 def distill(

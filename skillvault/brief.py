@@ -5,13 +5,14 @@ A brief is the material of one skill's text; `Judge.write` takes any of them.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.conditions import Separation
 from skillvault.records import (
+    Answer,
     Applicability,
     Evaluation,
     Fact,
@@ -22,6 +23,7 @@ from skillvault.records import (
     Session,
     Skill,
     SkillKind,
+    question_key,
 )
 from skillvault.text import flat, shorten
 
@@ -56,10 +58,18 @@ class Insight(Struct, frozen=True, kw_only=True):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """What a judge is told of an outcome after its blind verdict: nothing of any other."""
+    """What a judge is told of an outcome after its blind verdict.
+
+    `failures` are those of its subject that it ended, oldest first: what separates it from them is
+    asked instead of what it teaches by itself. `account` is what is known of its subject, `facts`
+    what the domain holds to be true, by id, in a line each.
+    """
 
     outcome: Outcome
     insights: tuple[Insight, ...] = ()
+    failures: tuple[Outcome, ...] = ()
+    account: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 class Cause(Struct, frozen=True, kw_only=True):
@@ -168,10 +178,39 @@ class Spent(Struct, frozen=True):
         return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
 
 
+def spent_of(info: JudgeInfo) -> Spent | None:
+    """What the answers of a judge took; None if they are free."""
+    return None if info.tokens is None else Spent(info.tokens, info.cost_usd or 0.0)
+
+
 def billed(info: JudgeInfo, spent: Spent) -> JudgeInfo:
     """A judge, with what its answers took."""
     usd = round(spent.cost_usd, 6)
     return replace(info, tokens=spent.tokens, cost_usd=usd)
+
+
+class Matter(Struct, frozen=True):
+    """What a question is about, whatever its wording; its answer holds until that changes.
+
+    `material` is a digest of what it tells of its `subject`.
+    """
+
+    kind: str
+    subject: str
+    material: str
+
+    @property
+    def question(self) -> str:
+        """By which the question is known, and its answer."""
+        return question_key(self.kind, self.subject, self.material)
+
+
+class GivenAnswer(Struct, frozen=True, kw_only=True):
+    """An answer as it was accepted, to be kept beside what it makes."""
+
+    matter: Matter
+    reply: dict[str, Any]
+    judge: JudgeInfo
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -183,19 +222,25 @@ class Verdict(Struct, frozen=True, kw_only=True):
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
     spent: Spent | None = None
+    answer: GivenAnswer | None = None
 
 
 class InsightText(Struct, frozen=True, kw_only=True):
     """What the outcome teaches, in a judge's words, said after the verdict.
 
-    An empty `key_insight` teaches nothing.
+    An empty `key_insight` teaches nothing. `repeats` or `contradicts` is the fact that it does so
+    to; `slug` says in a few words what a fact of it is called.
     """
 
     key_insight: str
     insight_type: InsightType
     applicability: Applicability = "domain"
     better_approach: str | None = None
+    repeats: str | None = None
+    contradicts: str | None = None
+    slug: str | None = None
     spent: Spent | None = None
+    answer: GivenAnswer | None = None
 
 
 class Opinion(Struct, frozen=True, kw_only=True):
@@ -218,7 +263,8 @@ class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
     `title` stands without its kind. `sections` are (heading, text). `note` says if the text is not
-    the appointed judge's own. `tags`, `roles` and `stages` are slugs, where it says any.
+    the appointed judge's own. `tags`, `roles` and `stages` are slugs, where it says any. `record`
+    is the answer that it was made of, as the vault keeps it.
     """
 
     title: str
@@ -228,6 +274,8 @@ class Draft(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
+    answer: GivenAnswer | None = None
+    record: Answer | None = None
 
 
 class Findings(Struct, frozen=True, kw_only=True):

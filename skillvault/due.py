@@ -8,7 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["outcome", "evaluation", "fact", "skill", "link", "recommendation", "session"]
+Kind = Literal[
+    "outcome", "evaluation", "fact", "skill", "link", "recommendation", "session", "answer"
+]
 Event = Literal[
     "changed",  # its file came, changed or went
     "moved",  # it came, went, or stands in another folder
@@ -95,7 +97,7 @@ class Queue(Struct, frozen=True, kw_only=True):
 
     name: str
     when: tuple[When, ...]
-    every: Literal["outcome", "fact", "session", "skill", "use"] | None
+    every: Literal["outcome", "fact", "session", "skill", "use", "answer"] | None
     key: tuple[Literal["id", "domain", "trust"], ...] = ("id",)
     without: Kind | None = None
     rules: int = 1

@@ -13,6 +13,7 @@ from skillvault.intake import session_id
 from skillvault.records import (
     LEARNED,
     PROGRAMS_OWN,
+    Answer,
     Evaluation,
     Fact,
     Link,
@@ -22,6 +23,7 @@ from skillvault.records import (
     Session,
     Skill,
     link_id,
+    question_key,
 )
 from skillvault.text import is_slug
 
@@ -60,6 +62,8 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
                 yield from _evaluation(path, record)
             case Session():
                 yield from _session(path, record)
+            case Answer():
+                yield from _answer(path, record)
             case Fact():
                 yield from _fact(path, record)
             case Link():
@@ -206,6 +210,16 @@ def _session(path: str, session: Session) -> Iterator[Problem]:
             "domain",
             "bad-domain",
             f"domain: {session.domain!r} cannot be a folder name; use a slug",
+        )
+
+
+def _answer(path: str, answer: Answer) -> Iterator[Problem]:
+    if answer.id != question_key(answer.kind, answer.subject, answer.material):
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            "id: does not derive from what was asked; an answer is written once, restore the file",
         )
 
 

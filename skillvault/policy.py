@@ -520,8 +520,11 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Who judges and writes, what it may cost, and when a judge says no."""
 
     provider: Annotated[
-        Literal["offline", "claude"],
-        Meta(description="offline: free and deterministic; claude: asks the Anthropic API."),
+        Literal["offline", "claude", "agent"],
+        Meta(
+            description="offline: free and deterministic; claude: asks the Anthropic API; agent: "
+            "offline, until an agent answers what `skillvault ask` prints."
+        ),
     ] = "offline"
     model: Annotated[str, Meta(description="The Claude model that evaluates and writes.")] = (
         THOROUGH
@@ -575,6 +578,12 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         tuple[str, ...],
         Meta(description="Actions that do nothing, so no judge is asked before them."),
     ] = ("hold", "wait", "none", "skip", "noop")
+    patience: Annotated[
+        int, Meta(ge=0, description="An agent is asked about what is at most so many days old.")
+    ] = 3
+    asks_per_session: Annotated[
+        int, Meta(ge=0, description="The most questions that one session of an agent answers.")
+    ] = 2
     concurrency: Annotated[
         int, Meta(ge=1, le=32, description="The most outcomes judged at once.")
     ] = 4

@@ -21,8 +21,8 @@ InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "met
 Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
 RecordKind = Literal[
-    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "pattern",
-    "origin",
+    "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
+    "pattern", "origin",
 ]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
@@ -179,10 +179,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """Whether its lesson is a guess: no word of the outcome's own is the evidence."""
         if self.lesson is None:
             return False
-        quoted = _folded(self.lesson.evidence)
-        return self.lesson.observed is False or not (
-            quoted and any(quoted in _folded(text) for text in self._said())
-        )
+        return self.lesson.observed is False or not self.holds(self.lesson.evidence)
+
+    def holds(self, quote: str) -> bool:
+        """Whether it says a quote, word for word."""
+        words = _folded(quote)
+        return bool(words) and any(words in _folded(text) for text in self._said())
 
     def _said(self) -> Iterator[str]:
         """What an agent's lesson may quote."""
@@ -221,7 +223,11 @@ class JudgeInfo(Struct, frozen=True, kw_only=True):
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """What the judge concluded of one outcome; its id is the outcome's."""
+    """What the judge concluded of one outcome; its id is the outcome's.
+
+    `repeats` or `contradicts` is the fact that its insight does so to, in the judge's word; `slug`
+    is what a fact of it is called.
+    """
 
     outcome: str
     domain: str
@@ -235,12 +241,41 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
     better_approach: str | None = None
+    repeats: str | None = None
+    contradicts: str | None = None
+    slug: str | None = None
     judge_was_right: bool | None = None
 
     @property
     def id(self) -> str:
         """The outcome's id."""
         return self.outcome
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a judge answered to one question, as its reply was accepted; `id` is the question's key.
+
+    `kind` is the prompt that asked, `subject` what it asked about, `material` a digest of what it
+    told, without its wording. `at` is when the latest outcome of that ended; `session` who
+    answered, if that was an agent. `reply` holds words and numbers in the shape of its kind.
+    """
+
+    id: str
+    domain: str
+    kind: Text
+    subject: str
+    material: str
+    at: Time
+    judge: JudgeInfo
+    session: str | None = None
+    trust: Trust = "local"
+    reply: dict[str, Any]
+
+
+def question_key(kind: str, subject: str, material: str) -> str:
+    """The key of a question: its kind, and twelve hex digits of what it is about."""
+    about = f"{kind}\0{subject}\0{material}".encode(errors="replace")
+    return f"{kind}-{hashlib.sha256(about).hexdigest()[:12]}"
 
 
 class ShownSkill(Struct, frozen=True, kw_only=True):
@@ -495,7 +530,7 @@ class Expertise(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link
+Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link | Answer
 
 
 def kind_of(record: Record) -> str:

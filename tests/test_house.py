@@ -15,14 +15,15 @@ DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 ORDER = {
     "learning": [
         "why_not", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
-        "refresh", "promote", "distill", "generate", "evaluate", "record", "advise", "accuracy",
-        "effect", "expire", "account", "contrast", "rejection", "sections", "length", "naming",
+        "refresh", "promote", "answer", "distill", "generate", "evaluate", "record", "advise",
+        "accuracy", "effect", "expire", "account", "contrast", "rejection", "sections", "length",
+        "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",
         "git", "files", "search", "spending", "disk", "drafts", "failpoint",
     ],
-    "judge": ["claude", "offline"],
+    "judge": ["agent", "claude", "offline"],
 }  # fmt: skip
 HOMES = {
     "httpx2": {"exchange/fetch"},

@@ -13,10 +13,10 @@ from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.effect.verdict import Evidence, next_status, proven
 from skillvault.learning.recommend.facts import FactHit
 from skillvault.learning.recommend.recommend import (
-    Answer,
     Background,
     Candidate,
     Query,
+    Selection,
     recommend,
 )
 from skillvault.learning.recommend.relevance import Match
@@ -263,7 +263,7 @@ def test_strategies(school: Vault) -> None:
 # ── recommend ────────────────────────────────────────────────────────────────────────
 
 
-def ask(policy: Policy, decision: str | None = None, **scores: float) -> Answer:
+def ask(policy: Policy, decision: str | None = None, **scores: float) -> Selection:
     """What is recommended of two skills, one of them long."""
     among = [Candidate(name, "warning", size, "coding") for name, size in (("a", 90), ("b", 5000))]
     query = Query(domain="coding", decision=decision, strategy="hybrid")
@@ -271,7 +271,7 @@ def ask(policy: Policy, decision: str | None = None, **scores: float) -> Answer:
     return recommend(among, query, policy, lambda name: name, scores=matches or None)
 
 
-def shown(answer: Answer) -> dict[str, float]:
+def shown(answer: Selection) -> dict[str, float]:
     """Name -> relevance of what is recommended."""
     return {skill.name: skill.relevance for skill in answer.recommended}
 

@@ -18,7 +18,7 @@ import retrieval
 from measures import mean, ndcg
 
 from skillvault import Vault
-from skillvault.learning.recommend.recommend import Answer
+from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.render import prompt
 from skillvault.text import tokens
 
@@ -127,7 +127,7 @@ def _is_general(name: str) -> bool:
     return name.startswith("strategy-")
 
 
-def _names(answer: Answer) -> list[str]:
+def _names(answer: Selection) -> list[str]:
     """The skills that are shown, whole or named."""
     return [skill.name for skill in answer.recommended]
 

@@ -15,7 +15,7 @@ from skillvault.cli.options import echo, now_option, open_vault, print_json, say
 from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import framed
 from skillvault.learning.recommend import render
-from skillvault.learning.recommend.recommend import Answer, Served, plain
+from skillvault.learning.recommend.recommend import Selection, Served, plain
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.records import Problem, Scalar
@@ -167,7 +167,7 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Answer, form: str, found: Learned | None) -> None:
+def _print_answer(answer: Selection, form: str, found: Learned | None) -> None:
     """The answer, and behind it what was learned in two tiers."""
     if form == "json":
         extra = {"learned": learned_shape(found.told)} if found else {}
@@ -179,7 +179,7 @@ def _print_answer(answer: Answer, form: str, found: Learned | None) -> None:
         echo(whole)
 
 
-def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:
+def _print_about(answer: Selection, problems: Iterable[Problem]) -> None:
     """What was asked for and is not there, and what could not be read."""
     for skill in answer.withheld:
         if skill.reason == "unknown-pin":
@@ -189,7 +189,7 @@ def _print_about(answer: Answer, problems: Iterable[Problem]) -> None:
         say(f"not read: {problem.path}: {problem.message}")
 
 
-def _print_reasons(answer: Answer) -> None:
+def _print_reasons(answer: Selection) -> None:
     for served in answer.recommended:
         scores = f"score {served.score:.2f}, relevance {served.relevance:.2f} {_sum(served)}"
         say(f"shown: {served.name}: {scores}")
@@ -212,7 +212,7 @@ def _no_domain(domain: str, near: str) -> str:
     return f"{domain}: no such domain; {hint}"
 
 
-def _why_none(answer: Answer) -> str:
+def _why_none(answer: Selection) -> str:
     """One line: that nothing fits, or for what else the skills were left out."""
     held_out = sum(withheld.reason == "held-out" for withheld in answer.withheld)
     by_rank = sum(withheld.reason == "rank" for withheld in answer.withheld)

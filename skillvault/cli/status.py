@@ -73,7 +73,9 @@ def _next_step(state: "Status") -> str:
 
 def _print_judge(judge: "JudgeStatus") -> None:
     """What a paid judge took today, whether it is asked, and how often it was right."""
-    if judge.provider != "offline":
+    if judge.provider == "agent":
+        echo("judge: agent; `skillvault ask` prints what it may answer")
+    if judge.provider == "claude":
         took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
         echo(f"judge: {judge.model}; today {took}")
         if judge.closed:

@@ -9,6 +9,7 @@ import click
 from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.cli.tree import print_tree
 from skillvault.steps.learned import Writing
+from skillvault.text import flat
 
 
 @click.command()
@@ -21,7 +22,7 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     Of a pattern it shows the rule, who wrote it, and the code that bears it out.
 
     What a skill says separates outcomes stands below with its test, and so do the runs that speak
-    against a skill or a fact.
+    against a skill or a fact, and what a judge answered about it.
 
     REF is a name, a path, an id or the beginning of an id.
     """
@@ -33,6 +34,7 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     if "pattern" in tree:
         _print_pattern(tree["pattern"], tree["written"])
     _print_rules(tree["rules"])
+    _print_answers(tree.get("answers", ()))
     if tree["against"]:
         echo("against it:")
         for evaluation in tree["against"]:
@@ -50,6 +52,17 @@ def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
     echo(f"  {pattern['evidence']}")
     if pattern["missed"]:
         echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
+
+
+def _print_answers(answers: Sequence[Mapping[str, Any]]) -> None:
+    if answers:
+        echo("answers:")
+    for answer in answers:
+        session = f", session {answer['session']}" if answer["session"] else ""
+        echo(f"  {answer['key']} by {answer['by']}{session}: {answer['question']}")
+        for name, words in answer["reply"].items():
+            if words and isinstance(words, str):
+                echo(f"    {name}: {flat(words)}")
 
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:

@@ -30,16 +30,22 @@ class Rejections:
     """Everything that was made once and taken away since.
 
     `commits` are the program's on the branch, newest first; `present` are the
-    `<kind>:<id>` of all records in HEAD, the archive included.
+    `<kind>:<id>` of all records in HEAD, the archive included. `withdrawn` are those that the
+    program itself took away, because it says something else by now.
     """
 
-    def __init__(self, commits: Iterable[Commit], present: Container[str]) -> None:
+    def __init__(
+        self,
+        commits: Iterable[Commit],
+        present: Container[str],
+        withdrawn: Container[str] = frozenset(),
+    ) -> None:
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
-                if target not in present:
+                if target not in present and target not in withdrawn:
                     self._add(commit, Rejection(target, commit.sha))
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:

@@ -17,7 +17,7 @@ from skillvault.learning.distill.skill import STEP
 from skillvault.learning.generate.warning_pattern import expiry_after
 from skillvault.records import Ref, Session, link_id, stamp
 from skillvault.steps.clock import clock
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
 
@@ -95,7 +95,7 @@ def _distilled(run: Run, session: Session) -> Change | None:
         at=_made_at(run, session),
         policy=run.policy,
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)
 
 
 def _repeated(

@@ -284,6 +284,9 @@ def _judge(visit: Visit) -> Iterator[Row]:
     if rules.provider == "offline":
         yield Row("judge", "ok", "offline: no model is asked")
         return
+    if rules.provider == "agent":
+        yield Row("judge", "ok", "agent: `skillvault ask` prints what it may answer")
+        return
     from skillvault.judge.claude.wire import KEY, key_given  # noqa: PLC0415 (where it is asked)
 
     if find_spec("anthropic") is None:

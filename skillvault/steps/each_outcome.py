@@ -19,7 +19,7 @@ from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
 from skillvault.records import Placed, Ref, Skill, link_id
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 
 _MAKERS = (STEP, REFRESH, MERGE)
@@ -164,4 +164,4 @@ def _composed_alone(run: Run, findings: Findings) -> Change | None:
         now=run.now,
         policy=run.policy,
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)

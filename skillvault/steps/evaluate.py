@@ -7,15 +7,18 @@ What it cannot be asked now waits, and what it failed at too often is set aside.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from msgspec import Struct
+
 from skillvault.brief import Case, InsightText, Verdict
 from skillvault.change import BATCH, Change
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Judge
 from skillvault.learning.evaluate import evaluate
 from skillvault.policy import Policy
-from skillvault.records import Evaluation, Outcome, Ref
+from skillvault.records import Answer, Evaluation, Outcome, Ref
 from skillvault.steps import quota
-from skillvault.steps.judge_replies import checked
+from skillvault.steps.cases import case_of
+from skillvault.steps.judge_replies import answer_record, checked, standing_of
 from skillvault.steps.record import by_domain
 from skillvault.steps.run import Run, Waiting, flush_for_judge
 from skillvault.vault.files import layout
@@ -24,7 +27,15 @@ from skillvault.vault.spending import Letter
 STEP = "evaluate"
 _PAGE = 4  # outcomes a place at the judge that are handed over together
 
-_Answer = Evaluation | UnavailableError | UnansweredError
+
+class Judged(Struct, frozen=True):
+    """An evaluation, and the answers that it rests on."""
+
+    evaluation: Evaluation
+    answers: tuple[Answer, ...] = ()
+
+
+_Answer = Judged | UnavailableError | UnansweredError
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -34,10 +45,18 @@ def step(run: Run) -> Iterator[Change]:
         run.wait("evaluations", quota.why_outcomes(run.view, len(later), run.now), tomorrow=True)
     for domain, batch in batches:
         for judged in _judged(run, domain, batch):
-            free = run.free(judged)
-            ready = [e for e in judged if free[layout.path_of(e)]]
+            free = run.free(one.evaluation for one in judged)
+            ready = [one for one in judged if free[layout.path_of(one.evaluation)]]
             if ready:
-                yield evaluate.evaluation_change(domain, ready, run.judge.info)
+                evaluations = [one.evaluation for one in ready]
+                answers = _new_answers(run, ready)
+                yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
+
+
+def _new_answers(run: Run, judged: Sequence["Judged"]) -> list[Answer]:
+    """The answers on which evaluations rest, each once, without those that are there."""
+    answers = {answer.id: answer for one in judged for answer in one.answers}
+    return [answer for name, answer in sorted(answers.items()) if name not in run.view.answers]
 
 
 def waiting(run: Run) -> int:
@@ -99,7 +118,7 @@ def set_aside(run: Run) -> dict[str, Letter]:
 
 def _letters(run: Run, attempts: int) -> dict[str, Letter]:
     """What the judge failed at so often; nothing where its ledger does not serve."""
-    if run.policy.judge.provider == "offline":
+    if run.policy.judge.provider != "claude":
         return {}
     try:
         return run.store.ledger.letters(attempts)
@@ -107,7 +126,7 @@ def _letters(run: Run, attempts: int) -> dict[str, Letter]:
         return {}
 
 
-def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Evaluation]]:
+def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Judged]]:
     """The evaluations that the judge gives, as many as a change holds; the others wait.
 
     What failed before is asked after all others are answered: it may be what the service fails at.
@@ -115,14 +134,14 @@ def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Ev
     tried = _letters(run, 0)
     fresh = [outcome for outcome in batch if outcome.id not in tried]
     again = sorted((o for o in batch if o.id in tried), key=lambda o: tried[o.id].attempts)
-    evaluations: list[Evaluation] = []
+    ready: list[Judged] = []
     refusals: list[UnavailableError] = []
     for outcome, answer in chain(_answers(run, domain, fresh), _answers(run, domain, again)):
-        if isinstance(answer, Evaluation):
-            evaluations.append(answer)
-            if len(evaluations) == BATCH:
-                yield sorted(evaluations, key=_id)
-                evaluations = []
+        if isinstance(answer, Judged):
+            ready.append(answer)
+            if len(ready) == BATCH:
+                yield sorted(ready, key=_id)
+                ready = []
         elif isinstance(answer, UnansweredError):
             _failed(run, outcome, answer)
         else:
@@ -131,12 +150,12 @@ def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Ev
                 run.store.ledger.charge(outcome.id, str(answer), service=True)
     if refusals:
         run.unavailable(f"outcomes/{domain}", f"{len(refusals)} not evaluated: {refusals[-1]}")
-    if evaluations:
-        yield sorted(evaluations, key=_id)
+    if ready:
+        yield sorted(ready, key=_id)
 
 
-def _id(evaluation: Evaluation) -> str:
-    return evaluation.id
+def _id(judged: Judged) -> str:
+    return judged.evaluation.id
 
 
 def _failed(run: Run, outcome: Outcome, error: UnansweredError) -> None:
@@ -149,6 +168,11 @@ def _failed(run: Run, outcome: Outcome, error: UnansweredError) -> None:
 
 def _answers(run: Run, what: str, batch: Sequence[Outcome]) -> Iterator[tuple[Outcome, _Answer]]:
     """What the judge says of each, in the order of the batch, several being asked at once."""
+    if run.judge.at_once == 1:  # it waits for nothing
+        for outcome in run.track(batch, f"evaluating {what}"):
+            flush_for_judge(run)
+            yield outcome, judged_by(run.judge, case_of(run, outcome), run.policy)
+        return
     if not batch:
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (a question asks no judge)
@@ -157,8 +181,8 @@ def _answers(run: Run, what: str, batch: Sequence[Outcome]) -> Iterator[tuple[Ou
     with ThreadPoolExecutor(max_workers=run.judge.at_once) as pool:
         for page in _pages(tracked, _PAGE * run.judge.at_once):
             flush_for_judge(run)
-            cases = [evaluate.case_of(outcome) for outcome in page]
-            answers = pool.map(lambda case: _answer(run.judge, case, run.policy), cases)
+            cases = [case_of(run, outcome) for outcome in page]
+            answers = pool.map(lambda case: judged_by(run.judge, case, run.policy), cases)
             yield from zip(page, answers, strict=True)
 
 
@@ -172,7 +196,7 @@ def _pages(outcomes: Iterable[Outcome], size: int) -> Iterator[list[Outcome]]:
     yield page
 
 
-def _answer(judge: Judge, case: Case, policy: Policy) -> _Answer:
+def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
     """The judge's word on one outcome: the verdict first and blind, then the insight."""
     outcome = case.outcome
     try:
@@ -189,4 +213,7 @@ def _answer(judge: Judge, case: Case, policy: Policy) -> _Answer:
             insight = checked(insight, InsightText, "insight")
     except (UnavailableError, UnansweredError) as error:
         return error
-    return evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)
+    evaluation = evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)
+    standing = standing_of([outcome])
+    given = filter(None, (verdict.answer, insight.answer if insight else None))
+    return Judged(evaluation, tuple(answer_record(one, standing) for one in given))

@@ -17,7 +17,7 @@ from skillvault.learning.promote.skills import leave_change
 from skillvault.learning.rejection import Rejection
 from skillvault.records import Fact, Outcome, Ref, Skill, Status
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
 
@@ -125,10 +125,10 @@ def _general_skill(run: Run, material: PromotionMaterial, pattern: GeneralPatter
     if pattern.skill is None:
         taken = run.view.skills.is_name_taken
         change = general.general_change(pattern, draft, taken=taken, policy=run.policy)
-        return change.noting(draft.note)
+        return told_by(change, draft, run.view)
     written = run.versions(pattern.skill.name)
     shelf = shelf_of(run, pattern.skill)
     change = general.retold_change(
         pattern, draft, pattern.skill, written, shelf=shelf, policy=run.policy
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)

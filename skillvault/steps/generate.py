@@ -9,7 +9,7 @@ from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.steps import strategy
 from skillvault.steps.each_outcome import outcome_changes, outcomes_due
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 
 
@@ -58,4 +58,4 @@ def _written(run: Run, findings: Findings) -> Change | None:
     change = generate.skill_change(
         findings, draft, taken=run.view.skills.is_name_taken, policy=run.policy
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Adviser, Judge
 from skillvault.learning.accuracy import Accuracy, accuracy
+from skillvault.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
 
@@ -45,14 +47,23 @@ def appointed(
         from skillvault.judge.offline.judge import OfflineJudge
 
         return OfflineJudge()
-    from skillvault.judge.claude import judge, prompts, retries, wire
+    from skillvault.judge import agent
+    from skillvault.judge.claude import judge, prompts, questions, retries, wire
     from skillvault.vault.files.redact import cleaned
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
     texts = head.files.read(paths)
     own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
+    asked = questions.Questions(rules, prompts.Prompts(own, cleaned), distilling)
+    if rules.provider == "agent":
+        return agent.AgentJudge(asked, partial(_answer, store))
     caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(rules, prompts.Prompts(own, cleaned), caller, distilling)
+    return judge.ClaudeJudge(asked, caller, partial(_answer, store))
+
+
+def _answer(store: Store, key: str) -> Answer | None:
+    """What the vault holds of a question, asked by whatever thread, each with its connection."""
+    return store.staged.answers.get(key)
 
 
 def record_of(judge: Judge, head: Topics) -> Accuracy | None:
@@ -62,7 +73,7 @@ def record_of(judge: Judge, head: Topics) -> Accuracy | None:
 
 def unasked_judge(store: Store, unasked: dict[str, Question]) -> Judge | None:
     """The judge that leaves its questions for a batch; None if the policy's needs none."""
-    if store.head().policy.judge.provider == "offline":
+    if store.head().policy.judge.provider != "claude":
         return None
     return appointed(store, unasked=unasked)
 
@@ -74,7 +85,7 @@ def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
     What its judge left `unasked` is sent as a batch afterwards.
     """
     rules = run.policy.judge
-    if rules.provider == "offline":
+    if rules.provider != "claude":
         yield
         return
     from skillvault.judge.claude import batches as claude

@@ -21,7 +21,7 @@ from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.records import Outcome, Placed, Ref, Skill, stamp
 from skillvault.steps.accounts import BACK
 from skillvault.steps.clock import clock
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run
 from skillvault.steps.session_merges import session_changes, session_merges
@@ -110,6 +110,15 @@ def _changed(run: Run) -> dict[str, set[str]]:
 
 def merging(run: Run, group: Group) -> Merging | None:
     """What is to be done about a group's skill; None for nothing."""
+    return _merging(run, group, current=False)
+
+
+def current_merging(run: Run, group: Group) -> Merging | None:
+    """What a group's skill is written from if it says what its subjects say by now."""
+    return _merging(run, group, current=True)
+
+
+def _merging(run: Run, group: Group, *, current: bool) -> Merging | None:
     histories = [run.accounts.read_part(h) for h in _histories(run, group)]
     union = sorted((placed for read in histories for placed in read), key=lambda p: p[:2])
     firsts = {read[0].id for read in histories if read}
@@ -124,7 +133,7 @@ def merging(run: Run, group: Group) -> Merging | None:
     if present.put_away or (skill and skill.status in ("pinned", "retired")):
         return None
     is_current = skill and (skill.account, skill.subject) == (digest, group.subject)
-    if is_current and not own and present.shelf == "skills":
+    if current != bool(is_current and not own and present.shelf == "skills"):
         return None
     account = run.accounts.account(read)
     together = run.accounts.findings(account, group.kind)
@@ -243,7 +252,7 @@ def _composed(run: Run, due: Merging) -> Change | None:
         change = evolved.merge_change(
             due, draft, taken=run.view.skills.is_name_taken, policy=run.policy
         )
-        return change.noting(draft.note)
+        return told_by(change, draft, run.view)
     written = run.versions(skill.name)
     if due.present.shelf == "archive" and is_cut_short(skill, written.ends, run.policy):
         return None  # a person said when it ends
@@ -254,7 +263,7 @@ def _composed(run: Run, due: Merging) -> Change | None:
         references=references(run, due.present.shelf, skill),
         policy=run.policy,
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)
 
 
 def references(run: Run, shelf: str, skill: Skill) -> References:

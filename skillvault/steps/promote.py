@@ -23,7 +23,7 @@ from skillvault.steps.clock import clock
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.general import general_changes, general_plan
 from skillvault.steps.insights import InsightMemory
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 
 _PAGE = 1000  # evaluations that are looked at together
@@ -220,9 +220,10 @@ def _written(
     if draft is None:
         return None
     if pattern.skill is None:
-        return recurrence.skill_change(
+        change = recurrence.skill_change(
             pattern, draft, taken=run.view.skills.is_name_taken, now=run.now, policy=run.policy
-        ).noting(draft.note)
+        )
+        return told_by(change, draft, run.view)
     skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None
@@ -230,4 +231,4 @@ def _written(
     change = recurrence.growth_change(
         pattern, draft, skill, written, shelf=shelf_of(run, skill), now=run.now, policy=run.policy
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)

@@ -13,7 +13,7 @@ from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import STEP, refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.records import Skill
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.steps.run import Run
 
@@ -98,4 +98,4 @@ def _composed(run: Run, due: Refreshing) -> Change | None:
         return None
     files = references(run, due.present.shelf, skill)
     change = refreshing.rewrite_change(due, draft, written, references=files, policy=run.policy)
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)

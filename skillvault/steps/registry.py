@@ -12,6 +12,7 @@ from msgspec import Struct
 from skillvault.change import Change
 from skillvault.due import Agenda, Queue
 from skillvault.learning import (
+    answer,
     curate,
     distill,
     effect,
@@ -61,6 +62,13 @@ _LOOP = (
         waiting=lazy("evaluate:waiting"),
         needs_published=False,  # a verdict needs its outcome alone
         depends_on=evaluate.DEPENDS_ON,
+    ),
+    Step(
+        name="answer",
+        run=lazy("answer:step"),
+        needs_published=False,
+        writes_skills=True,
+        depends_on=answer.DEPENDS_ON,
     ),
     Step(
         name="promote",

@@ -15,11 +15,13 @@ from msgspec import Struct, field
 from skillvault.change import Change, by_commit, by_neighbours, headline_of
 from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
+from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
 from skillvault.records import (
+    Answer,
     Commit,
     Evaluation,
     Outcome,
@@ -108,7 +110,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """How a run goes, and what it takes in.
 
     `dry`: nothing is published. `asks`: it is a question: nothing is noted, and all is counted.
-    `names` are the files of the inbox that it takes, `arrived` others that are handed over.
+    `names` are the files of the inbox that it takes, `arrived` others that are handed over,
+    `answers` what an agent answered just now.
     `steps` are those that were asked for by name, `code` the code bases in place of the policy's.
     `consolidates`: facts may become skills. `on_done` is called with each change that is made,
     `between` where nothing is half done; it may raise. `track` shows how far a list of items is.
@@ -118,6 +121,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     asks: bool = False
     names: Sequence[str] = ()
     arrived: Sequence[Received] = ()
+    answers: Sequence[Answer] = ()
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
     consolidates: bool = True
@@ -213,7 +217,9 @@ class Run:
     @cached_property
     def rejections(self) -> Rejections:
         """What a person took away before this run."""
-        return Rejections(self.view.history.commits_of_removed(), self.view.records)
+        history = self.view.history
+        withdrawn = frozenset(map(str, history.withdrawn(ANSWER)))
+        return Rejections(history.commits_of_removed(), self.view.records, withdrawn)
 
     def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
         """Source id -> id of what a step made of it and that is there still.

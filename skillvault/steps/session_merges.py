@@ -15,7 +15,7 @@ from skillvault.learning.merge import sessions as merging
 from skillvault.learning.merge.groups import STEP, rejected
 from skillvault.learning.merge.sessions import SessionMerging, sessions_digest
 from skillvault.records import Ref, Session, Skill
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
 
@@ -101,7 +101,7 @@ def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change
     if due.into is None:
         taken = run.view.skills.is_name_taken
         change = merging.joining_change(due, draft, taken=taken, policy=run.policy)
-        return change.noting(draft.note)
+        return told_by(change, draft, run.view)
     change = merging.widening_change(
         due,
         due.into,
@@ -110,4 +110,4 @@ def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change
         references=references(run, "skills", due.into),
         policy=run.policy,
     )
-    return change.noting(draft.note)
+    return told_by(change, draft, run.view)

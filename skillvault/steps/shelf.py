@@ -24,7 +24,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.elsewhere import capped, expected_lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend, shelf
-from skillvault.learning.recommend.recommend import Answer, Candidate, Query
+from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
 from skillvault.policy import Policy
@@ -214,7 +214,7 @@ class Shelf:
 
     # ── recommending ─────────────────────────────────────────────────────────────────
 
-    def recommend(self, query: Query, task: str = "") -> Answer:
+    def recommend(self, query: Query, task: str = "") -> Selection:
         """The few skills and facts for a task, and why not the others; see `learning.recommend`.
 
         A domain that the vault does not know has none.

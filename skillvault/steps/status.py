@@ -99,7 +99,7 @@ def status(run: Run) -> Status:
 def _judge(run: Run) -> JudgeStatus:
     record = record_of(run.judge, run.view)
     judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
-    if judge.provider == "offline":
+    if judge.provider != "claude":
         return judge
     ledger = run.store.ledger
     try:

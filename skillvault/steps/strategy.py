@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
+from skillvault.brief import Period
 from skillvault.change import Change
 from skillvault.conditions import Separation
 from skillvault.learning.account.rules import action_rules
@@ -15,7 +16,7 @@ from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.records import Outcome, Ref
 from skillvault.steps.clock import clock
-from skillvault.steps.judge_replies import draft_by
+from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 
 
@@ -114,23 +115,28 @@ def rules(run: Run, read: Sequence[Outcome]) -> dict[str, tuple[Separation, ...]
     return {action: separations for action, separations in by_action.items() if separations}
 
 
-def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
-    """The strategy, new or rewritten; None where the judge writes no text."""
+def brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
+    """What a strategy is written from."""
     outcomes = run.view.outcomes.get_many(material.read)
     read = [outcomes[name] for name in material.read if name in outcomes]
-    brief = period_of(
+    return period_of(
         material.domain,
         read,
         run.view.evaluations.get_many(material.read),
         rules=rules(run, read),
         policy=run.policy,
     )
+
+
+def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
+    """The strategy, new or rewritten; None where the judge writes no text."""
+    brief = brief_of(run, material)
     draft = draft_by(run.judge, brief)
     if draft is None:
         return None
     if material.skill is None:
         made = strategy.first_change(material, brief, draft, policy=run.policy)
-        return made.noting(draft.note)
+        return told_by(made, draft, run.view)
     written = run.versions(material.name)
     made = strategy.next_change(material, brief, draft, written, policy=run.policy)
-    return made.noting(draft.note)
+    return told_by(made, draft, run.view)

@@ -8,6 +8,7 @@ from typing import Any
 from skillvault.brief import Verdict
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
+from skillvault.judge.claude.questions import Questions
 from skillvault.judge.claude.retries import Caller
 from skillvault.judge.claude.wire import Api
 from skillvault.policy import DistillPolicy, JudgePolicy
@@ -45,7 +46,8 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
     policy = JudgePolicy(**{"provider": "claude", "usd_per_day": 1000.0, **rules})
     ledger = Ledger(place / "judge.db", clock.wall)
     caller = Caller(Api(), ledger, policy, clock)
-    return ClaudeJudge(policy, Prompts({}, cleaned), caller, DistillPolicy()), ledger
+    questions = Questions(policy, Prompts({}, cleaned), DistillPolicy())
+    return ClaudeJudge(questions, caller, lambda key: None), ledger
 
 
 def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:

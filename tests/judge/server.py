@@ -66,7 +66,8 @@ def asked_for(body: Body) -> str:
 
 def told(body: Body) -> str:
     """All text of a request."""
-    return f"{body['system'][0]['text']}\n{body['messages'][0]['content']}"
+    turns = "\n".join(message["content"] for message in body["messages"])
+    return f"{body['system'][0]['text']}\n{turns}"
 
 
 def record(body: Body) -> Body:

@@ -17,6 +17,7 @@ from skillvault.cli.commands import cli
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
+from skillvault.judge.claude.questions import Questions
 from skillvault.judge.claude.retries import Caller
 from skillvault.judge.claude.wire import Api
 from skillvault.policy import DistillPolicy, JudgePolicy
@@ -150,7 +151,9 @@ def wound(vault: Vault, clock: Clock) -> Vault:
     ledger = Ledger(vault.store.ledger._place, clock.wall)
     rules = JudgePolicy(provider="claude")
     caller = Caller(Api(), ledger, rules, clock)
-    judge = ClaudeJudge(rules, Prompts({}, cleaned), caller, DistillPolicy())
+    judge = ClaudeJudge(
+        Questions(rules, Prompts({}, cleaned), DistillPolicy()), caller, lambda key: None
+    )
     found = Vault(vault.root, judge)
     found.store.ledger = ledger
     return found

@@ -110,7 +110,7 @@ def test_secrets_and_what_hides_leave_a_reply(vault: Vault) -> None:
 
 
 def test_an_opinion_of_claude_out_of_range_is_no_number_of_ours() -> None:
-    opinion = opinion_of(OpinionReply(7.0, -3.0, [], "", ""), "")
+    opinion = opinion_of(OpinionReply(7.0, -3.0, [], "", ""))
     assert (opinion.quality, opinion.confidence) == (1.0, 0.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.errors import EditedError, UsageError
 from skillvault.learning.recommend import render as pack
-from skillvault.learning.recommend.recommend import Answer, Query
+from skillvault.learning.recommend.recommend import Query, Selection
 from skillvault.records import Elsewhere, Skill, Trust
 from skillvault.steps import loop
 from tests.conftest import NOW, Person
@@ -66,7 +66,7 @@ def dropped(vault: Vault, *files: tuple[str, bytes]) -> None:
     vault.run(now=NOW)
 
 
-def shown(answer: Answer) -> list[str]:
+def shown(answer: Selection) -> list[str]:
     return [one.name for one in answer.recommended]
 
 

@@ -37,7 +37,8 @@ from skillvault.records import Decision, Evaluation, Outcome, Scalar, Session, s
 from skillvault.text import count_of, percent
 
 NAMES = (
-    "verdict", "insight", "advice", "account", "recurrence", "strategy", "agreement", "session",
+    "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
+    "session",
 )  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
@@ -81,9 +82,14 @@ def packaged(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
-def digest(*parts: str) -> str:
-    """Twelve hex digits for some texts."""
-    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:12]
+def former(name: str) -> str:
+    """A prompt as replies were kept under it before answers were committed."""
+    return packaged(f"former/{name}")
+
+
+def digest(*parts: str, size: int = 12) -> str:
+    """So many hex digits for some texts."""
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:size]
 
 
 def _dumped(material: Any) -> str:
@@ -124,6 +130,7 @@ def decided(
     """A decision as it was made: nothing of how it ended."""
     fields = {
         "domain": domain,
+        "task": decision.task,
         "action": decision.action,
         "target": decision.target,
         "reasoning": decision.reasoning,
@@ -171,9 +178,9 @@ def separating(rule: Separation) -> dict[str, str]:
     return {
         "condition": clause(rule.conditions),
         "result": rule.result,
-        "met": count_of(*rule.met),
-        "otherwise": count_of(*rule.other),
-        "episodes_of_the_met": str(rule.episodes[0]),
+        "if_it_holds": f"{rule.result}: {count_of(*rule.met)}",
+        "otherwise": f"{rule.result}: {count_of(*rule.other)}",
+        "episodes_in_which_it_holds": str(rule.episodes[0]),
     }
 
 
@@ -191,8 +198,8 @@ def judged(verdict: Verdict) -> dict[str, Any]:
 # ── what a skill is written from ─────────────────────────────────────────────────────
 
 
-def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """(prompt, material, headings to write) for a brief, with the offline judge's text."""
+def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
+    """(prompt, material, headings to write) for a brief: what its question is about."""
     headings: tuple[str, ...]
     match brief:
         case Findings():
@@ -206,9 +213,47 @@ def skill_request(brief: Brief, plain: Draft) -> tuple[str, dict[str, Any], tupl
             prompt, material, headings = "agreement", _agreement(brief), _AGREEMENT
         case SessionExcerpt():
             prompt, material, headings = "session", _sessions(brief), _SESSION
-    draft = {"title": plain.title, "sections": dict(plain.sections)}
-    request = {"sections": list(headings), **material, "draft": draft}
-    return prompt, request, headings
+    return prompt, material, headings
+
+
+def surroundings(brief: Brief, plain: Draft) -> dict[str, Any]:
+    """What else is told of a brief: words that change without what it is about.
+
+    `plain` is the offline judge's text.
+    """
+    shown: dict[str, Any] = {}
+    if isinstance(brief, Findings):
+        account = brief.account
+        shown["latest"] = [_brief(o, account.evaluations) for o in brief.significant[-_SHOWN:]]
+    if isinstance(brief, Recurrence):
+        shown["evaluations"] = [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]]
+    if isinstance(brief, Period):
+        shown["latest"] = [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]]
+    return {**shown, "draft": {"title": plain.title, "sections": dict(plain.sections)}}
+
+
+def subject_of(brief: Brief) -> str:
+    """What a text is about, by which its question is known."""
+    match brief:
+        case Findings():
+            outcome = brief.account.outcomes[0]
+            return f"{brief.kind} {about(outcome.domain, outcome.decision)}"
+        case Recurrence():
+            return f"{brief.kind} {brief.domain} / {brief.theme}"
+        case Period():
+            return brief.domain
+        case Agreement():
+            firsts = [findings.account.outcomes[0] for findings in brief.apart]
+            subjects = sorted(about(outcome.domain, outcome.decision) for outcome in firsts)
+            return f"{brief.together.kind} {' | '.join(subjects)}"
+        case SessionExcerpt():
+            return " ".join(session.id for session in brief.sessions)
+
+
+def about(domain: str, decision: Decision) -> str:
+    """What a decision is about, in one line."""
+    parts = (domain, decision.action, decision.target)
+    return " / ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _findings(brief: Findings) -> dict[str, Any]:
@@ -216,15 +261,15 @@ def _findings(brief: Findings) -> dict[str, Any]:
     return {
         "kind": brief.kind,
         "outcomes_in_all": len(account.outcomes),
-        "statements": [_statement(statement) for statement in brief.statements],
-        "latest": [_brief(o, account.evaluations) for o in brief.significant[-_SHOWN:]],
+        "statements": [_statement(statement, brief.kind) for statement in brief.statements],
+        "last": account.outcomes[-1].id,
     }
 
 
-def _statement(statement: Statement) -> dict[str, Any]:  # noqa: PLR0911 (one a kind)
+def _statement(statement: Statement, kind: str) -> dict[str, Any]:  # noqa: PLR0911 (one a kind)
     match statement:
         case Rule(separation=rule, own=own):
-            here = {"of_this_subject": count_of(*own)} if own else {}
+            here = {"of_this_subject": f"{rule.result}: {count_of(*own)}"} if own else {}
             return {"separates": separating(rule), **here}
         case RefusedAnswers(refused=refused, task=task):
             return {"refused_answers": dict(refused), "task": task}
@@ -234,20 +279,22 @@ def _statement(statement: Statement) -> dict[str, Any]:  # noqa: PLR0911 (one a 
             others = {"middle_half_of_others": [low, high], "others": of}
             return {"stood_out": key, "value": value, **others}
         case Tools(names=names, worked=worked, failed=failed):
-            counts = {"of_succeeded": count_of(*worked), "of_failed": count_of(*failed)}
-            return {"used": list(names), **counts}
+            counts = f"successes: {count_of(*worked)}, failures: {count_of(*failed)}"
+            return {"used": list(names), "used_by": counts}
         case Remedy(cause=cause):
-            return {"worked_instead": _cause(cause)}
+            return {"worked_instead": _cause(cause, "successes", "failures")}
         case Cause():
-            return _cause(statement)
+            groups = ("failures", "successes") if kind == "warning" else ("successes", "failures")
+            return _cause(statement, *groups)
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
+def _cause(cause: Cause, group: str, others: str) -> dict[str, Any]:
+    """A cause, with who shows it of which group, and how many of the others say it too."""
     return {
         "kind": cause.kind,
         "quote": cause.quote,
-        "shown_by": count_of(len(cause.shown_by), cause.of),
-        "ended_otherwise": len(cause.against),
+        "shown_by": f"{group}: {count_of(len(cause.shown_by), cause.of)}",
+        "said_too_by": f"{others}: {len(cause.against)}",
         **_supposed(cause),
         **({"report": True} if cause.report else {}),
     }
@@ -258,7 +305,6 @@ def _recurrence(brief: Recurrence) -> dict[str, Any]:
         "domain": brief.domain,
         "theme": brief.theme,
         "facts": [fact.text for fact in brief.facts],
-        "evaluations": [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]],
     }
 
 
@@ -269,8 +315,8 @@ def _period(brief: Period) -> dict[str, Any]:
         "separates": {
             action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
         },
-        "latest": [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]],
-        "stood_out": [_statement(outlier) for outlier in brief.outliers],
+        "last": brief.outcomes[-1].id,
+        "stood_out": [_statement(outlier, "warning") for outlier in brief.outliers],
     }
 
 
@@ -299,7 +345,7 @@ def _agreement(brief: Agreement) -> dict[str, Any]:
         "kind": together.kind,
         "subjects": subjects,
         "outcomes_in_all": len(together.account.outcomes),
-        "statements": [_statement(statement) for statement in together.statements],
+        "statements": [_statement(statement, together.kind) for statement in together.statements],
     }
 
 

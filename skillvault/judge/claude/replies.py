@@ -4,11 +4,12 @@ A reply that cannot be used is an UnusableError with the reason, which the model
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.brief import (
     Agreement,
@@ -21,16 +22,18 @@ from skillvault.brief import (
     Verdict,
 )
 from skillvault.hidden_characters import cleaned
-from skillvault.judge.claude.retries import Kept, Question
+from skillvault.judge.claude.figures import Shown, unsupported
+from skillvault.judge.claude.retries import Kept
 from skillvault.judge.offline.verdict import GOOD
-from skillvault.records import Applicability, InsightType
-from skillvault.text import flat, shorten, slug
+from skillvault.records import Applicability, InsightType, Outcome
+from skillvault.text import flat, sentences, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
+SUPPOSED = "Supposed: "
+_SLUG = 4  # words of a fact's name
 _LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
-_FIGURE = re.compile(r"\d+ of \d+|[\d,]*\d(?:\.\d+)? ?%|\d+\.\d+|\d{3,}")
 _Shape = TypeVar("_Shape", bound=Struct)
 
 
@@ -48,12 +51,20 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """An insight as the model gives it."""
+    """An insight as the model gives it; of earlier versions it has the first four alone.
+
+    `fact` is the id of the one that it repeats or contradicts; `evidence` are words of the record.
+    """
 
     key_insight: str
     insight_type: InsightType
     applicability: Applicability
     better_approach: str
+    relation: Literal["new", "repeats", "contradicts"] = "new"
+    fact: str = ""
+    observed: bool = True
+    evidence: str | None = None
+    slug: str = ""
 
 
 class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +87,16 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in part.items() if key not in ("title", "description")}
-    return {**kept, "additionalProperties": False}
+    properties = {name: _without_default(of) for name, of in part["properties"].items()}
+    every = {"properties": properties, "required": list(properties)}
+    return {**kept, **every, "additionalProperties": False}
+
+
+def _without_default(part: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a key that must be given; what may be absent of old is a text."""
+    if "anyOf" in part:
+        return {"type": "string"}
+    return {key: value for key, value in part.items() if key != "default"}
 
 
 def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
@@ -105,20 +125,65 @@ def verdict_of(reply: VerdictReply) -> Verdict:
     )
 
 
-def insight_of(reply: InsightReply, shown: str) -> InsightText:
-    """The insight; UnusableError if it has figures that were not `shown`."""
-    check_figures(f"{reply.key_insight}\n{reply.better_approach}", shown)
-    return InsightText(
-        key_insight=shorten(flat(reply.key_insight), _INSIGHT),
-        insight_type=reply.insight_type,
-        applicability=reply.applicability,
-        better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
+class InsightReader(NamedTuple):
+    """Makes an insight of a reply about an outcome; `facts` are those that were shown, by id."""
+
+    outcome: Outcome
+    facts: frozenset[str]
+
+    def believed(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
+        """The reply; UnusableError with every reason.
+
+        At the `last` time the sentences go that claim figures which the record does not bear out.
+        """
+        better = unsupported(reply.better_approach, shown, advice=True)
+        figures = [*unsupported(reply.key_insight, shown), *better]
+        unknown = reply.relation != "new" and reply.fact not in self.facts
+        if last:
+            insight = _without_claims(reply.key_insight, shown) if figures else reply.key_insight
+            approach = _without_claims(reply.better_approach, shown, advice=True)
+            if insight or not figures:
+                told = replace(reply, key_insight=insight, better_approach=approach)
+                return replace(told, relation="new", fact="") if unknown else told
+        _check(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
+        return reply
+
+    def insight(self, reply: InsightReply) -> InsightText:
+        """The insight that a reply gives; what no words of the outcome bear out is supposed."""
+        quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
+        supposed = "" if (reply.observed and quoted) or not reply.key_insight.strip() else SUPPOSED
+        words = "-".join(slug(reply.slug).split("-")[:_SLUG])
+        return InsightText(
+            key_insight=shorten(supposed + flat(reply.key_insight), _INSIGHT),
+            insight_type=reply.insight_type,
+            applicability=reply.applicability,
+            better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
+            repeats=reply.fact or None if reply.relation == "repeats" else None,
+            contradicts=reply.fact or None if reply.relation == "contradicts" else None,
+            slug=words or None,
+        )
+
+
+def believed_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
+    """The reply; UnusableError if it claims figures that the record does not bear out.
+
+    At the `last` time the sentences go that do.
+    """
+    kept = replace(
+        reply,
+        insight=_without_claims(reply.insight, shown),
+        suggestion=_without_claims(reply.suggestion, shown, advice=True),
+        warnings=[text for text in reply.warnings if not unsupported(text, shown)],
     )
+    if last:
+        return kept
+    claims = unsupported("\n".join((reply.insight, *reply.warnings)), shown)
+    _check([*claims, *unsupported(reply.suggestion, shown, advice=True)])
+    return reply
 
 
-def opinion_of(reply: OpinionReply, shown: str) -> Opinion:
-    """The opinion; UnusableError if it has figures that were not `shown`."""
-    check_figures("\n".join((reply.insight, reply.suggestion, *reply.warnings)), shown)
+def opinion_of(reply: OpinionReply) -> Opinion:
+    """The opinion that a reply gives."""
     return Opinion(
         quality=_fraction(reply.quality_score),
         confidence=_fraction(reply.confidence),
@@ -132,16 +197,20 @@ def _fraction(number: float) -> float:
     return round(min(max(number, 0.0), 1.0), 2)
 
 
-def check_figures(text: str, shown: str) -> None:
-    """UnusableError for a share, a percentage or a larger number that was not shown."""
-    figures = _without_separators(shown)
-    for figure in _FIGURE.findall(text):
-        if _without_separators(figure) not in figures:
-            raise UnusableError(f"the reply has a figure that the record does not: {figure}")
+def _check(figures: Sequence[str], *others: str) -> None:
+    """UnusableError with every reason: figures that the record does not bear out, and others."""
+    reasons = [reason for reason in others if reason]
+    if figures:
+        named = ", ".join(dict.fromkeys(figures))
+        reasons.append(f"the reply has figures that the record does not: {named}")
+    if reasons:
+        raise UnusableError("; ".join(reasons))
 
 
-def _without_separators(text: str) -> str:
-    return text.replace(" %", "%").replace(",", "")
+def _without_claims(text: str, shown: Shown, *, advice: bool = False) -> str:
+    """A text without the sentences that claim what the record does not bear out."""
+    kept = (s for s in sentences(text) if not unsupported(s, shown, advice=advice))
+    return " ".join(kept)
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
@@ -186,16 +255,39 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def draft(self, reply: SkillReply, question: Question) -> Draft:
-        """The draft; UnusableError if it is empty, has figures of its own or loses any."""
-        texts = {section.heading: _tidy(section.text) for section in reply.sections}
-        written = {name: text for name, text in texts.items() if text}
-        if not written or not written.keys() <= set(self.headings):
-            raise UnusableError(f"the sections must be of these: {', '.join(self.headings)}")
-        title, about = flat(reply.title), flat(reply.description).replace(">", "")
-        if not title or not about:
-            raise UnusableError("the title or the description is empty")
-        check_figures("\n".join((title, about, *written.values())), question.user)
+    def believed(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
+        """The reply; UnusableError with every reason.
+
+        At the `last` time the items go that claim what the record does not bear out.
+        """
+        told = self._without_items(reply, shown) if last else reply
+        written = _texts_of(told)
+        title, about = flat(told.title), _plain_line(told.description)
+        foreign = not written or not written.keys() <= set(self.headings)
+        figures = unsupported("\n".join((title, about, *written.values())), shown)
+        labels = _bad_label(told) if isinstance(told, SessionReply) else ""
+        _check(
+            figures,
+            f"the sections must be of these: {', '.join(self.headings)}" if foreign else "",
+            "the title or the description is empty" if not title or not about else "",
+            labels,
+        )
+        return told
+
+    def _without_items(self, reply: SkillReply, shown: Shown) -> SkillReply:
+        """A reply without the items, or the title and description, that claim too much."""
+        sections = [
+            SectionReply(section.heading, _borne_out(_tidy(section.text), shown))
+            for section in reply.sections
+        ]
+        title = self.plain.title if unsupported(reply.title, shown) else reply.title
+        about = _without_claims(reply.description, shown) or self.plain.description
+        return replace(reply, title=title, description=about, sections=sections)
+
+    def draft(self, reply: SkillReply) -> Draft:
+        """The draft that a reply gives."""
+        title, about = flat(reply.title), _plain_line(reply.description)
+        written = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
         return msgspec.structs.replace(
             self._labelled(reply),
             title=shorten(title, TITLE) if self._may_name else self.plain.title,
@@ -229,6 +321,16 @@ class SkillReader(NamedTuple):
         return tuple((name, both[name]) for name in order if name in both)
 
 
+def _texts_of(reply: SkillReply) -> dict[str, str]:
+    """Heading -> its text, of those with any."""
+    texts = {section.heading: _tidy(section.text) for section in reply.sections}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _plain_line(text: str) -> str:
+    return flat(text).replace(">", "")
+
+
 def _when_first(about: str, plain: str) -> str:
     """A description that begins with when to use the skill, as the one by rule does.
 
@@ -241,12 +343,21 @@ def _when_first(about: str, plain: str) -> str:
 
 
 def _labels(names: list[str]) -> tuple[str, ...]:
-    """Names as slugs, the first few; UnusableError for one that is none."""
-    slugs = {name: slug(name, limit=_LABEL) for name in names}
-    bad = next((name for name, label in slugs.items() if not label), None)
-    if bad is not None:
-        raise UnusableError(f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage")
-    return tuple(dict.fromkeys(slugs.values()))[:_LABELS]
+    """Names as slugs, the first few."""
+    slugs = (slug(name, limit=_LABEL) for name in names)
+    return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
+
+
+def _bad_label(reply: SessionReply) -> str:
+    """That a name is none of a tag, a role or a stage; "" if all are."""
+    names = (*reply.tags, *reply.roles, *reply.stages)
+    bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
+    return "" if bad is None else f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
+
+
+def _borne_out(text: str, shown: Shown) -> str:
+    """A section's text without the items that claim what the record does not bear out."""
+    return "\n".join(line for line in text.splitlines() if not unsupported(line, shown))
 
 
 def _tidy(text: str) -> str:

@@ -25,7 +25,9 @@ _TURN = 0.1  # seconds between two looks whether it is our turn
 class Question(Struct, frozen=True, kw_only=True):
     """What is sent. `key` is what its reply is kept under, the same after a crash.
 
-    `max_tokens`: the most of its reply, if that is not the policy's to say.
+    `former` are the keys under which earlier versions kept it. `max_tokens`: the most of its reply,
+    if that is not the policy's to say. `refused` is the reply to the same that was of no use, and
+    what it is told of that.
     """
 
     key: str
@@ -34,11 +36,19 @@ class Question(Struct, frozen=True, kw_only=True):
     user: str
     schema: dict[str, Any]
     max_tokens: int | None = None
+    refused: tuple[str, str] | None = None
+    former: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys that its reply may be kept under."""
+        return (self.key, *self.former)
 
     @property
     def size(self) -> int:
         """Its bytes, but for the schema."""
-        return len(self.system.encode()) + len(self.user.encode())
+        texts = (self.system, self.user, *(self.refused or ()))
+        return sum(len(text.encode()) for text in texts)
 
     def limit(self, rules: JudgePolicy) -> int:
         """The most tokens of its reply."""
@@ -160,11 +170,12 @@ class Caller:
 
         UnavailableError if none can be had now, UnansweredError if asking again is no use.
         """
-        kept = self._ledger.reply(question.key)
-        if kept is not None:
-            return msgspec.json.decode(kept, type=Kept)
-        if under_way := self._ledger.queued(question.key):
-            raise UnavailableError(under_way)
+        for key in question.keys:
+            kept = self._ledger.reply(key)
+            if kept is not None:
+                return msgspec.json.decode(kept, type=Kept)
+            if under_way := self._ledger.queued(key):
+                raise UnavailableError(under_way)
         if self._unasked is not None:
             self._unasked[question.key] = question
             raise UnavailableError("left to a batch")
@@ -183,7 +194,8 @@ class Caller:
 
     def forget_reply(self, question: Question) -> None:
         """Ask anew the next time: the reply is of no use."""
-        self._ledger.forget_reply(question.key)
+        for key in question.keys:
+            self._ledger.forget_reply(key)
 
     def _reserved(self, question: Question, end: float) -> int:
         """The number of a call that is ours to send."""

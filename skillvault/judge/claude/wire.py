@@ -78,12 +78,21 @@ def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
         "model": question.model,
         "max_tokens": question.limit(rules),
         "system": [fixed],
-        "messages": [{"role": "user", "content": question.user}],
+        "messages": _turns(question),
         "output_config": {"format": {"type": "json_schema", "schema": question.schema}},
     }
     if rules.temperature is not None:
         body["temperature"] = rules.temperature
     return body
+
+
+def _turns(question: Question) -> list[dict[str, str]]:
+    """What is said in turn; a reply of no use stands as the assistant's."""
+    asked = {"role": "user", "content": question.user}
+    if question.refused is None:
+        return [asked]
+    reply, why = question.refused
+    return [asked, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
 
 
 def reply_of(body: bytes) -> Reply:

@@ -4,12 +4,16 @@ An outcome is judged by itself: whatever compares outcomes belongs to their acco
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
+
+from msgspec.structs import replace
 
 from skillvault.brief import Case, InsightText, Spent, Verdict, billed
 from skillvault.change import INTAKE, Change
 from skillvault.learning.account.insight import insights_of
 from skillvault.policy import Policy
 from skillvault.records import (
+    Answer,
     Evaluation,
     JudgeInfo,
     Outcome,
@@ -17,10 +21,35 @@ from skillvault.records import (
 )
 from skillvault.text import listed, shorten
 
+FAILURES = 3  # before a success that are told with it, at most
+REPEATED = 2  # so many say that a success is worth comparing
 
-def case_of(outcome: Outcome) -> Case:
-    """What a judge is told of an outcome: nothing of any other."""
-    return Case(outcome=outcome, insights=insights_of(outcome))
+
+def case_of(
+    outcome: Outcome,
+    before: Sequence[Outcome] = (),
+    account: Sequence[str] = (),
+    facts: Sequence[tuple[str, str]] = (),
+) -> Case:
+    """What a judge is told of an outcome; `before` are those of its subject, oldest first.
+
+    `account` is what is known of its subject, `facts` of its domain: (id, text).
+    """
+    failures = _ended_failures(before) if outcome.result.status == "success" else ()
+    shown = failures[-FAILURES:] if len(failures) >= REPEATED else ()
+    return Case(
+        outcome=outcome,
+        insights=insights_of(outcome),
+        failures=tuple(shown),
+        account=tuple(account),
+        facts=tuple(facts),
+    )
+
+
+def _ended_failures(before: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The failures since the last success, oldest first."""
+    latest = takewhile(lambda o: o.result.status != "success", reversed(before))
+    return tuple(o for o in latest if o.result.status == "failure")[::-1]
 
 
 def evaluation_of(
@@ -33,7 +62,9 @@ def evaluation_of(
 ) -> Evaluation:
     """The evaluation that a verdict and an insight make; too short an insight is none."""
     key_insight = insight.key_insight.strip() if insight else ""
-    judge = _billed(info, verdict, insight)
+    answer = verdict.answer
+    author = replace(answer.judge, tokens=None, cost_usd=None) if answer else info
+    judge = _billed(author, verdict, insight)
     if insight is None or len(key_insight) < policy.evaluate.min_insight:
         insight = None
     return Evaluation(
@@ -49,6 +80,9 @@ def evaluation_of(
         weaknesses=verdict.weaknesses,
         missed_factors=verdict.missed_factors,
         better_approach=insight.better_approach if insight else None,
+        repeats=insight.repeats if insight else None,
+        contradicts=insight.contradicts if insight else None,
+        slug=insight.slug if insight else None,
         judge_was_right=was_right(verdict, outcome),
     )
 
@@ -68,8 +102,10 @@ def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:
     return verdict.was_good_decision == (outcome.result.status == "success")
 
 
-def evaluation_change(domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo) -> Change:
-    """The commit that holds a batch of one domain's evaluations."""
+def evaluation_change(
+    domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo, answers: Sequence[Answer] = ()
+) -> Change:
+    """The commit that holds a batch of one domain's evaluations, and the answers they rest on."""
     rights = sum(e.judge_was_right is True for e in evaluations)
     tested = sum(e.judge_was_right is not None for e in evaluations)
     silent = sum(e.key_insight is None for e in evaluations)
@@ -82,7 +118,7 @@ def evaluation_change(domain: str, evaluations: Sequence[Evaluation], info: Judg
         step="evaluate",
         subject=f"{len(evaluations)} {noun} in {domain}",
         reason=f"{listed(counts)}.{quote}",
-        writes=tuple(evaluations),
+        writes=(*evaluations, *answers),
         sources=tuple(Ref("outcome", e.outcome) for e in evaluations),
         targets=tuple(Ref("evaluation", e.id) for e in evaluations),
         judge=f"{info.name} {info.version}",

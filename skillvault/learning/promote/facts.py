@@ -200,10 +200,11 @@ def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
 
 
 def fact_id(evaluation: Evaluation) -> str:
-    """The id of the fact that an evaluation makes: its first words and its source."""
+    """The id of the fact that an evaluation makes: its slug or first words, and its source."""
     tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
     # A text in another script has no slug; the domain still says what it is about.
-    about = slug(evaluation.key_insight or "", limit=48) or slug(evaluation.domain, limit=48)
+    words_of = evaluation.slug or evaluation.key_insight or ""
+    about = slug(words_of, limit=48) or slug(evaluation.domain, limit=48)
     return f"{about}-{tail}"
 
 

@@ -325,6 +325,7 @@ class Support:
             # Of two that say the opposite and end otherwise the one bears out the other.
             if source.outcome_status == witness.outcome_status and self._is_as_told(fact, source):
                 stances[fact] = "against"
+        stances |= self._by_judge(witness)
         for record in self._by_hand(witness.evaluation.domain):
             form = normal_form(record.text, own_values(witness.outcome))
             if same(form, witness.form):
@@ -332,6 +333,23 @@ class Support:
             elif opposite(form, witness.form):
                 stances[record.id] = "against"
         return stances
+
+    def _by_judge(self, witness: Witness) -> dict[str, Stance]:
+        """Fact -> where a run stands to it in its judge's word, of the facts of its domain."""
+        evaluation = witness.evaluation
+        named: tuple[tuple[str | None, Stance], ...] = (
+            (evaluation.repeats, "for"),
+            (evaluation.contradicts, "against"),
+        )
+        return {
+            fact: stance
+            for fact, stance in named
+            if fact is not None
+            and fact in self._material.facts
+            and self._is_current(fact)
+            and self._material.facts[fact].domain == evaluation.domain
+            and self._material.facts[fact].trust == "local"
+        }
 
     def _says(self, fact: str, source: Witness, witness: Witness) -> bool:
         """Whether a fact says what the run said that made it; else, edited, what this one does."""

@@ -123,7 +123,7 @@ class Withheld(Struct, frozen=True):
     blob: str = ""
 
 
-class Answer(Struct, frozen=True):
+class Selection(Struct, frozen=True):
     """What `recommend` answers: the shown by their place, the left out from the best on.
 
     `near_domain` is set for a domain that the vault does not know: the known one that it looks
@@ -197,7 +197,7 @@ def recommend(
     *,
     scores: Mapping[str, Match] | None = None,
     background: Background | None = None,
-) -> Answer:
+) -> Selection:
     """Answer a query with the live skills of the shelf.
 
     `read` gives the text of a candidate by name. `scores` (name -> how well its text answers the
@@ -229,7 +229,7 @@ def recommend(
     left_out = chain(
         _unknown(pinned, among), passed_over, _irrelevant(low, asking), map(_ineffective, weak)
     )
-    return Answer(
+    return Selection(
         domain=query.domain,
         decision=query.decision,
         recommended=chosen.served,
@@ -260,12 +260,12 @@ def by_effect(candidates: Iterable[Candidate], policy: Policy) -> list[Candidate
     return sorted(live, key=place)
 
 
-def empty(query: Query, near_domain: str) -> Answer:
+def empty(query: Query, near_domain: str) -> Selection:
     """The answer for a domain that the vault does not know; `near_domain` is one like it, or ""."""
-    return Answer(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
+    return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 
-def plain(answer: Answer) -> dict[str, Any]:
+def plain(answer: Selection) -> dict[str, Any]:
     """The answer as its JSON."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
     del plain_answer["over_budget"]

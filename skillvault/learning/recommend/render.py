@@ -14,7 +14,7 @@ from skillvault.hidden_characters import escaped
 from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.facts import ServedFact
 from skillvault.learning.recommend.instruction import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
-from skillvault.learning.recommend.recommend import NEXT, Answer, Query, Served, Withheld
+from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served, Withheld
 from skillvault.records import Skill, stamp
 from skillvault.text import listed
 
@@ -24,18 +24,18 @@ _TAG_SHOWN = 20  # characters
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
-def prompt(answer: Answer) -> str:
+def prompt(answer: Selection) -> str:
     """The skills with their badges, the facts and the instruction, "" for none."""
     blocks = _blocks(answer, _with_badge)
     return "\n".join([*blocks, element("instruction", INSTRUCTION)]) if blocks else ""
 
 
-def xml(answer: Answer) -> str:
+def xml(answer: Selection) -> str:
     """The skills and facts alone, "" for none."""
     return "\n".join(_blocks(answer, _by_name))
 
 
-def _blocks(answer: Answer, shown: Callable[[Served], str]) -> list[str]:
+def _blocks(answer: Selection, shown: Callable[[Served], str]) -> list[str]:
     """The texts, then the lines of what is only named; the facts."""
     texts = [shown(skill) for skill in answer.recommended if skill.how != "named"]
     named = [skill for skill in answer.recommended if skill.how == "named"]
@@ -51,7 +51,7 @@ def skills_xml(skills: Iterable[Skill]) -> str:
     return element("skills", blocks) if blocks else ""
 
 
-def record(answer: Answer, query: Query, at: datetime, task: str = "") -> dict[str, Any]:
+def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dict[str, Any]:
     """What the inbox takes as the recommendation of this decision; `task` is what was asked."""
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")

@@ -4,6 +4,7 @@ What a person wrote is read leniently in form and strictly in kind, and changed 
 surgical edits of named keys (`front_matter`).
 """
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -26,6 +27,7 @@ from skillvault.records import (
     ORIGINS,
     SKILL_KINDS,
     SKILL_STATUSES,
+    Answer,
     Elsewhere,
     Evaluation,
     Fact,
@@ -115,6 +117,8 @@ def encode(record: Record) -> bytes:
             text = strict_yaml.dump(_evaluation(record))
         case Recommendation():
             text = strict_yaml.dump(plain_recommendation(record))
+        case Answer():
+            text = _answer_text(record)
         case Session():
             text = strict_yaml.dump(plain_session(record))
         case Fact():
@@ -132,6 +136,13 @@ def _evaluation(record: Evaluation) -> dict[str, Any]:
     right = values.pop("judge_was_right")
     kept = {k: v for k, v in values.items() if v not in (None, [], ())}
     return {**kept, "judge_was_right": right}
+
+
+def _answer_text(record: Answer) -> str:
+    values = msgspec.to_builtins(record) | {"at": stamp(record.at)}
+    values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
+    kept = {key: value for key, value in values.items() if value is not None}
+    return f"{json.dumps(kept, ensure_ascii=False, indent=2)}\n"
 
 
 def _link(record: Link) -> dict[str, Any]:
@@ -173,7 +184,7 @@ def _skill_text(skill: Skill) -> str:
 # ── text -> record ───────────────────────────────────────────────────────────────────
 
 
-def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
+def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:  # noqa: PLR0911
     """The record that `content` holds under this address; raises BadInputError.
 
     `domain` is the folder it stands in, which a fact written by hand need not repeat.
@@ -183,6 +194,8 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
         return _skill(ref.id, text)
     if ref.kind == "fact":
         return _fact(ref.id, domain, text)
+    if ref.kind == "answer":
+        return stored(front_matter.as_mapping(strict_json.load(text)), Answer)
     raw = front_matter.as_mapping(strict_yaml.load(text))
     if ref.kind == "outcome":
         return stored_outcome(raw, ref.id)

@@ -11,6 +11,7 @@ from pathlib import Path
 from skillvault import records
 from skillvault.errors import NotAVaultError
 from skillvault.records import (
+    Answer,
     Evaluation,
     Fact,
     Link,
@@ -35,7 +36,10 @@ LOCAL = (INBOX, QUARANTINE)  # folders that are not in git
 
 SERVED = "skills"  # the shelf that hosts load
 SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
-FOLDERS = ("outcomes", "evaluations", "recommendations", "sessions", "memory", *SHELVES, "links")
+FOLDERS = (
+    *("outcomes", "evaluations", "answers", "recommendations", "sessions", "memory"),
+    *(*SHELVES, "links"),
+)
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
 _DATED = re.compile(
@@ -43,6 +47,9 @@ _DATED = re.compile(
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
 _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml\Z")
+_ANSWER = re.compile(
+    r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
+)
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _LINK = re.compile(r"^links/(?P<target>[^/]+)/(?P<id>[^/]+)\.yaml\Z")
@@ -79,6 +86,13 @@ def session_path(record: Session) -> str:
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 
 
+def answer_path(record: Answer) -> str:
+    """`answers/<domain>/<yyyy>/<mm>/<key>.json`, by the month in UTC of what it is about."""
+    if not (is_slug(record.domain) and is_slug(record.id)):
+        raise ValueError(f"{record.domain}/{record.id} cannot become a path")
+    return f"answers/{record.domain}/{record.at.astimezone(UTC):%Y/%m}/{record.id}.json"
+
+
 def skill_path(name: str, shelf: str = "skills") -> str:
     """`<shelf>/<name>/SKILL.md`."""
     if not is_slug(name) or shelf not in SHELVES:
@@ -86,7 +100,7 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Record) -> str:  # noqa: PLR0911 (one a kind)
+def path_of(record: Record) -> str:  # noqa: C901, PLR0911 (one a kind)
     """Where a new record goes. A `proposed` skill waits outside what hosts load."""
     match record:
         case Outcome():
@@ -103,6 +117,8 @@ def path_of(record: Record) -> str:  # noqa: PLR0911 (one a kind)
             return f"memory/{record.domain}/{record.id}.md"
         case Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
+        case Answer():
+            return answer_path(record)
         case Link():
             if not (is_slug(record.target.id) and is_slug(record.id)):
                 raise ValueError(f"{record.id} cannot become a path")
@@ -110,12 +126,14 @@ def path_of(record: Record) -> str:  # noqa: PLR0911 (one a kind)
 
 
 @lru_cache(maxsize=1 << 12)
-def ref_of(path: str) -> Ref | None:
+def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
     """What a path holds; None for one that is not a record's."""
     if match := _DATED.match(path):
         return Ref(_FOLDER_KIND[match["folder"]], match["id"])
     if match := _SESSION.match(path):
         return Ref("session", match["id"])
+    if match := _ANSWER.match(path):
+        return Ref("answer", match["id"])
     if match := _SKILL.match(path):
         return Ref("skill", match["id"])
     if match := _FACT.match(path):
@@ -131,8 +149,8 @@ def is_skill(path: str) -> bool:
 
 
 def domain_of(path: str) -> str | None:
-    """The domain folder of an outcome, evaluation, recommendation or fact."""
-    match = _DATED.match(path) or _FACT.match(path)
+    """The domain folder of an outcome, evaluation, answer, recommendation or fact."""
+    match = _DATED.match(path) or _FACT.match(path) or _ANSWER.match(path)
     return match["domain"] if match else None
 
 

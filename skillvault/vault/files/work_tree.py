@@ -10,6 +10,7 @@ from functools import cached_property
 from skillvault.errors import BadInputError
 from skillvault.policy import Policy, policy_from
 from skillvault.records import (
+    Answer,
     Evaluation,
     Fact,
     Outcome,
@@ -123,13 +124,20 @@ def parsed(path: str, content: bytes) -> Parsed:
 
 def _check_path(path: str, record: Parsed) -> None:
     """BadInputError if a record says another place than its own."""
-    dated = Outcome | Evaluation | Recommendation | Fact
+    dated = Outcome | Evaluation | Answer | Recommendation | Fact
     if isinstance(record, dated) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(
             f"domain: {record.domain!r} is not the folder it is in; write `domain: {folder}`",
             code="domain-mismatch",
             key="domain",
+        )
+    if isinstance(record, Answer) and path != layout.answer_path(record):
+        raise BadInputError(
+            f"at: {stamp(record.at)} and {record.id} are not the month and the name of the file; "
+            "an answer is written once, restore it",
+            code="id-mismatch",
+            key="at",
         )
     if isinstance(record, Session) and path != layout.session_path(record):
         raise BadInputError(

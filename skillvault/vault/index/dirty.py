@@ -29,6 +29,7 @@ from skillvault.vault.index.rows import bound
 _MARK = "insert or ignore into due select"
 _TABLES = {
     "outcome": "outcome", "fact": "fact", "session": "session", "skill": "skill", "use": "used",
+    "answer": "answer",
 }  # fmt: skip
 _TYPED = {
     "outcome",
@@ -37,6 +38,7 @@ _TYPED = {
     "skill",
     "link",
     "recommendation",
+    "answer",
 }  # kinds with a table of their own
 _TYPES = {"link": "type", "skill": "kind"}
 _SAME = {

@@ -60,6 +60,16 @@ class History:
         )
         return self._commits(number for (number,) in self._reader.rows(query))
 
+    def withdrawn(self, step: str) -> set[Ref]:
+        """What is gone because a step took it away: its commit named it last, as a source."""
+        query = "select ref_kind, ref_id from gone"
+        gone = (Ref(kind, name) for kind, name in self._reader.rows(query))
+        ours = {
+            sha for (sha,) in self._reader.rows("select sha from commits where step = ?", [step])
+        }
+        last = self.last_named(gone) if ours else {}
+        return {ref for ref, at in last.items() if at.role == "source" and at.sha in ours}
+
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
         """Those of these skills that more than one commit touches."""
         query = (

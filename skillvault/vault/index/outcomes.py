@@ -9,7 +9,7 @@ from skillvault.claims import Claim, claim_of, own
 from skillvault.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
-from skillvault.vault.index.rows import Row, moment, words
+from skillvault.vault.index.rows import Row, micros, moment, words
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
@@ -58,6 +58,25 @@ class Outcomes(Folder[Outcome]):
         for domain, outcome_id in sorted(self._reader.rows_in(query, outcomes)):
             found.setdefault(domain, set()).add(outcome_id)
         return found
+
+    def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
+        """The evaluated outcomes of a domain that ended then or later, latest first.
+
+        Those of a trust, None for any.
+        """
+        query = (
+            "select distinct o.id, o.at from outcome o where o.domain = ?1 and o.at >= ?2 "
+            f"and (?3 is null or o.trust = ?3) and {HAS_EVALUATION} order by o.at desc, o.id desc"
+        )
+        return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust])]
+
+    def subjects_in(self, domain: str) -> list[tuple[str, str, str | None]]:
+        """The (id, action, target) of a domain's evaluated outcomes."""
+        query = (
+            "select distinct o.id, o.action, o.target from outcome o "
+            f"where o.domain = ? and {HAS_EVALUATION} order by o.id"
+        )
+        return [(name, action, on) for name, action, on in self._reader.rows(query, [domain])]
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """The outcomes with these event ids."""

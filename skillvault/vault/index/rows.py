@@ -10,6 +10,7 @@ import msgspec
 
 from skillvault.records import (
     LEARNED,
+    Answer,
     Evaluation,
     Fact,
     Link,
@@ -35,7 +36,7 @@ KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Rec
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
-    "link": "Link",
+    "link": "Link", "answer": "Answer",
 }  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
@@ -148,6 +149,8 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 micros(parsed.ended_at),
                 parsed.name,
             )
+        case Answer():
+            yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
         case Link():
             ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
             yield "link", ref.id, parsed.type, *ends

@@ -104,6 +104,11 @@ create table session (
 create index session_id on session (id);
 create index session_name on session (name);
 create index session_domain on session (domain, trust, at);
+create table answer (
+    n integer primary key, id text, domain text, kind text, subject text, session text);
+create index answer_id on answer (id);
+create index answer_subject on answer (subject, kind);
+create index answer_session on answer (session) where session is not null;
 create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);

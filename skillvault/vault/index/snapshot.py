@@ -10,6 +10,7 @@ from functools import cached_property
 from skillvault.policy import Policy
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
+from skillvault.vault.index.answers import Answers
 from skillvault.vault.index.captures import Captures, WritableCaptures
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.database import IndexDatabase
@@ -46,6 +47,7 @@ class Topics(ABC):
         self.recommendations = Recommendations(reader)
         self.evaluations = Evaluations(reader)
         self.sessions = Sessions(reader)
+        self.answers = Answers(reader)
         self.facts = Facts(reader)
         self.links = Links(reader)
         self.skills = Skills(reader)

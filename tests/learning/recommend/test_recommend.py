@@ -13,10 +13,10 @@ from skillvault.learning.recommend import recommend as rules
 from skillvault.learning.recommend.disclosure import About
 from skillvault.learning.recommend.facts import FactHit
 from skillvault.learning.recommend.recommend import (
-    Answer,
     Background,
     Candidate,
     Query,
+    Selection,
     badge_of,
     plain,
     qualified,
@@ -44,7 +44,7 @@ def one(name: str, kind: str = "guide", **fields: Any) -> Candidate:
     )
 
 
-def ask(*candidates: Candidate, scores: dict[str, float] | None = None, **query: Any) -> Answer:
+def ask(*candidates: Candidate, scores: dict[str, float] | None = None, **query: Any) -> Selection:
     policy = query.pop("policy", Policy())
     asked = Query(domain="perps", **query)
     return recommend(
@@ -57,11 +57,11 @@ def matches(scores: dict[str, float] | None) -> dict[str, Match] | None:
     return None if scores is None else {name: Match(score, score) for name, score in scores.items()}
 
 
-def shown(answer: Answer) -> list[str]:
+def shown(answer: Selection) -> list[str]:
     return [one.name for one in answer.recommended]
 
 
-def withheld(answer: Answer) -> list[tuple[str, str]]:
+def withheld(answer: Selection) -> list[tuple[str, str]]:
     return [(one.name, one.reason) for one in answer.withheld]
 
 
@@ -340,7 +340,7 @@ SAYS = "# {}\n\n- Run the migrations on a copy of the database before the releas
 ALSO = "# {}\n\n- Before the release, run the migrations on a copy of the database.\n"
 
 
-def repeated(*candidates: Candidate, **query: Any) -> Answer:
+def repeated(*candidates: Candidate, **query: Any) -> Selection:
     texts = {
         "a": SAYS.format("A"),
         "b": ALSO.format("B"),

@@ -8,10 +8,10 @@ import pytest
 from skillvault.learning.recommend.disclosure import About
 from skillvault.learning.recommend.facts import FactHit
 from skillvault.learning.recommend.recommend import (
-    Answer,
     Background,
     Candidate,
     Query,
+    Selection,
     recommend,
 )
 from skillvault.learning.recommend.render import INSTRUCTION, prompt, record, xml
@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUERY = Query(domain="perps", decision="d-1", context={"volatility": "high"}, limit=2)
 
 
-def answer(*names: str, body: str = "Text.", query: Query = QUERY, holdout: float = 0) -> Answer:
+def answer(*names: str, body: str = "Text.", query: Query = QUERY, holdout: float = 0) -> Selection:
     candidates = [Candidate(name, "warning", 10, "perps", blob=f"b-{name}") for name in names]
     policy = policy_from({"effect": {"holdout": holdout}})
     return recommend(candidates, query, policy, lambda _: body)

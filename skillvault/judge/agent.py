@@ -1,0 +1,72 @@
+"""An agent as the judge: what it answered counts, and until then the offline judge's words.
+
+Nobody is question here and nobody waits; `steps.questions` says what an agent may be question.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from skillvault.brief import Brief, Case, Draft, InsightText, Verdict
+from skillvault.judge.claude.questions import Asked, Questions
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.records import Answer, Decision, JudgeInfo, Scalar
+
+_Value = TypeVar("_Value")
+_OFFLINE = OfflineJudge()
+
+
+@dataclass(frozen=True)
+class AgentJudge:
+    """The answers that were given; `answers` gives them by the keys of their questions."""
+
+    questions: Questions
+    answers: Callable[[str], Answer | None]
+
+    @property
+    def info(self) -> JudgeInfo:
+        """The judge whose words stand where nobody answered; an answer names who gave it."""
+        return _OFFLINE.info
+
+    @property
+    def at_once(self) -> int:
+        """It waits for nothing."""
+        return _OFFLINE.at_once
+
+    def author(self) -> JudgeInfo:
+        """As whom an agent answers, by the prompts of now."""
+        return JudgeInfo(name="agent", version="1", prompt=self.questions.version)
+
+    def verdict(
+        self,
+        domain: str,
+        decision: Decision,
+        context: Mapping[str, Scalar],
+        applied: Sequence[str] | None,
+        entry_value: float | None,
+    ) -> Verdict:
+        """How good the decision was, blind."""
+        question = self.questions.verdict_question(
+            domain, decision, context=context, applied=applied, entry_value=entry_value
+        )
+        return self._answered(question) or _OFFLINE.verdict(
+            domain, decision, context, applied, entry_value
+        )
+
+    def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
+        """What the outcome teaches."""
+        question = self.questions.insight_question(case, verdict)
+        return (question and self._answered(question)) or _OFFLINE.insight(case, verdict)
+
+    def write(self, brief: Brief) -> Draft | None:
+        """The text of a skill."""
+        plain = _OFFLINE.write(brief)
+        if plain is None:
+            return None
+        return self._answered(self.questions.text_question(brief, plain)) or plain
+
+    # Before a decision nobody waits for an answer.
+    advise = staticmethod(_OFFLINE.advise)
+
+    def _answered(self, question: Asked[_Value]) -> _Value | None:
+        return question.answered(self.answers(question.matter.question))

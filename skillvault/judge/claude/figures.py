@@ -1,0 +1,137 @@
+"""Which figures of a reply the record bears out: whole figures, and what follows from counts.
+
+A claim must be borne out. What advice sets (a stop at 10 %) and what names a thing (HTTP 404) is no
+claim, unless it counts outcomes.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from skillvault.text import sentences
+
+_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}:\d{2}(?::\d{2})?")
+_HEX = re.compile(r"\b(?=\w*\d)(?=\w*[a-z])[\w-]*[0-9a-f]{6,}[\w-]*\b")
+_PAIR = re.compile(
+    rf"(?<![\w.,])({_NUMBER})\s?(?:/|of|out of)\s?(?:all |the )?({_NUMBER})(?![\w.]*\d)"
+)
+_FIGURE = re.compile(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*\d)")
+_COUNTED = re.compile(
+    r"\s*(?:loss|win|run|time|outcome|case|trade|failure|success|decision|attempt)\w*",
+    re.IGNORECASE,
+)
+_OUTCOME = re.compile(
+    r"\b(?:los[et]|losses|loss|won|wins?|fail\w*|succe\w*|cases|runs|trades|outcomes|decisions|"
+    r"rate|times|attempts|likely|chance|improv\w*|cut|cuts|rais\w*|doubl\w*)\b",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"^\W*(?:then |and |first )?(?:set|keep|use|cap|limit|stop|wait|check|avoid|halve|reduce|size|"
+    r"place|exit|enter|close|open|retry|pin|run|write|add|leave|take|require|allow|raise|lower|start|"
+    r"read|verify|test|split|hold|risk|never|always|do not|don't)\b"
+    r"|\b(?:should|must|at least|at most|no more than|up to|below|above|stop|limit|threshold)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
+_LEAST = 100  # smaller whole numbers that count nothing are no claim
+
+
+class Shown:
+    """The figures of a record: its values, its percentages, and the counts `k of n`."""
+
+    def __init__(self, record: str) -> None:
+        self.record = record
+        self._text = _MOMENT.sub(" ", record)
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[float, float]]:
+        """The counts, and what is left of each."""
+        pairs = {(_value(k), _value(n)) for k, n in _PAIR.findall(self._text)}
+        rest = {(n - k, n) for k, n in pairs if n >= k}
+        return frozenset(pairs | rest)
+
+    @cached_property
+    def values(self) -> frozenset[float]:
+        """The whole figures."""
+        return frozenset(_value(match[1]) for match in self._figures())
+
+    @cached_property
+    def shares(self) -> frozenset[float]:
+        """The percentages, and those that fractions and counts come to."""
+        # A fraction is no percentage, whatever else has decimals may well be one.
+        stated = (
+            _value(m[1]) for m in self._figures() if m[2] or ("." in m[1] and _value(m[1]) > 1)
+        )
+        fractions = (100 * value for value in self.values if 0 < value <= 1)
+        counts = (100 * k / n for k, n in self.pairs if n)
+        return frozenset((*stated, *fractions, *counts))
+
+    def _figures(self) -> Iterator[re.Match[str]]:
+        return _FIGURE.finditer(_HEX.sub(" ", self._text))
+
+    def has_share(self, share: str) -> bool:
+        """Whether a percentage is there, or follows from a fraction or a count."""
+        return any(_is_rounded(share, value) for value in self.shares)
+
+    def has_value(self, figure: str) -> bool:
+        """Whether a figure is there, as it is or with more decimals."""
+        return any(_is_rounded(figure, value) for value in self.values)
+
+
+def unsupported(text: str, shown: Shown, *, advice: bool = False) -> list[str]:
+    """The claims of a text that the record does not bear out, each once, in their order."""
+    figures = (
+        figure
+        for line in text.splitlines()
+        for sentence in sentences(line)
+        for figure in _unborne(sentence, shown, advice=advice)
+    )
+    return list(dict.fromkeys(figures))
+
+
+def _unborne(sentence: str, shown: Shown, *, advice: bool) -> Iterator[str]:
+    yield from (moment for moment in _MOMENT.findall(sentence) if moment not in shown.record)
+    plain = _MOMENT.sub(" ", sentence)
+    for match in _PAIR.finditer(plain):
+        if (_value(match[1]), _value(match[2])) not in shown.pairs:
+            yield match[0]
+    plain = _PAIR.sub(" ", plain)
+    sets = bool(_ADVICE.search(sentence)) or (advice and not _OUTCOME.search(sentence))
+    for match in _FIGURE.finditer(plain):
+        if not _is_borne_out(match, plain, shown, sets=sets):
+            yield match[0].strip()
+
+
+def _is_borne_out(match: re.Match[str], sentence: str, shown: Shown, *, sets: bool) -> bool:
+    """Whether a figure is no claim, or one that the record bears out."""
+    figure, share = match[1], match[2]
+    if shown.has_share(figure) if share else shown.has_value(figure):
+        return True
+    counts = bool(_COUNTED.match(sentence, match.end()))
+    if not share and _is_name(sentence[: match.start()], figure) and not counts:
+        return True
+    if sets and not counts and not (share and _OUTCOME.search(sentence)):
+        return True
+    return not share and not counts and "." not in figure and _value(figure) < _LEAST
+
+
+def _is_name(before: str, figure: str) -> bool:
+    """Whether a figure is part of a name: `Python 3.11`, `HTTP 404`, `port 8080`."""
+    match = _NAME.search(before)
+    if match is None:
+        return False
+    word = match[1]
+    opens = not before[: match.start(1)].strip()
+    return word.isupper() or word.islower() or "." in figure or not opens
+
+
+def _value(figure: str) -> float:
+    return float(figure.replace(",", ""))
+
+
+def _is_rounded(figure: str, value: float) -> bool:
+    """Whether a figure is a value, rounded to as many decimals as it has."""
+    decimals = len(figure.partition(".")[2])
+    half = 0.5 * 10**-decimals if value % 1 else 0.0
+    return abs(_value(figure) - abs(value)) <= half + 1e-9

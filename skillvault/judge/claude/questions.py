@@ -1,0 +1,232 @@
+"""Each question of a judge as a value: what is sent, and what of a reply is believed.
+
+Claude and an agent are asked the same. Nobody is asked here.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.brief import (
+    Brief,
+    Case,
+    Draft,
+    GivenAnswer,
+    InsightText,
+    Matter,
+    Opinion,
+    SessionExcerpt,
+    Verdict,
+)
+from skillvault.errors import UnansweredError
+from skillvault.judge.claude import prompts as asking
+from skillvault.judge.claude.figures import Shown
+from skillvault.judge.claude.replies import (
+    InsightReader,
+    InsightReply,
+    OpinionReply,
+    SessionReply,
+    SkillReader,
+    SkillReply,
+    UnusableError,
+    VerdictReply,
+    believed_opinion,
+    opinion_of,
+    schema,
+    shaped,
+    verdict_of,
+)
+from skillvault.judge.claude.retries import Kept, Question
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.policy import DistillPolicy, JudgePolicy
+from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
+
+_Value = TypeVar("_Value")
+
+
+class Believed(Protocol):
+    """What of a reply is kept, given what was shown; UnusableError with every reason."""
+
+    def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
+        """The reply, or at the `last` time what of it can be believed."""
+
+
+@dataclass(frozen=True)
+class Asked(Generic[_Value]):
+    """A question: what it is about, how it is sent, what of a reply is believed and comes of it.
+
+    `believed` takes a reply and what was shown, and gives what is kept of it (UnusableError with
+    every reason if nothing is); `value` is made of that alone, so that it is the same in any clone.
+    """
+
+    matter: Matter
+    make: Callable[[], Question]
+    shape: type[Struct]
+    believed: Believed
+    value: Callable[[Any], _Value]
+    clean: Callable[[Any], Any]
+
+    @cached_property
+    def sent(self) -> Question:
+        """What is sent."""
+        return self.make()
+
+    def accepted(self, reply: Kept, *, last: bool = False) -> dict[str, Any]:
+        """What of a reply is kept; UnusableError with every reason.
+
+        `last`: nobody is asked again, so that what cannot be believed goes and the rest stays.
+        """
+        shown = Shown(self.sent.user)
+        believed = self.believed(shaped(reply, self.shape), shown, last=last)
+        accepted: dict[str, Any] = self.clean(msgspec.to_builtins(believed))
+        return accepted
+
+    def says(self, reply: Mapping[str, Any]) -> _Value:
+        """What an accepted reply says; UnansweredError for one in another shape."""
+        try:
+            return self.value(msgspec.convert(reply, self.shape))
+        except (msgspec.ValidationError, UnusableError) as error:
+            raise UnansweredError(
+                f"the answer {self.matter.question} cannot be read: {error}"
+            ) from None
+
+    def given(self, reply: Mapping[str, Any], judge: JudgeInfo) -> GivenAnswer:
+        """An accepted reply, as it is kept."""
+        return GivenAnswer(matter=self.matter, reply=dict(reply), judge=judge)
+
+    def answered(self, answer: Answer | None) -> _Value | None:
+        """What a kept answer says, with who gave it; None for none that can be read."""
+        if answer is None:
+            return None
+        try:
+            value = self.says(answer.reply)
+        except UnansweredError:
+            return None
+        return with_answer(value, self.given(answer.reply, answer.judge))
+
+
+def with_answer(value: _Value, given: GivenAnswer) -> _Value:
+    """A verdict, an insight or a text, with the answer that it was made of."""
+    assert isinstance(value, Verdict | InsightText | Draft)
+    return msgspec.structs.replace(value, answer=given)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a judge asks, by the prompts of a vault and the rules of its policy."""
+
+    rules: JudgePolicy
+    prompts: asking.Prompts
+    distilling: DistillPolicy
+
+    @property
+    def version(self) -> str:
+        """What tells the prompts of an evaluation from those of other versions."""
+        return self.prompts.digest("verdict", "insight")
+
+    def verdict_question(
+        self,
+        domain: str,
+        decision: Decision,
+        *,
+        context: Mapping[str, Scalar],
+        applied: Sequence[str] | None,
+        entry_value: float | None,
+    ) -> Asked[Verdict]:
+        """How good the decision was; the question holds nothing of how it ended."""
+        material = asking.decided(domain, decision, context, applied, entry_value)
+        subject = asking.about(domain, decision)
+        matter = Matter("verdict", subject, _material_digest(material))
+        reading = (VerdictReply, _as_it_is, verdict_of)
+        before = {key: value for key, value in material.items() if key != "task"}
+        return self._asked(matter, material, reading, former=lambda: self.prompts.fenced(before))
+
+    def insight_question(self, case: Case, verdict: Verdict) -> Asked[InsightText] | None:
+        """What the outcome teaches; None where it supports no statement."""
+        if OfflineJudge().insight(case, verdict) is None:
+            return None
+        judged = {"verdict": asking.judged(verdict), "shown": asking.shown(case.insights)}
+        failures = [asking.ended(failure) for failure in case.failures]
+        around = {"failures": failures, "account": list(case.account), "facts": dict(case.facts)}
+        told = {key: value for key, value in around.items() if value}
+        material = asking.ended(case.outcome) | judged | told
+        received = [outcome.received for outcome in (case.outcome, *case.failures)]
+        kind = "contrast" if failures else "insight"
+        matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
+        before = asking.digest(case.outcome.received, str(judged["verdict"]))
+        reader = InsightReader(case.outcome, frozenset(name for name, _ in case.facts))
+        reading = (InsightReply, reader.believed, reader.insight)
+        former = None if failures else lambda: before
+        return self._asked(matter, material, reading, former=former)
+
+    def opinion_question(
+        self, outcome: Outcome, skills: Sequence[Skill], model: str
+    ) -> Asked[Opinion]:
+        """What speaks for and against a decision that is about to be carried out."""
+        o, size = outcome, outcome.result.entry_value
+        decision = asking.decided(o.domain, o.decision, o.context, o.applied, size)
+        material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
+        matter = Matter("advice", model, _material_digest(material))
+        reading = (OpinionReply, believed_opinion, opinion_of)
+        return self._asked(matter, material, reading, model=model)
+
+    def text_question(self, brief: Brief, plain: Draft) -> Asked[Draft]:
+        """The text of a skill, beside the offline one."""
+        prompt, material, headings = asking.skill_request(brief)
+        subject = asking.subject_of(brief)
+        matter = Matter(prompt, subject, _material_digest(material))
+        reader = SkillReader(brief, plain, headings)
+        request = {"sections": list(headings), **asking.surroundings(brief, plain), **material}
+        of_sessions = isinstance(brief, SessionExcerpt)
+        shape = SessionReply if of_sessions else SkillReply
+        reading = (shape, reader.believed, reader.draft)
+        if not of_sessions:
+            return self._asked(matter, request, reading)
+        limit = self.distilling.max_tokens
+        return self._asked(matter, request, reading, model=self.rules.fast_model, limit=limit)
+
+    def _former(self, kind: str, model: str, about: str) -> tuple[str, ...]:
+        """The key under which a reply was kept before answers were committed."""
+        system = self.prompts.own.get(kind) or asking.former(kind)
+        return (f"{kind}-{asking.digest(kind, model, system, about)}",)
+
+    def _asked(
+        self,
+        matter: Matter,
+        material: Mapping[str, Any],
+        reading: tuple[type[Struct], Believed, Callable[[Any], _Value]],
+        *,
+        model: str | None = None,
+        limit: int | None = None,
+        former: Callable[[], str] | None = None,
+    ) -> Asked[_Value]:
+        shape, believed, value = reading
+
+        def make() -> Question:
+            name, system = model or self.rules.model, self.prompts.text(matter.kind)
+            return Question(
+                key=matter.question,
+                model=name,
+                system=system,
+                user=self.prompts.fenced(material),
+                schema=schema(shape),
+                max_tokens=limit,
+                former=self._former(matter.kind, name, former()) if former else (),
+            )
+
+        return Asked(matter, make, shape, believed, value, self.prompts.clean)
+
+
+def _material_digest(material: Mapping[str, Any]) -> str:
+    """Sixteen hex digits of a material, in whatever order its keys stand."""
+    text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
+    return asking.digest(text, size=16)
+
+
+def _as_it_is(reply: Any, _shown: Shown, *, last: bool) -> Any:  # noqa: ARG001 (as the others)
+    return reply

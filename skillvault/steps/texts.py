@@ -1,0 +1,104 @@
+"""The texts of skills that a question may be about: what each is written from, what rewrites it.
+
+Floor 3, beside the steps that write them; what a person wrote stays, as in any rewriting.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from skillvault.brief import Brief, Draft, Findings, Period
+from skillvault.change import Change
+from skillvault.learning.account.account import KINDS, calls_for_skill, digest
+from skillvault.learning.generate import strategy as strategies
+from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.merge import evolved
+from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.refresh import refreshing
+from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.steps import strategy
+from skillvault.steps.merge import current_merging, references
+from skillvault.steps.run import Run
+
+
+class Telling(NamedTuple):
+    """The text of a living skill: by name, what it is written from, and what writes it anew."""
+
+    skill: str
+    brief: Brief
+    rewritten: Callable[[Draft], Change | None]
+
+
+def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Telling]:
+    """The texts of a domain that these outcomes are told in."""
+    if run.policy.choices.skills == "subject":
+        yield from _accounts(run, outcomes)
+    if run.policy.choices.merges == "causes":
+        yield from _agreements(run, domain)
+    yield from _strategy(run, domain)
+
+
+def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[Telling]:
+    for history in run.accounts.histories(outcomes, set()):
+        read = run.accounts.read_part(history)
+        if not read:
+            continue
+        for findings, present in run.accounts.both(run.accounts.account(read)):
+            if _is_as_counted(run, findings, present) and present.skill is not None:
+                rewritten = partial(_account_text, run, findings, present)
+                yield Telling(present.skill.name, findings, rewritten)
+
+
+def _is_as_counted(run: Run, findings: Findings, present: Present) -> bool:
+    """Whether a subject's skill lives, is the program's to write, and says what is counted now."""
+    skill = present.skill
+    if skill is None or present.shelf == "archive" or present.group or present.put_away:
+        return False
+    is_ours = skill.status not in ("pinned", "retired") and skill.origin == "generated"
+    return is_ours and calls_for_skill(findings, run.policy) and skill.account == digest(findings)
+
+
+def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) -> Change | None:
+    assert present.skill is not None
+    due = Refreshing(what="refresh", findings=findings, present=present)
+    return refreshing.rewrite_change(
+        due,
+        draft,
+        run.versions(present.skill.name),
+        references=references(run, present.shelf, present.skill),
+        policy=run.policy,
+    )
+
+
+def _agreements(run: Run, domain: str) -> Iterator[Telling]:
+    for kind in KINDS:
+        for group in run.accounts.groups(domain, kind):
+            merging = current_merging(run, group)
+            skill = merging.present.skill if merging else None
+            if merging is not None and skill is not None:
+                yield Telling(skill.name, merging.brief, partial(_agreed_text, run, merging))
+
+
+def _agreed_text(run: Run, merging: Merging, draft: Draft) -> Change | None:
+    skill = merging.present.skill
+    assert skill is not None
+    files = references(run, merging.present.shelf, skill)
+    written = run.versions(skill.name)
+    return evolved.growth_change(merging, draft, written, references=files, policy=run.policy)
+
+
+def _strategy(run: Run, domain: str) -> Iterator[Telling]:
+    material = strategy.material(run, domain)
+    if material.skill is None or material.skill.status in ("pinned", "retired"):
+        return
+    if material.path is None or material.path.startswith("archive/") or not material.read:
+        return
+    brief = strategy.brief_of(run, material)
+    yield Telling(material.name, brief, partial(_strategy_text, run, material, brief))
+
+
+def _strategy_text(
+    run: Run, material: strategies.StrategyMaterial, brief: Period, draft: Draft
+) -> Change | None:
+    written = run.versions(material.name)
+    return strategies.next_change(material, brief, draft, written, policy=run.policy)

@@ -1,0 +1,254 @@
+"""An agent judges and writes: questions from the tree, answers beside what they change."""
+
+import json
+import shutil
+import signal
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.errors import BadInputError, UsageError
+from skillvault.steps.desk import AgentReply, AskedQuestion
+from tests.conftest import NOW, Person
+from tests.forked import called, log_of
+from tests.given import START, as_file, passing, trade
+from tests.judge.conftest import appoint
+
+INSIGHT = "A chased long succeeds if a stop stands before the entry."
+SHELVES = ("evaluations", "memory", "skills", "links", "answers", "proposed", "archive")
+
+
+@pytest.fixture
+def agents(vault: Vault) -> Vault:
+    """A vault whose judge is an agent, with two losses and the success after them."""
+    appoint(vault, provider="agent")
+    record(vault, *(trade(n, -0.2 if n < 2 else 0.3, **reasoned(n)) for n in range(3)))
+    return vault
+
+
+def reasoned(number: int) -> dict[str, Any]:
+    """A decision of its own, made in its own session."""
+    return {
+        "decision__reasoning": f"Funding is high at 0.0{number} %; I chase it without a stop.",
+        "source": {"agent": "trader", "session": f"maker-{number}"},
+    }
+
+
+def record(vault: Vault, *given: dict[str, Any]) -> None:
+    """Record outcomes and run the loop."""
+    vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(given)], now=NOW)
+    vault.run(now=NOW)
+
+
+def answered(question: AskedQuestion, said: str = INSIGHT) -> AgentReply:
+    """What a sensible agent says."""
+    if question.kind == "verdict":
+        told: dict[str, Any] = {
+            "quality_score": 0.2,
+            "strengths": [],
+            "weaknesses": [said],
+            "missed_factors": [],
+        }
+    elif question.kind in ("insight", "contrast"):
+        told = {
+            "key_insight": said,
+            "insight_type": "risk",
+            "applicability": "domain",
+            "better_approach": "Set the stop first.",
+            "relation": "new",
+            "evidence": "I chase it without a stop",
+            "slug": "stop before entry",
+        }
+    else:
+        record = json.loads(question.record.split("\n", 1)[1].rpartition("\n")[0])
+        sections = [{"heading": h, "text": f"- Agent on {h}."} for h in record["sections"]]
+        told = {"title": "Chasing", "description": f"Use before a long. {said}"}
+        told["sections"] = sections
+    return AgentReply(question.key, json.dumps({**defaults(question), **told}))
+
+
+def defaults(question: AskedQuestion) -> dict[str, Any]:
+    """What every reply of a shape holds, empty."""
+    empty = {"array": [], "string": "", "number": 0, "boolean": True}
+    properties: dict[str, Any] = question.schema["properties"]
+    return {
+        name: of["enum"][0] if "enum" in of else empty.get(of.get("type", ""), "")
+        for name, of in properties.items()
+    }
+
+
+def kinds(questions: Sequence[AskedQuestion]) -> list[str]:
+    """What is asked, in its order."""
+    return [question.kind for question in questions]
+
+
+def every(vault: Vault) -> list[AskedQuestion]:
+    """All questions that are open."""
+    return vault.desk.next_questions(100)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """The records that a loop makes, by path."""
+    files = (path for top in SHELVES for path in (root / top).rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def test_offline_words_stand_at_once_and_the_best_question_comes_first(agents: Vault) -> None:
+    assert {e.judge.name for e in agents.store.head().evaluations.values()} == {"offline"}
+    assert len(agents.skills()) == 2
+    assert kinds(every(agents)) == ["contrast", "insight", "insight", "account", "account"]
+
+
+def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them(
+    agents: Vault,
+) -> None:
+    report = agents.desk.answer([answered(q) for q in every(agents)], session="s-9", now=NOW)
+    assert report is not None
+    steps = [one.step for one in agents.log()]
+    assert steps.count("answer") == 5
+    assert {e.key_insight for e in agents.store.head().evaluations.values()} == {INSIGHT}
+    assert "Agent on Checklist" in agents.skill("warning-perps-open-long-sol-perp")[0].body
+    assert [fact.text.partition("\n")[0] for fact in agents.memory.facts()] == [INSIGHT]
+    for shown in ("warning-perps-open-long-sol-perp", agents.memory.facts()[0].id):
+        (answer, *_) = agents.why(shown)["answers"]
+        assert (answer["by"], answer["session"]) == ("agent", "s-9")
+    assert agents.check().problems == []
+    assert agents.run(now=NOW).done == []
+
+
+def test_a_clone_rebuilds_the_same_tree_from_outcomes_and_answers(
+    agents: Vault, tmp_path: Path
+) -> None:
+    agents.desk.answer([answered(q) for q in every(agents)], now=NOW)
+    agents.desk.answer([answered(q) for q in every(agents)], now=NOW)  # the verdicts
+    assert every(agents) == []
+    clone, _ = Vault.init(tmp_path / "clone", ["perps"], now=NOW)
+    for name in ("vault.yaml", "outcomes", "answers"):
+        copy = shutil.copytree if (agents.root / name).is_dir() else shutil.copy
+        copy(agents.root / name, clone.root / name)
+    person = Person(clone.root)
+    person.git("add", "-A")
+    person.git("commit", "-q", "-m", "What happened", "--no-verify")
+    clone.run(now=NOW)
+    assert tree(clone.root) == tree(agents.root)
+
+
+def test_a_verdict_is_never_answered_by_who_made_the_decision_or_saw_its_end(
+    agents: Vault,
+) -> None:
+    contrast = every(agents)[0]
+    outcome = contrast.about
+    agents.desk.answer([answered(contrast)], session="reader", now=NOW)
+    verdict = next(q for q in every(agents) if (q.kind, q.about) == ("verdict", outcome))
+    for session in ("maker-2", "reader"):
+        asked = agents.desk.next_questions(100, session=session)
+        assert verdict.key not in {question.key for question in asked}
+        with pytest.raises(BadInputError, match="may not judge it"):
+            agents.desk.answer([answered(verdict)], session=session, now=NOW)
+    agents.desk.answer([answered(verdict)], session="another", now=NOW)
+    evaluation = agents.store.head().evaluations[outcome]
+    assert (evaluation.judge.name, evaluation.quality_score) == ("agent", 0.2)
+    assert evaluation.judge_was_right is False
+
+
+def test_a_session_is_asked_no_more_than_the_policy_says(agents: Vault) -> None:
+    for number in range(2):
+        (question,) = agents.desk.next_questions(1, session="s-1")
+        agents.desk.answer([answered(question, f"{INSIGHT} {number}")], session="s-1", now=NOW)
+    assert agents.desk.next_questions(session="s-1") == []
+    assert agents.desk.next_questions(session="s-2") != []
+
+
+BAD = {
+    "no-json": ("nothing", "did not keep to its schema"),
+    "empty": ("", "the reply was empty"),
+    "paths": ('{"path": "/etc/passwd"}', "did not keep to its schema"),
+    "long": ("x" * 70_000, "longer than 64 KiB"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_answer_of_no_use_is_refused_with_every_reason(agents: Vault, name: str) -> None:
+    text, reason = BAD[name]
+    first, second, *_ = every(agents)
+    before = agents.store.head().commit
+    with pytest.raises(BadInputError) as error:
+        agents.desk.answer([AgentReply(first.key, text), AgentReply(second.key, text)], now=NOW)
+    assert error.value.message.count(reason) == 2
+    assert all(question.key in error.value.message for question in (first, second))
+    assert agents.store.head().commit == before
+
+
+def test_of_two_agents_that_answer_at_once_one_is_told(agents: Vault) -> None:
+    question = every(agents)[0]
+    agents.desk.answer([answered(question)], now=NOW)
+    assert agents.desk.answer([answered(question)], now=NOW) is None  # the same, once more
+    with pytest.raises(BadInputError, match="answered already"):
+        agents.desk.answer([answered(question, "Something else separates them.")], now=NOW)
+
+
+def test_a_question_that_is_dropped_comes_no_more_in_this_clone(agents: Vault) -> None:
+    question = every(agents)[0]
+    agents.desk.drop_question(question.key)
+    assert question.key not in {one.key for one in every(agents)}
+    with pytest.raises(UsageError, match="no such question"):
+        agents.desk.drop_question("insight-000000000000")
+
+
+def test_questions_go_when_the_domains_clock_passes_their_patience(agents: Vault) -> None:
+    record(agents, passing("perps", START + timedelta(days=9)))
+    assert kinds(every(agents)) == []
+
+
+def test_untrusted_material_is_asked_about_only_on_request(agents: Vault) -> None:
+    record(agents, trade(2, -0.3, decision__target="ETH", source={"trust": "untrusted"}))
+    assert {question.trust for question in every(agents)} == {"local"}
+    (insight,) = (
+        q
+        for q in agents.desk.next_questions(100, untrusted=True)
+        if (q.trust, q.kind) == ("untrusted", "insight")
+    )
+    agents.desk.answer([answered(insight)], now=NOW)
+    assert agents.store.head().answers[insight.key].trust == "untrusted"
+    assert agents.memory.facts(trusted=True) == []
+
+
+def test_what_a_person_wrote_stays_and_the_answer_is_kept(agents: Vault) -> None:
+    person = Person(agents.root)
+    question = next(q for q in every(agents) if q.about.startswith("warning-"))
+    path = f"skills/{question.about}/SKILL.md"
+    person.write(path, (agents.root / path).read_text(encoding="utf-8") + "\nMy own line.\n")
+    report = agents.desk.answer([answered(question)], now=NOW)
+    assert report is not None
+    assert question.key in agents.store.head().answers
+    assert any(waiting.path == path for waiting in agents.run(now=NOW).waiting)
+    person.git("commit", "-q", "-am", "Mine", "--no-verify")
+    agents.run(now=NOW)
+    body = agents.skill(question.about)[0].body
+    assert "My own line." in body
+    assert "Agent on Checklist" in body
+
+
+def _answers(reply: AgentReply, root: Path) -> None:
+    Vault.open(root).desk.answer([reply], now=NOW)
+
+
+KILLED = ("lock-taken", "objects-written", "branch-moved")
+
+
+@pytest.mark.parametrize("point", KILLED)
+def test_an_answer_is_whole_or_not_there_wherever_it_is_killed(agents: Vault, point: str) -> None:
+    question = every(agents)[0]
+    giving = partial(_answers, answered(question))
+    assert called(giving, agents.root, f"{point}=kill") == -signal.SIGKILL
+    assert called(giving, agents.root) == 0, log_of(agents.root).read_text(encoding="utf-8")
+    agents.run(now=NOW)
+    head = agents.store.head()
+    assert head.evaluations[question.about].key_insight == INSIGHT
+    assert len([one for one in agents.log() if one.step == "answer"]) == 1
+    assert agents.check().problems == []

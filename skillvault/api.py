@@ -70,12 +70,14 @@ if TYPE_CHECKING:
         shelf_rules,
         sides,
     )
+    from skillvault.steps import closing as closings
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
     from skillvault.steps import why_not as reasons
+    from skillvault.steps.closing import Closing
     from skillvault.steps.doctor import Row
     from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
     from skillvault.steps.shelf import Found, Shelf
@@ -91,6 +93,7 @@ else:
     selection = LazyModule("learning.recommend.recommend")
     render = LazyModule("learning.recommend.render")
     advising = LazyModule("steps.advise")
+    closings = LazyModule("steps.closing")
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
@@ -281,27 +284,54 @@ class Vault:
         options = runs.RunOptions(dry=dry, track=track)
         return _taken_in(self, files, options, now or _clock())
 
+    def close(
+        self,
+        decision: str,
+        closing: Closing,
+        *,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> Report:
+        """Say how a decision ended, as somebody saw it; see `steps.closing.Closing`.
+
+        It joins what was recommended and recorded for the decision, whichever arrives first: the
+        strongest observer counts. Without a domain it waits in the inbox as long as nobody else
+        names the decision. UsageError for an empty id.
+        """
+        setup.check_domains([closing.domain] if closing.domain is not None else [])
+        at = now or _clock()
+        return self.record([closings.closing_file(decision, closing, at)], now=at, dry=dry)
+
     def import_files(
         self,
         format_name: str,
         paths: Sequence[Path],
         *,
         domain: str | None = None,
+        decision: str | None = None,
         now: datetime | None = None,
         dry: bool = False,
         track: Tracker | None = None,
     ) -> Report:
-        """Bring in other people's results; a bad file or record is refused, the rest goes on."""
+        """Bring in other people's results; a bad file or record is refused, the rest goes on.
+
+        With a `decision` test reports are what ended it.
+        """
         setup.check_domains([domain] if domain is not None else [])
         now, refused = now or _clock(), list[Refused]()
         results = list(_foreign(format_name, paths, domain, refused))
-        read = (result for _, result in results)
-        before = imported.imported_before(self.store.head(), format_name, read, now)
-        files = [
-            (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
-            for place, (name, result) in enumerate(results)
-            if place not in before.known and place not in before.rejected
-        ]
+        read = [result for _, result in results]
+        if decision is not None:
+            before = imported.Imported({}, {})
+            ends = (replace(closings.closing_of(one, "tests"), domain=domain) for one in read)
+            files = [closings.closing_file(decision, end, now) for end in ends]
+        else:
+            before = imported.imported_before(self.store.head(), format_name, read, now)
+            files = [
+                (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
+                for place, (name, result) in enumerate(results)
+                if place not in before.known and place not in before.rejected
+            ]
         report = self.record(files, now=now, dry=dry, track=track) if files else runs.Report()
         report.quarantined = refused + report.quarantined
         report.known += before.known.values()

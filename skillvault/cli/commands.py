@@ -10,8 +10,19 @@ from skillvault import __version__
 
 # Each command stands in the module of its name, as a function of that name.
 COMMANDS = (
-    *("check", "distill", "doctor", "export", "fact", "impact", "import", "init", "install"),
-    *("judge", "learn", "log", "quarantine", "recommend", "record", "run", "search", "skill"),
+    *("check", "close", "distill", "doctor", "export", "fact", "impact", "import", "init"),
+    *(
+        "install",
+        "judge",
+        "learn",
+        "log",
+        "quarantine",
+        "recommend",
+        "record",
+        "run",
+        "search",
+        "skill",
+    ),
     *("stats", "status", "watch", "why", "why-not"),
 )
 

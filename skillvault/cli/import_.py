@@ -21,6 +21,7 @@ from skillvault.steps.importing import FORMATS
 from skillvault.steps.installing import InstallReport
 
 _SKILLS = "skills"
+_REPORTS = ("ctrf", "junit")
 
 
 @click.command("import")
@@ -29,6 +30,7 @@ _SKILLS = "skills"
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")
+@click.option("--decision", metavar="ID", help="Take a test report as the end of this decision.")
 @click.option(
     "--from",
     "skill_format",
@@ -39,10 +41,11 @@ _SKILLS = "skills"
 @now_option
 @dry_option
 @json_option
-def import_(
+def import_(  # noqa: PLR0913 (one an option)
     format_name: str,
     files: tuple[Path, ...],
     domain: str | None,
+    decision: str | None,
     skill_format: str | None,
     vault_path: Path | None,
     now: datetime | None,
@@ -55,10 +58,18 @@ def import_(
     another program, which wait for your approval.
     """
     _check(format_name, domain, skill_format)
+    if decision is not None and format_name not in _REPORTS:
+        raise UsageError("--decision is for test reports; write junit or ctrf")
     vault = open_vault(vault_path)
     if format_name != _SKILLS:
         report = vault.import_files(
-            format_name, files, domain=domain, now=now, dry=dry, track=track
+            format_name,
+            files,
+            domain=domain,
+            decision=decision,
+            now=now,
+            dry=dry,
+            track=track,
         )
         end_intake(vault, report, dry=dry, as_data=as_data)
         return

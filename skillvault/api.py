@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from skillvault.records import (
     Ref,
     Scalar,
     Skill,
+    Trust,
 )
 from skillvault.steps.curate import Curator
 from skillvault.steps.exporting import Exporter
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
         session_sources,
         shelf_rules,
         sides,
+        transcripts,
     )
     from skillvault.steps import closing as closings
     from skillvault.steps import doctor as diagnosis
@@ -102,6 +105,7 @@ else:
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
+    transcripts = LazyModule("steps.transcripts")
     capture = LazyModule("steps.capture")
     sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
@@ -109,6 +113,8 @@ else:
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
     redact = LazyModule("vault.files.redact")
+
+_PART = 200  # outcomes of transcripts that are recorded together
 
 
 class Listed(Struct, frozen=True):
@@ -337,6 +343,42 @@ class Vault:
         report.known += before.known.values()
         report.rejected += before.rejected.values()
         return report
+
+    def import_transcripts(
+        self,
+        client: str,
+        paths: Sequence[Path],
+        *,
+        domain: str | None = None,
+        trust: Trust = "local",
+        now: datetime | None = None,
+        dry: bool = False,
+        advance: Callable[[int], object] = int,
+        on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
+    ) -> tuple[Report, transcripts.ReadTranscripts]:
+        """Bring in what a client's transcripts tell, one outcome a prompt, a part at a time.
+
+        (the report, what was read). Again adds nothing; a transcript that has grown adds what is
+        new. `advance` is told of bytes that were read, `on_outcomes` of each part as it was read.
+        """
+        setup.check_domains([domain] if domain is not None else [])
+        request = transcripts.Request(
+            client=client,
+            domain=domain,
+            trust=trust,
+            rules=self.store.head().policy.transcripts,
+            advance=advance,
+        )
+        read, report = transcripts.ReadTranscripts(), runs.Report()
+        files = transcripts.transcript_files(paths)
+        outcomes = transcripts.outcomes_of(files, request, read)
+        for part in iter(lambda: list(islice(outcomes, _PART)), []):
+            if on_outcomes is not None:
+                on_outcomes([outcome for _, outcome in part])
+            done = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
+            transcripts.add_report(report, done)
+        report.quarantined = read.refused + report.quarantined
+        return report, read
 
     # ── serving ──────────────────────────────────────────────────────────────────────
 

@@ -100,7 +100,9 @@ def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
 def of_evaluations(run: Run, ids: Iterable[str]) -> promote.PromotionMaterial:
     """What the first arrow reads of the vault for some evaluations."""
     view = run.view
-    evaluations = view.evaluations.get_many(ids)
+    names = list(ids)
+    overruled = view.outcomes.overruled(names)
+    evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
     facts = view.facts.by_domain({e.domain for e in evaluations.values()})
     return _material(run, evaluations, facts, [Ref("evaluation", name) for name in evaluations])
 

@@ -180,7 +180,7 @@ class Writer:
                 with self._lock_without_commit():
                     published = self._publish_locked(prepared, transaction)
             finally:
-                transaction.close()
+                transaction.let_go()
             reach("index-unlocked")
             self._settle_late()
             whole = not published or self._restage(prepared)
@@ -219,7 +219,7 @@ class Writer:
         if prepared.checksum is None or index_file.checksum() != prepared.checksum:
             index_file.draw(prepared.entries, settings.staging, prepared.index)
         if not transaction.prepare():
-            transaction.close()
+            transaction.let_go()
             if self._git.tip(self._branch) == parent:
                 _refuse(transaction.error)
             return False
@@ -231,7 +231,7 @@ class Writer:
         try:
             return self._carry_out(prepared, intent, transaction)
         except BaseException as error:
-            transaction.close()
+            transaction.let_go()
             self._roll_back(intent, error)
             raise
 

@@ -12,8 +12,9 @@ from skillvault import __version__
 COMMANDS = (
     *("check", "distill", "doctor", "export", "fact", "impact", "import", "init", "install"),
     *("judge", "learn", "log", "quarantine", "recommend", "record", "run", "search", "skill"),
-    *("stats", "status", "watch", "why", "why-not"),
+    *("stats", "status", "sync", "watch", "why", "why-not"),
 )
+HIDDEN = ("merge-driver",)  # for programs: no person types them
 
 
 class Commands(click.Group):
@@ -25,7 +26,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """The command of this name; None where there is none."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in {*COMMANDS, *HIDDEN}:
             return None
         name = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
         command: click.Command = getattr(import_module(f"skillvault.cli.{name}"), name)

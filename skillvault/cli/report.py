@@ -100,7 +100,7 @@ def print_run(report: Report) -> None:
         say(f"waiting: {waiting.path}: {waiting.reason}")
     _print_proposed(report)
     _print_rejected(report)
-    reasons_by_kind = report.reasons()
+    reasons_by_kind = {} if report.learner else report.reasons()
     for kind, reasons in reasons_by_kind.items():
         say(f"no new {kind}:")
         for reason in reasons:

@@ -30,36 +30,37 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
     Nothing is published that would break the vault, and nothing is forced. Without a connection
     all waits.
     """
-    synced = api.sync(open_vault(vault_path), take_over=take_over, now=now)
+    exchanged = api.sync(open_vault(vault_path), take_over=take_over, now=now)
     if as_data:
-        print_json(synced)
+        print_json(exchanged)
     else:
-        print_synced(synced)
-    if synced.problems:
+        print_exchanged(exchanged)
+    if exchanged.problems:
         sys.exit(1)
 
 
-def print_synced(synced: Exchanged) -> None:
+def print_exchanged(exchanged: Exchanged) -> None:
     """What a sync did, and what a person has to see to."""
-    if synced.claimed:
-        echo(f"this clone, {synced.claimed}, learns from now on")
-    if synced.received:
-        how = f", merged as {synced.merged[:10]}" if synced.merged else ""
-        echo(f"received {_commits(synced.received)}{how}")
-    for place in synced.decided:
+    if exchanged.claimed:
+        echo(f"this clone, {exchanged.claimed}, learns from now on")
+    if exchanged.received:
+        how = f", merged as {exchanged.merged[:10]}" if exchanged.merged else ""
+        echo(f"received {_commits(exchanged.received)}{how}")
+    for place in exchanged.decided:
         echo(f"  changed on both sides: {place}")
-    if synced.sent:
-        echo(f"sent {_commits(synced.sent)}")
-    if not (synced.received or synced.sent or synced.problems or synced.away):
-        echo(f"nothing new here or in {synced.remote}")
-    for problem in synced.problems:
+    if exchanged.sent:
+        echo(f"sent {_commits(exchanged.sent)}")
+    idle = not (exchanged.received or exchanged.sent or exchanged.claimed)
+    if idle and not exchanged.problems and not exchanged.away:
+        echo(f"nothing new here or in {exchanged.remote}")
+    for problem in exchanged.problems:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
-    if synced.problems:
+    if exchanged.problems:
         say("nothing was published; both sides stay as they are")
-    for key, values in synced.undecided.items():
+    for key, values in exchanged.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
-    if synced.away:
-        say(f"{synced.away}; {_commits(synced.waiting)} wait")
+    if exchanged.away:
+        say(f"{exchanged.away}; {_commits(exchanged.waiting)} wait")
 
 
 def _commits(count: int) -> str:

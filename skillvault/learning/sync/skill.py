@@ -40,6 +40,8 @@ from skillvault.written import (
     text_mark,
 )
 
+# The account of a text that was made of two: no digest is like it, so that it is written anew.
+MERGED = "merged"
 STATUSES = ("proposed", "testing", "proven", "pinned", "retired")
 _TOP = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
 _METADATA = (
@@ -52,7 +54,7 @@ _RULES = {
     "created": earliest,
     "expires": latest,
     "trust": least_trust,
-    "account": lambda _ours, _theirs: None,  # of neither text, so that the learner writes it anew
+    "account": lambda _ours, _theirs: MERGED,
     "retired": latest,
     "trial": latest,
 }

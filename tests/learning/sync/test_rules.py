@@ -87,7 +87,7 @@ def test_of_two_texts_of_the_program_one_stays_and_is_written_anew() -> None:
     theirs = rewritten(PROGRAMS, ("- a", "- d"), ("account: a1", "account: a3"))
     text = both("skill", PROGRAMS, ours, theirs)
     assert "- d" in text
-    assert "account:" not in text, "the learner finds it is of no account"
+    assert "account: merged" in text, "as no account is: the learner writes it anew"
     assert is_edited(PROGRAMS, text.encode()) is False
 
 

@@ -65,6 +65,11 @@ crash: .venv/tested
 	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
 	SKILLVAULT_APPEND_KILLS=20 SKILLVAULT_CAPTURES=200 $(BIN)/pytest -n auto tests/crash/test_appending.py
 
+# So many orders in which three clones meet, for ten seeds.
+teams: .venv/tested
+	SKILLVAULT_TEAM_SEEDS=10 SKILLVAULT_TEAM_ORDERS=$(or $(N),50) SKILLVAULT_ORDERS=$(or $(N),50) \
+		$(BIN)/pytest -n auto tests/steps/test_sync_orders.py tests/learning/sync
+
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
 

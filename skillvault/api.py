@@ -82,12 +82,14 @@ if TYPE_CHECKING:
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
+    from skillvault.steps import sync as exchange_of_clones
     from skillvault.steps import why_not as reasons
     from skillvault.steps.closing import Closing
     from skillvault.steps.doctor import Row
     from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
     from skillvault.steps.shelf import Found, Shelf
     from skillvault.steps.status import Status
+    from skillvault.steps.sync import Exchanged
     from skillvault.vault import check as checks
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
@@ -112,6 +114,7 @@ else:
     transcripts = LazyModule("steps.transcripts")
     sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
+    exchange_of_clones = LazyModule("steps.sync")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
@@ -717,6 +720,20 @@ def _answered(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> 
     steps = ("answer", "promote", "generate", "refresh", "merge")
     with guarded(), vault._run_turn:  # noqa: SLF001 (its own)
         return _run_steps(vault, options, now or _clock(), steps)
+
+
+def sync(
+    vault: Vault,
+    *,
+    take_over: bool = False,
+    now: datetime | None = None,
+) -> Exchanged:
+    """Bring this clone and the remote's branch together; see `steps.sync`.
+
+    `take_over`: from then on this clone is the one that learns.
+    """
+    with guarded(), vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+        return exchange_of_clones.bring_together(store, now or _clock(), take_over=take_over)
 
 
 def distill(

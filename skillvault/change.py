@@ -89,6 +89,18 @@ class Adoption(Struct, frozen=True):
     left: bytes = b""
 
 
+class Join(Struct, frozen=True):
+    """The history of another clone, which a commit takes in: up to which commit.
+
+    `forward`: it holds all of ours, so that the branch moves on to it and no commit is made.
+    `modes` are those of new files that are no regular ones.
+    """
+
+    commit: str
+    forward: bool = False
+    modes: tuple[tuple[str, str], ...] = ()
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, or a part of one, and why.
 
@@ -117,6 +129,7 @@ class Change(Struct, frozen=True, kw_only=True):
     judge: str | None = None
     takes: tuple[str, ...] = ()
     commit_with: str = ""
+    joins: Join | None = None
 
     @property
     def headline(self) -> str:

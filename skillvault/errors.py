@@ -31,6 +31,10 @@ class VaultBusyError(SkillvaultError):
     exit_code = 4
 
 
+class OutrunError(VaultBusyError):
+    """The branch moved on while a merge with it was computed."""
+
+
 class EditedError(SkillvaultError):
     """The target was edited by a person and is not committed."""
 

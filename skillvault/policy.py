@@ -630,6 +630,13 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="The branch that learns; on any other branch, everything waits.",
         ),
     ] = "main"
+    learner: Annotated[
+        str | None,
+        Meta(
+            description="The clone that learns (docs/team.md), or all; the others record. "
+            "The first `skillvault sync` names one."
+        ),
+    ] = None
     durability: Annotated[
         Literal["full", "normal"],
         Meta(description="full: a commit survives a power loss; normal: when the system syncs."),

@@ -490,6 +490,7 @@ class Skill(Struct, frozen=True):
     trial: str | None = None  # and since when it is tried again, or was last
     replaces: str | None = None  # the skill in skills/ whose next version it is
     internal: bool = False  # hosts that walk a whole tree leave it out
+    written: str | None = None  # which sections the program wrote, by a digest of each
 
 
 class Shelved(Struct, frozen=True):

@@ -101,6 +101,7 @@ def watching(
     make: inbox_events.MakeObserver = inbox_events.native,
     on_done: Callable[[Done], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
+    synchronize: Callable[[], None] | None = None,
 ) -> Iterator[Daemon]:
     """A daemon that has looked once; it must end when it is asked to."""
     told = Daemon()
@@ -123,6 +124,7 @@ def watching(
         on_report=reported,
         make=make,
         pace=pace,
+        synchronize=synchronize,
     )
     thread = threading.Thread(target=told.work, args=(watch,))
     thread.start()
@@ -638,3 +640,20 @@ def test_when_there_is_no_room_for_untrusted_files_they_wake_nothing_and_delay_n
         drop(vault, "ours")
         until(lambda: recorded(vault) == 2)
     assert len(vault.inbox.names()) == 3
+
+
+def test_the_clones_are_brought_together_after_commits_and_again_in_time(vault: Vault) -> None:
+    tips: list[str | None] = []
+
+    def synchronize() -> None:
+        tips.append(Vault(vault.root).store.tip())
+
+    with watching(vault, synchronize=synchronize) as daemon:
+        until(lambda: len(tips) == 1)
+        drop(vault, "one")
+        until(lambda: len(tips) > 1 and recorded(vault) == 1)
+        assert tips[-1] != tips[0]
+    with watching(vault, pace=Pace(scan=0.1, sync=0.1), synchronize=synchronize) as daemon:
+        before = len(tips)
+        until(lambda: len(tips) > before + 2)
+    assert daemon.said[-1] == "stopped"

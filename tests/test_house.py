@@ -9,13 +9,13 @@ WORDS = {
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
-    "observed",
+    "observed", "written",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
+        "why_not", "sync", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
         "refresh", "promote", "answer", "distill", "generate", "evaluate", "record", "advise",
         "accuracy", "effect", "expire", "account", "contrast", "rejection", "sections", "length",
         "naming",

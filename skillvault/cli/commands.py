@@ -34,11 +34,13 @@ COMMANDS = tuple(
     skill
     stats
     status
+    sync
     watch
     why
     why-not
     """.split()
 )
+HIDDEN = ("merge-driver",)  # for programs: no person types them
 
 
 class Commands(click.Group):
@@ -50,7 +52,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """The command of this name; None where there is none."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in {*COMMANDS, *HIDDEN}:
             return None
         name = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
         command: click.Command = getattr(import_module(f"skillvault.cli.{name}"), name)

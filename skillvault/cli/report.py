@@ -31,6 +31,7 @@ def run_shape(report: Report) -> dict[str, Any]:
         "counts": counts(report),
         "problems": report.problems,
         "broken": report.broken,
+        "learner": report.learner,
     }
 
 
@@ -86,6 +87,11 @@ def print_committed(vault: Vault, path: str) -> None:
 def print_run(report: Report) -> None:
     """What else a run has to say, behind its commits."""
     print_refused(report)
+    if report.learner:
+        say(
+            f"{report.learner} learns; this clone records (`skillvault sync --take-over` lets it "
+            "learn)"
+        )
     for problem in report.problems:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
     for rule in report.broken:
@@ -94,7 +100,7 @@ def print_run(report: Report) -> None:
         say(f"waiting: {waiting.path}: {waiting.reason}")
     _print_proposed(report)
     _print_rejected(report)
-    reasons_by_kind = report.reasons()
+    reasons_by_kind = {} if report.learner else report.reasons()
     for kind, reasons in reasons_by_kind.items():
         say(f"no new {kind}:")
         for reason in reasons:

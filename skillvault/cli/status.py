@@ -48,8 +48,19 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
     if state.git:
         echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
+    _print_team(state)
     if state.paused:
         echo(f"paused: {state.paused}")
+
+
+def _print_team(state: "Status") -> None:
+    """What a person of a team has to see to."""
+    if state.unpushed:
+        echo(f"{_of(state.unpushed, 'commit')} not pushed; next: skillvault sync")
+    if state.silent:
+        echo(state.silent)
+    for key, values in state.undecided.items():
+        echo(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
 
 
 def _later(counts: dict[str, int]) -> str:

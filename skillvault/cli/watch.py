@@ -9,18 +9,22 @@ from pathlib import Path
 import click
 import msgspec
 
+from skillvault.api import Vault, sync
 from skillvault.cli.options import now_option, open_vault, say, track, vault_option
 from skillvault.cli.report import print_done, print_run
+from skillvault.cli.sync import print_exchanged
 from skillvault.errors import UsageError
 from skillvault.learning.rejection import Rejection
 from skillvault.steps.run import Report, Waiting
+from skillvault.steps.sync import Exchanged
 
 
 @click.command()
 @click.option("--once", is_flag=True, help="Do what `skillvault run` does, and end.")
+@click.option("--sync", "syncs", is_flag=True, help="Also run `skillvault sync`: every minute.")
 @vault_option
 @now_option
-def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
+def watch(once: bool, syncs: bool, vault_path: Path | None, now: datetime | None) -> None:
     """Run the loop whenever a file arrives in the inbox.
 
     Ctrl-C or SIGTERM ends it.
@@ -28,6 +32,8 @@ def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
     if now and not once:
         raise UsageError("--now works only with --once; add --once or remove --now")
     vault = open_vault(vault_path)
+    if once and syncs:
+        raise UsageError("--sync keeps running; run `skillvault sync` beside --once")
     if once:
         print_run(vault.run(now=now, on_done=print_done, track=track))
         return
@@ -42,6 +48,7 @@ def watch(once: bool, vault_path: Path | None, now: datetime | None) -> None:
             on_done=print_done,
             on_report=_teller(),
             track=track,
+            synchronize=_synchronizer(vault) if syncs else None,
         )
         daemon.run()
 
@@ -64,6 +71,21 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
     finally:
         if not arrived():  # else it would now kill what ends by itself
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _synchronizer(vault: Vault) -> Callable[[], None]:
+    """Brings the clones together, and prints what is new of that."""
+    before: Exchanged | None = None
+
+    def synchronize() -> None:
+        nonlocal before
+        exchanged = sync(vault)
+        news = exchanged.received or exchanged.sent or exchanged.claimed
+        if news or exchanged != before:
+            print_exchanged(exchanged)
+        before = exchanged
+
+    return synchronize
 
 
 def _teller() -> Callable[[Report], None]:

@@ -36,11 +36,15 @@ Traces = frozenset[tuple[str, int, int, int]]
 
 
 class Pace(Struct, frozen=True):
-    """Seconds between two looks: when all is done, when something failed or is being written."""
+    """Seconds between two looks: when all is done, when something failed or is being written.
+
+    `sync`: between two times that the clones are brought together.
+    """
 
     scan: float = 30.0
     retry: float = 5.0
     soon: float = 1.0
+    sync: float = 60.0
 
 
 class _StoppedError(Exception):
@@ -51,10 +55,10 @@ class Watch:
     """One vault and its daemon.
 
     `say` takes what a person must know, `on_report` what each completed run reports;
-    `make` makes what watches the folders.
+    `make` makes what watches the folders, `synchronize` brings the clones together.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (each keyword is a wish of its door)
         self,
         vault: Vault,
         *,
@@ -65,6 +69,7 @@ class Watch:
         track: Tracker | None = None,
         make: MakeObserver = native,
         pace: Pace | None = None,
+        synchronize: Callable[[], None] | None = None,
     ) -> None:
         self._vault = vault
         self._stopping = stopping
@@ -74,6 +79,9 @@ class Watch:
         self._track: Tracker = track or (lambda items, _what: items)
         self._make = make
         self._pace = pace or Pace()
+        self._synchronize = synchronize
+        self._synchronized = -inf
+        self._sent: str | None = None  # the commit at which the clones were brought together last
         self._events: InboxEvents | None = None
         self._how = ""
         self._trouble: str | None = None
@@ -108,6 +116,7 @@ class Watch:
         try:
             events = self._opened()
             pause = self._work() if self._due() else self._rest()
+            pause = min(pause, self._brought_together())
             if self._trouble:
                 self._say("resumed")
                 self._trouble = None
@@ -224,6 +233,19 @@ class Watch:
         vault = self._vault
         pack(vault.store.git, lambda: self._stopping() or self._arrived())
         return self._pace.scan
+
+    def _brought_together(self) -> float:
+        """Sync after each group of commits, and every minute; the seconds until the next time."""
+        if self._synchronize is None:
+            return inf
+        age = time.monotonic() - self._synchronized
+        tip = self._vault.store.tip()
+        if tip != self._sent or age >= self._pace.sync:
+            self._synchronized = time.monotonic()
+            self._synchronize()
+            self._sent = self._vault.store.tip()
+            return self._pace.soon if self._sent != tip else self._pace.sync
+        return self._pace.sync - age
 
     # ── waiting ──────────────────────────────────────────────────────────────────────
 

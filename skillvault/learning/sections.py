@@ -5,17 +5,25 @@ section that differs from what the program last wrote there is a person's and st
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault import markdown
+from skillvault.records import Skill
 from skillvault.text import shorten
+from skillvault.written import (
+    DESCRIPTION,
+    Key,
+    heading_mark,
+    persons_sections,
+    plain_section,
+    read_marks,
+    sections_of,
+    text_mark,
+)
 
 _TOLD = 20  # statements that a message tells
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
-
-Key = tuple[str, int]  # a heading, and which of the sections of that name; ("", 0) is the head
 
 
 class Version(NamedTuple):
@@ -25,32 +33,35 @@ class Version(NamedTuple):
     after: str
 
 
-class Written(NamedTuple):
-    """What the program wrote of a skill, oldest first: its bodies, its descriptions, its ends."""
+# What the program wrote of a body, oldest first; where its file states that, the marks there.
+Bodies = Sequence[Version] | Mapping[str, str]
 
-    bodies: Sequence[Version] = ()
+
+class Written(NamedTuple):
+    """What the program wrote of a skill: its bodies, its descriptions, its ends."""
+
+    bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
     ends: Sequence[Version] = ()
 
 
-def parts(body: str) -> dict[Key, str]:
-    """The sections of a body in order, each with its heading line; joined they are the body."""
-    counts: Counter[str] = Counter()
-    texts: dict[Key, str] = {}
-    for heading, text in markdown.sections(body):
-        name = heading or ""
-        counts[name] += heading is not None
-        texts[name, counts[name]] = text
-    return texts
+def written_as_stated(skill: Skill, words: str, ends: Sequence[Version]) -> Written:
+    """What the program wrote of a skill whose file states it in these words."""
+    marks = read_marks(words)
+    own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
+    descriptions = [Version(None, skill.description)] if own else []
+    return Written(bodies=marks, descriptions=descriptions, ends=ends)
 
 
-def theirs(versions: Sequence[Version], current: str) -> frozenset[Key]:
+def theirs(versions: Bodies, current: str) -> frozenset[Key]:
     """The sections that a person changed, added or removed since the program wrote them.
 
-    `versions` are the program's own, oldest first. Without any, all is a person's.
+    Without any version, all is a person's.
     """
+    if isinstance(versions, Mapping):
+        return persons_sections(versions, current)
     if not versions:
-        return frozenset(parts(current))
+        return frozenset(sections_of(current))
     changed: set[Key] = set()
     written = versions[0].after
     for version in versions[1:]:
@@ -59,29 +70,32 @@ def theirs(versions: Sequence[Version], current: str) -> frozenset[Key]:
     return frozenset(changed | _differing(written, current))
 
 
-def untouched(versions: Sequence[Version], current: str) -> bool:
+def untouched(versions: Bodies, current: str) -> bool:
     """True if no person changed a text that the program wrote."""
+    if isinstance(versions, Mapping):
+        return not persons_sections(versions, current)
     afters = [version.after.strip() for version in versions]
     befores = [(version.before or "").strip() for version in versions[1:]]
     return bool(versions) and afters == [*befores, current.strip()]
 
 
-def rewritten(current: str, versions: Sequence[Version], target: str) -> str:
+def rewritten(current: str, versions: Bodies, target: str) -> str:
     """`current` with the program's sections as in `target`; a person's stay as they are.
 
     All of it stays if one section would swallow another: its last block of code has no end.
     """
-    personal, now, new = theirs(versions, current), parts(current), parts(target)
+    personal, now, new = theirs(versions, current), sections_of(current), sections_of(target)
     texts: dict[Key, str] = {}
     for key, text in now.items():
         if key in personal:
             texts[key] = text
         elif key in new:
             texts[key] = new[key]
-    for key in (k for k in new if k not in now and k not in personal):
+    absent = {*personal, *now}  # a section that a person removed goes by its mark, or by its key
+    for key in (k for k in new if not {k, (heading_mark(k), -1)} & absent):
         texts = _inserted(texts, key, new)
     body = _joined(texts.values(), current)
-    intended = filter(None, map(_normalized, texts.values()))
+    intended = filter(None, map(plain_section, texts.values()))
     return body if [*intended] == [*filter(None, _stripped(body).values())] else current
 
 
@@ -93,12 +107,7 @@ def _differing(a: str, b: str) -> set[Key]:
 
 
 def _stripped(body: str) -> dict[Key, str]:
-    return {key: _normalized(text) for key, text in parts(body).items()}
-
-
-def _normalized(text: str) -> str:
-    """A text whose line ends and outer empty lines make no difference."""
-    return text.replace("\r\n", "\n").strip()
+    return {key: plain_section(text) for key, text in sections_of(body).items()}
 
 
 def _inserted(texts: Mapping[Key, str], key: Key, new: Mapping[Key, str]) -> dict[Key, str]:

@@ -275,6 +275,15 @@ def _index(visit: Visit) -> Iterator[Row]:
         yield Row("index", "ok", "nothing is unmerged")
 
 
+def _driver(visit: Visit) -> Iterator[Row]:
+    visit.git.asked_dirs()
+    if setup.lacks_driver(visit.root, visit.git):
+        detail = ".gitattributes names the merge driver skillvault, and this clone has none"
+        yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
+    else:
+        yield Row("merge driver", "ok", "`git merge` goes by the rules of `skillvault sync`")
+
+
 def _judge(visit: Visit) -> Iterator[Row]:
     try:
         rules = visit.head().policy.judge
@@ -540,6 +549,7 @@ CHECKS: dict[str, Check] = {
     "signing": _signing,
     "config": _config,
     "hooks": _hooks,
+    "merge driver": _driver,
     "locks": _locks,
     "last commit": _last,
     "inbox": _waiting,

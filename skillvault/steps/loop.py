@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from skillvault.errors import PausedError, UsageError
 from skillvault.records import Link, Recommendation
+from skillvault.steps.learner import learner_elsewhere
 from skillvault.steps.registry import STEPS
 from skillvault.steps.run import Report, Run
 
@@ -20,8 +21,9 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
     paused = state.store.paused(state.policy)
     if paused and not state.options.dry:
         raise PausedError(f"paused: {paused}")
+    state.report.learner = learner_elsewhere(state.store.git, state.policy)
     for name, step in STEPS.items():
-        if not names or name in names:
+        if (not names or name in names) and (step.everywhere or not state.report.learner):
             if step.needs_published:
                 state.flush()
             for change in step.run(state):

@@ -32,7 +32,8 @@ class Step(Struct, frozen=True, kw_only=True):
     none, the keys in its queues.
     `needs_published`: it begins once all that was done before it is published. `writes_skills`:
     it writes the text of skills. `moves`: it puts skills into archive/, or takes them out.
-    `depends_on`: what makes it due.
+    `depends_on`: what makes it due. `everywhere`: every clone of a team does it, not the learner
+    alone.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Step(Struct, frozen=True, kw_only=True):
     writes_skills: bool = False
     moves: bool = False
     depends_on: tuple[Queue, ...] = ()
+    everywhere: bool = False
 
 
 def lazy(place: str) -> Callable[..., Any]:
@@ -55,7 +57,12 @@ def lazy(place: str) -> Callable[..., Any]:
 
 
 _LOOP = (
-    Step(name="record", run=lazy("record:step"), waiting=lazy("record:waiting")),
+    Step(
+        name="record",
+        run=lazy("record:step"),
+        waiting=lazy("record:waiting"),
+        everywhere=True,
+    ),
     Step(
         name="evaluate",
         run=lazy("evaluate:step"),
@@ -119,6 +126,7 @@ _LOOP = (
         run=lazy("capture:step"),
         waiting=lazy("capture:waiting"),
         writes_skills=True,  # the one that holds the patterns
+        everywhere=True,  # the code bases stand beside each clone
     ),
     Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
 )

@@ -18,7 +18,7 @@ from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
-from skillvault.learning.sections import Version, Written
+from skillvault.learning.sections import Version, Written, written_as_stated
 from skillvault.policy import Policy
 from skillvault.records import (
     Answer,
@@ -91,7 +91,8 @@ class Report(Struct):
     """What a run did; `reasons()` says for `skill` and `fact` why it made none.
 
     `uses()` are those of skills by the decisions whose ends, or receipts, it recorded. `problems`
-    are mistakes that nothing waits for; `broken` the rules that code breaks, and where.
+    are mistakes that nothing waits for; `broken` the rules that code breaks, and where; `learner`
+    the clone that learns, if it is another one.
     """
 
     done: list[Done] = field(default_factory=list)
@@ -102,6 +103,7 @@ class Report(Struct):
     problems: list[Problem] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     unavailable: str | None = None  # why the judge could not be asked
+    learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
     uses: Callable[[], Sequence["Used"]] = tuple
 
@@ -253,6 +255,9 @@ class Run:
             [Version(old[part] if old else None, new[part]) for old, new in texts]
             for part in range(3)
         )
+        skill = self.view.skills.find(name)
+        if skill and skill.written:
+            return written_as_stated(skill, skill.written, ends)
         return Written(bodies=bodies, descriptions=descriptions, ends=ends)
 
     @cached_property

@@ -3,18 +3,24 @@
 Floor 3.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.change import FORMAT
 from skillvault.errors import UnavailableError
 from skillvault.learning.accuracy import Accuracy
+from skillvault.learning.sync.undecided import undecided
 from skillvault.steps import evaluate, learned, record
 from skillvault.steps.judges import record_of
+from skillvault.steps.learner import learner_elsewhere, silence
 from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Run
 from skillvault.vault.check import edited
 from skillvault.vault.commit import fence
+from skillvault.vault.files import layout
+from skillvault.vault.git.upstream import upstream_of
 
 
 class JudgeStatus(Struct, frozen=True):
@@ -40,7 +46,9 @@ class Status(Struct, frozen=True):
     `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
     files of the vault that a person edited locally, told if a step has to do: what concerns them
     waits. `inbox` counts the files there, `git` names the person's git that they wait for. `rules`
-    are those of LEARNINGS.md, `patterns` those that code bears out.
+    are those of LEARNINGS.md, `patterns` those that code bears out. `learner` is the clone that
+    learns, `silent` says that it does nothing; `unpushed` counts commits that a remote lacks, as
+    far as is known here, `undecided` are keys of vault.yaml that clones set otherwise.
     """
 
     format: int
@@ -63,6 +71,10 @@ class Status(Struct, frozen=True):
     paused: str | None
     patterns: int
     rules: int
+    learner: str | None
+    unpushed: int
+    silent: str | None
+    undecided: dict[str, list[str]]
 
 
 def status(run: Run) -> Status:
@@ -93,7 +105,23 @@ def status(run: Run) -> Status:
         paused=paused,
         patterns=patterns,
         rules=rules,
+        learner=run.policy.learner,
+        unpushed=_unpushed(run),
+        silent=silence(
+            head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
+        ),
+        undecided=undecided((run.store.root / layout.MARK).read_text("utf-8", "replace")),
     )
+
+
+def _unpushed(run: Run) -> int:
+    upstream = upstream_of(run.store.git, run.policy.branch)
+    return upstream.unpushed(run.view.commit) if upstream else 0
+
+
+def _judgeable(counts: Mapping[str, int]) -> int:
+    """How many outcomes wait for the learner."""
+    return counts.get("evaluate", 0)
 
 
 def _judge(run: Run) -> JudgeStatus:

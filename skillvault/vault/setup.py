@@ -14,6 +14,8 @@ from skillvault.errors import PausedError, UsageError
 from skillvault.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.git.clone_name import clone_name
+from skillvault.vault.git.merge_driver import ATTRIBUTE, DRIVER, driver_command
 from skillvault.vault.git.repository import Git
 
 BRANCH = "main"
@@ -110,6 +112,8 @@ def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
         _install(root, git, name, report)
     _exclude(root, git, report)
     _join_rules(root, git, report)
+    _install_driver(root, git)
+    clone_name(git)
     return report
 
 
@@ -181,6 +185,28 @@ def _join_rules(root: Path, git: Git, report: SetupReport) -> None:
     with local.open("a", encoding="utf-8") as file:
         file.write(f"{layout.LEARNINGS} merge=union\n")
     report.did.append(".git/info/attributes")
+
+
+def _install_driver(root: Path, git: Git) -> None:
+    """Let a person's own `git merge` go by the rules of `skillvault sync`."""
+    command = driver_command()
+    if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
+        git.run("config", "--local", DRIVER, command)
+        git.run("config", "--local", "merge.skillvault.name", "skillvault's rules for records")
+    local = git.dirs()[1] / "info" / "attributes"
+    attributes = _content(root / ".gitattributes") + _content(local)
+    if ATTRIBUTE not in attributes:
+        template = layout.resource("vault_template") / ".gitattributes"
+        lines = [line for line in _content(template).splitlines() if ATTRIBUTE in line]
+        local.parent.mkdir(exist_ok=True)
+        with local.open("a", encoding="utf-8") as file:
+            file.write("\n".join([*lines, ""]))
+
+
+def lacks_driver(root: Path, git: Git) -> bool:
+    """Whether .gitattributes names the driver and the clone's config has none."""
+    names = ATTRIBUTE in _content(root / ".gitattributes")
+    return names and not git.text("config", "--get", DRIVER, ok=(0, 1))
 
 
 def _content(path: Path) -> str:

@@ -21,9 +21,10 @@ from skillvault.learning.generate.warning_pattern import (
 from skillvault.learning.length import OVERFLOW, STATEMENTS, References
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
-from skillvault.learning.sections import Version, Written, parts, theirs
+from skillvault.learning.sections import Version, Written, theirs
 from skillvault.policy import Policy
 from skillvault.records import Link, Ref, Skill, stamp
+from skillvault.written import sections_of
 from tests.learning.accounts import CHECKED, TENANT, ended, findings_of
 
 POLICY = Policy()
@@ -310,7 +311,7 @@ def test_a_persons_sections_keep_every_byte(edited: str) -> None:
     change = _rewritten(_refreshed(replace(OWN, body=body)))
     after = change.rewrites[0].body if change.rewrites else body
     mine = theirs([Version(None, OWN.body)], body)
-    for key, text in parts(body).items():
+    for key, text in sections_of(body).items():
         if key in mine:
             assert text.strip("\r\n") in after
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.sections import Version, parts, rewritten, theirs, untouched
+from skillvault.learning.sections import Version, rewritten, theirs, untouched
+from skillvault.written import marks_after, marks_of, sections_of
 
 FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
 SECOND = "# Title\n\nhead 2\n\n## One\n\n- a 2\n\n## Two\n\n- b 2"
@@ -38,7 +39,7 @@ NAMED = st.dictionaries(st.sampled_from("ABCD"), TEXTS).map(
 
 @given(BODIES)
 def test_the_sections_of_a_body_are_the_body(body: str) -> None:
-    assert "".join(parts(body).values()) == body
+    assert "".join(sections_of(body).values()) == body
 
 
 def test_an_untouched_text_is_rewritten_whole() -> None:
@@ -89,7 +90,7 @@ def test_other_line_ends_alone_are_no_edit() -> None:
 
 
 def test_a_heading_in_a_code_block_begins_no_section() -> None:
-    assert len(parts("## One\n\n```\n## not one\n```\n")) == 1
+    assert len(sections_of("## One\n\n```\n## not one\n```\n")) == 1
 
 
 CODES = [
@@ -137,7 +138,7 @@ def test_code_without_an_end_swallows_no_new_section() -> None:
     edited = FIRST.replace("- b", "```\nmine")
     wanted = f"{SECOND}\n\n## New\n\n- n"
     result = rewritten(edited, WROTE, wanted)
-    assert list(parts(result))[2:] == [("New", 1), ("Two", 1)]
+    assert list(sections_of(result))[2:] == [("New", 1), ("Two", 1)]
     assert result.endswith("## Two\n\n```\nmine")
     assert rewritten(result, [*WROTE, Version(edited, result)], wanted) == result
 
@@ -148,8 +149,8 @@ def test_a_section_that_would_swallow_a_persons_is_not_written() -> None:
 
 
 def test_the_head_is_no_section_without_a_name() -> None:
-    assert list(parts("head\n## \n##\n")) == [("", 0), ("", 1), ("", 2)]
-    assert list(parts("## \n")) == [("", 1)]
+    assert list(sections_of("head\n## \n##\n")) == [("", 0), ("", 1), ("", 2)]
+    assert list(sections_of("## \n")) == [("", 1)]
 
 
 @given(NAMED, NAMED, NAMED)
@@ -169,6 +170,28 @@ def test_a_reverted_rewriting_is_a_persons_word() -> None:
 def test_a_persons_sections_keep_every_byte(first: str, edited: str, wanted: str) -> None:
     result = rewritten(edited, [Version(None, first)], wanted)
     kept = theirs([Version(None, first)], edited)
-    for key, text in parts(edited).items():
+    for key, text in sections_of(edited).items():
         if key in kept:
             assert text.strip("\r\n") in result
+
+
+def test_what_a_skill_states_of_itself_tells_the_persons_sections() -> None:
+    marks = marks_of("", FIRST)
+    edited = FIRST.replace("- a", "- a, said a person").replace("\n\n## Two\n\n- b", "\n\n## New\n")
+    assert theirs(marks, FIRST) == frozenset()
+    changed = theirs(marks, edited)
+    assert {("One", 1), ("New", 1)} < changed
+    assert "Two" not in rewritten(edited, marks, SECOND), "a person took it away"
+    assert "head 2" in rewritten(edited, marks, SECOND)
+
+
+def test_what_the_program_rewrote_is_its_own_and_a_persons_section_stays_one() -> None:
+    edited = FIRST.replace("- a", "- a, said a person")
+    marks = marks_after(marks_of("", FIRST), edited, rewritten(edited, marks_of("", FIRST), SECOND))
+    body = rewritten(edited, marks_of("", FIRST), SECOND)
+    assert theirs(marks, body) == {("One", 1)}
+
+
+@given(BODIES, BODIES)
+def test_marks_follow_a_rewriting_of_any_text(before: str, after: str) -> None:
+    assert not theirs(marks_after(marks_of("", before), before, after), after)

@@ -28,6 +28,7 @@ from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, loca
 from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files.work_tree import blob_id
+from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.config import Settings
 from skillvault.vault.git.ref_transaction import ABSENT, RefTransaction, RefUpdate
 from skillvault.vault.git.repository import Git
@@ -363,18 +364,29 @@ class Writer:
         objects, tree = self._git.objects, base.ground.tree
         root = objects.root(base.parent) if base.parent else None
         now: dict[str, Entry | None] = dict(tree)
-        drafts: list[tuple[str, str]] = []
+        drafts: list[CommitDraft] = []
         for changes in group.by_commit:
             entries: dict[str, Entry | None] = {}
             for staged in changes:
                 entries |= {path: self._entry(path, staged, now) for path in staged.files}
                 now |= entries
             root = objects.write_tree(root, entries)
-            drafts.append((root, message_of([staged.change for staged in changes])))
+            drafts.append(_draft(root, [staged.change for staged in changes]))
         entries = {path: now[path] for path in group.files if now[path] or path in tree}
-        shas = self._git.committer.commits(drafts, base.parent, at, base.settings)
+        shas = self._committed(group, drafts, base, at)
         by_change = zip(shas, group.by_commit, strict=True)
         return [sha for sha, changes in by_change for _ in changes], entries
+
+    def _committed(
+        self, group: StagedChanges, drafts: Sequence[CommitDraft], base: _Base, at: datetime
+    ) -> list[str]:
+        """The commits of drafts; of a history that holds all of ours its own last one."""
+        join = group.changes[-1].change.joins
+        if join is None or not join.forward:
+            return self._git.committer.commits(drafts, base.parent, at, base.settings)
+        if self._git.objects.root(join.commit) != drafts[-1].tree:
+            raise GitError(f"{join.commit[:10]} cannot be taken over as it is; run `git pull`")
+        return [join.commit]
 
     def _entry(
         self, path: str, staged: StagedChange, now: Mapping[str, Entry | None]
@@ -384,7 +396,8 @@ class Writer:
         if content is None:
             return None
         before = now.get(staged.origins.get(path, path)) or now.get(path)
-        mode = mode_of(content, before)
+        modes = dict(staged.change.joins.modes) if staged.change.joins else {}
+        mode = modes.get(path) or mode_of(content, before)
         return Entry(mode, self._git.objects.write_blob(content))
 
     def _intent(
@@ -440,6 +453,12 @@ def _new_mode(place: Place, before: Entry | None) -> str | None:
     """The mode that a file gets which is new, or has another one; None: it keeps its own."""
     entry = place.entry
     return entry.mode if entry and (before is None or before.mode != entry.mode) else None
+
+
+def _draft(root: str, changes: Sequence[Change]) -> CommitDraft:
+    """The commit that changes become."""
+    joins = changes[0].joins
+    return CommitDraft(root, message_of(changes), joins.commit if joins else None)
 
 
 def _refuse(error: str) -> None:

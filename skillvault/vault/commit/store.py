@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from skillvault.change import Change, Move, headline_of, parts_of
 from skillvault.due import Agenda
-from skillvault.errors import EditedError, PausedError, VaultBusyError
+from skillvault.errors import EditedError, OutrunError, PausedError, VaultBusyError
 from skillvault.lazy import LazyModule
 from skillvault.policy import Policy
-from skillvault.records import Commit, Record, stamp
+from skillvault.records import Commit, Record, Skill, stamp
 from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         locks,
         publish,
         recovery,
+        section_marks,
         shelf_marks,
     )
     from skillvault.vault.commit import local_edits as edits
@@ -55,6 +56,7 @@ else:  # a reader loads nothing of what only writers need
     growing = LazyModule("vault.commit.growing")
     locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
     publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
+    section_marks = LazyModule("vault.commit.section_marks")
     shelf_marks = LazyModule("vault.commit.shelf_marks")
 
 _TRIES = 5
@@ -169,12 +171,11 @@ class Store(threading.local):
         EditedError where an edited file is gone or a moved one would replace another.
         """
         files: dict[str, bytes | None] = dict.fromkeys(change.removes) | dict(change.files)
+        is_programs = change.step in self._agenda.steps
         for record in change.writes:
-            try:
-                path = layout.path_of(record)
-            except ValueError as error:  # a person gave a folder a name that none can refer to
-                raise EditedError(f"{change.subject}: {error}; rename its folder") from None
-            files[path] = self.encoded(record)
+            marked = is_programs and isinstance(record, Skill)
+            encode = section_marks.encoded_with_marks if marked else self.encoded
+            files[_place_of(record, change)] = encode(record)
         for edit in change.edits:
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
@@ -186,6 +187,8 @@ class Store(threading.local):
             if before is None:
                 raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
             files[rewrite.path] = front_matter.with_body(before, rewrite.body)
+        if is_programs and (texts := _rewritten_skills(change)):
+            files |= section_marks.remarked(files, base.files.read(texts), texts)
         files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
@@ -297,11 +300,16 @@ class Store(threading.local):
                         self.follow()
                         changes = [self.stage(staged.change) for staged in changes]
                 group = publish.StagedChanges(changes)
+                _refuse_outrun(changes, base, parent)
                 _refuse_stale(self.git, group.files, base, parent)
                 _refuse_misjudged(self, changes, parent)
                 commits = writer.publish(group, parent, now)
-                if commits:
+                if commits and changes[-1].change.joins:
+                    self.roll_back()
+                    self.follow()  # there is a history to be entered, not only our commit
+                elif commits:
                     _enter(self, changes, commits, now)
+                if commits:
                     return commits
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
@@ -334,6 +342,21 @@ class Store(threading.local):
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
         with locks.writer_lock(folder, seconds) as lock, self.git.fenced(lock):
             yield
+
+
+def _place_of(record: Record, change: Change) -> str:
+    """Where a new record goes; EditedError if it can go nowhere."""
+    try:
+        return layout.path_of(record)
+    except ValueError as error:  # a person gave a folder a name that none can refer to
+        raise EditedError(f"{change.subject}: {error}; rename its folder") from None
+
+
+def _rewritten_skills(change: Change) -> list[str]:
+    """The skills of which a change alters what they say."""
+    texts = [rewrite.path for rewrite in change.rewrites]
+    texts += [edit.path for edit in change.edits if edit.key == ("description",)]
+    return [path for path in dict.fromkeys(texts) if layout.is_skill(path)]
 
 
 def _moved(move: Move, path: str) -> str:
@@ -423,6 +446,12 @@ def _refuse_stale(git: Git, files: Iterable[str], base: str | None, tip: str | N
     for path in sorted(files):
         if path in changed:
             raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+
+
+def _refuse_outrun(changes: Sequence[StagedChange], base: str | None, tip: str | None) -> None:
+    """A merge is of two commits: where the branch has moved on, it is another one."""
+    if base != tip and any(staged.change.joins for staged in changes):
+        raise OutrunError("the branch moved while a merge was computed; run again")
 
 
 def _refuse_misjudged(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:

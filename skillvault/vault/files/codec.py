@@ -171,7 +171,7 @@ def _skill_text(skill: Skill) -> str:
         "account": skill.account, "status": skill.status, "origin": skill.origin,
         "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
         "trust": skill.trust, "retired": skill.retired, "trial": skill.trial,
-        "replaces": skill.replaces,
+        "replaces": skill.replaces, "written": skill.written,
     }  # fmt: skip
     front = {
         "name": skill.name,
@@ -309,7 +309,7 @@ def _number(value: Any) -> float | None:
 _WORD_KEYS = ("tags", "roles", "stages")
 _TEXT_KEYS = (
     "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust", "retired", "trial", "replaces",
+    "trust", "retired", "trial", "replaces", "written",
 )  # fmt: skip
 
 

@@ -143,6 +143,14 @@ def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
     return None
 
 
+def kind_of(path: str) -> str | None:
+    """What a path holds, the vault's own files included by their name; None for anything else."""
+    if path in (MARK, LEARNINGS, EXPERTISE):
+        return path.rpartition("/")[2]
+    ref = ref_of(path)
+    return ref.kind if ref else None
+
+
 def is_skill(path: str) -> bool:
     """Whether a path is that of a skill's text, on any shelf."""
     return _SKILL.match(path) is not None

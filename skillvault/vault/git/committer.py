@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from skillvault.errors import GitError, PausedError
 from skillvault.records import stamp
@@ -22,6 +23,14 @@ _NOBODY = (
 _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
 _NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
+
+
+class CommitDraft(NamedTuple):
+    """A commit to be made: its tree, its message, and what it takes in beside its parent."""
+
+    tree: str
+    message: str
+    joins: str | None = None
 
 
 class Committer:
@@ -45,12 +54,12 @@ class Committer:
 
     def commits(
         self,
-        drafts: Sequence[tuple[str, str]],
+        drafts: Sequence[CommitDraft],
         parent: str | None,
         at: datetime,
         settings: Settings,
     ) -> list[str]:
-        """The commit objects of (tree, message) one after the other, on `parent`.
+        """The commit objects of drafts one after the other, on `parent`.
 
         In the person's name, and signed where their git signs. PausedError if git does not
         know that name, or the signing fails or does not end.
@@ -59,12 +68,12 @@ class Committer:
         who = settings.who()
         names = self._named[1] if self._named and self._named[0] == who else b""
         lines = b"" if settings.signs else _dated(names, at)
-        for tree, message in drafts:
+        for draft in drafts:
+            parents = [sha for sha in (parent, draft.joins) if sha]
             if lines:
-                commit = _commit(tree, parent, lines, message)
-                parent = self._objects().write_commit(commit)
+                parent = self._objects().write_commit(_commit(draft, parents, lines))
             else:
-                parent = self._commit_tree(tree, parent, message, at, settings=settings)
+                parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
                     lines = _author_lines(self._objects().commit(parent))
                     self._named = who, lines
@@ -72,14 +81,15 @@ class Committer:
         return shas
 
     def _commit_tree(
-        self, tree: str, parent: str | None, message: str, at: datetime, *, settings: Settings
+        self, draft: CommitDraft, parents: Sequence[str], at: datetime, settings: Settings
     ) -> str:
-        args = [*(["-p", parent] if parent else []), *(["-S"] if settings.signs else []), "-F", "-"]
+        args = [part for parent in parents for part in ("-p", parent)]
+        args += [*(["-S"] if settings.signs else []), "-F", "-"]
         env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}
-        text = _message(message)
+        text = _message(draft.message)
         try:
             out = self._git.run(
-                "commit-tree", tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT
+                "commit-tree", draft.tree, *args, stdin=text, env=env, patience=_SIGNING_WAIT
             )
         except TimeoutError:
             raise PausedError(
@@ -114,7 +124,7 @@ def _dated(names: bytes, at: datetime) -> bytes:
     return _WHEN.sub(b"> %d +0000" % at.timestamp(), names)
 
 
-def _commit(tree: str, parent: str | None, names: bytes, message: str) -> bytes:
+def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
     """A commit object with these names."""
-    lines = [f"tree {tree}".encode(), *([f"parent {parent}".encode()] if parent else []), names]
-    return b"\n".join([*lines, b"", _message(message)])
+    lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
+    return b"\n".join([*(line.encode() for line in lines), names, b"", _message(draft.message)])

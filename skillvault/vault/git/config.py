@@ -37,7 +37,9 @@ class Settings(Struct, frozen=True):
 
     `signing` and `staging` are the settings to make them with, as git's environment. `modes`:
     whether the executable bit of a file in the work tree means anything; `named`: whether it says
-    who commits, and `names` whom. `dirs` are the folders outside that a vault may read.
+    who commits, and `names` whom. `dirs` are the folders outside that a vault may read,
+    `clone` is what this clone is called among those of its vault, `tracked` names the remote of a
+    branch.
     """
 
     signs: bool
@@ -46,6 +48,9 @@ class Settings(Struct, frozen=True):
     named: bool
     names: Mapping[str, str | None]
     dirs: tuple[str, ...]
+    clone: str
+    remotes: tuple[str, ...]
+    tracked: Mapping[str, str]
     signing: Mapping[str, str]
     staging: Mapping[str, str]
 
@@ -64,6 +69,9 @@ def settings_of(config: Config) -> Settings:
         named=config.named,
         names=config.identity,
         dirs=config.dirs,
+        clone=config.clone,
+        remotes=config.remotes,
+        tracked=config.tracked,
         signing=as_environment(signing),
         staging=as_environment(config.without_filters()),
     )

@@ -20,8 +20,15 @@ class History:
         """Whether a commit is still there; one that nothing refers to is gone in time."""
         return self._git.text("cat-file", "-t", commit, ok=(0, 128)) == "commit"
 
-    def changed(self, old: str, new: str) -> dict[str, Entry | None]:
-        """path -> its entry in `new`, None if it has none, of the files that differ."""
+    def merge_bases(self, one: str, other: str) -> list[str]:
+        """The commits from which two histories parted, sorted; none if they share nothing."""
+        return sorted(self._git.text("merge-base", "--all", one, other, ok=(0, 1)).split())
+
+    def changed(self, old: str, new: str, *, submodules: bool = False) -> dict[str, Entry | None]:
+        """path -> its entry in `new`, None if it has none, of the files that differ.
+
+        Without `submodules` these count as nothing.
+        """
         out = self._git.run(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new
         )
@@ -29,7 +36,7 @@ class History:
         parts = iter(_records(out))
         for meta, path in zip(parts, parts, strict=True):
             _, mode, _, blob, status = meta.split(" ")
-            if status != "D" and mode != SUBMODULE:
+            if status != "D" and (submodules or mode != SUBMODULE):
                 entries[path] = Entry(mode, blob)
             else:
                 entries[path] = None
@@ -44,7 +51,7 @@ class History:
         """True if `newer` holds all the history of `older`."""
         return self._git.text("merge-base", older, newer, ok=(0, 1, 128)) == older
 
-    def commits(self, span: str) -> Iterator[tuple[list[Commit], list[str]]]:
+    def commits(self, *span: str) -> Iterator[tuple[list[Commit], list[str]]]:
         """(what each step did in a commit, the commit's parents) of a span, parents first.
 
         `step` is "" for a commit that is a person's.
@@ -52,7 +59,7 @@ class History:
         keys = ",".join(f"key={key}" for key in (STEP, SOURCE, TARGET))
         form = f"%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
         out = self._git.run(
-            "log", "-z", "--topo-order", "--reverse", f"--format={form}", span, "--"
+            "log", "-z", "--topo-order", "--reverse", f"--format={form}", *span, "--"
         )
         for sha, date, subject, parents, trailers in _fields(out, 5):
             parts = parts_in(trailers.split("\x1f")) or [Part("")]
@@ -62,12 +69,12 @@ class History:
             ]
             yield commits, parents.split()
 
-    def paths_by_commit(self, span: str) -> dict[str, list[str]]:
+    def paths_by_commit(self, *span: str) -> dict[str, list[str]]:
         """commit -> the paths that it changes, for the commits of a span but for merges."""
         # An empty field tells that a commit begins: no path is empty.
         args = ("-z", "--no-renames", "--name-only", "--format=%x00%H")
         parts = iter(
-            self._git.run("log", *args, span, "--").decode(errors="surrogateescape").split("\0")
+            self._git.run("log", *args, *span, "--").decode(errors="surrogateescape").split("\0")
         )
         paths_of: dict[str, list[str]] = {}
         paths: list[str] = []

@@ -61,6 +61,9 @@ _SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
 _NAMES = ("name", "email")
 _NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
 _DIRS = "skillvault.dirs"
+CLONE = "skillvault.clone"
+_REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
+_TRACKED = re.compile(r"branch\.(?P<branch>.+)\.remote")
 _ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
 
@@ -186,6 +189,24 @@ class Config:
         return tuple(value for _, key, value in self.lines if key == _DIRS and value)
 
     @property
+    def clone(self) -> str:
+        """What the clone is called among those of its vault; "" if it has no name."""
+        names = [value for _, key, value in self.lines if key == CLONE]
+        return names[-1] or "" if names else ""
+
+    @property
+    def remotes(self) -> tuple[str, ...]:
+        """The remotes that have an address, in their order."""
+        names = (_REMOTE.fullmatch(key) for _, key, _ in self.lines)
+        return tuple(dict.fromkeys(match["name"] for match in names if match))
+
+    @property
+    def tracked(self) -> dict[str, str]:
+        """branch -> the remote that its config names."""
+        named = ((_TRACKED.fullmatch(key), value) for _, key, value in self.lines)
+        return {match["branch"]: value for match, value in named if match and value}
+
+    @property
     def identity(self) -> dict[str, str | None]:
         """What it says of who commits."""
         return {key: value for _, key, value in self.lines if _NAMING.match(key)}
@@ -279,9 +300,19 @@ class Runner:
             raise GitError(failure_of(args[0], err))
         return out
 
-    def answer(self, *args: str, ok: Sequence[int]) -> tuple[int, bytes]:
-        """(exit code, standard output) of one git call; GitError for a code that is not `ok`."""
-        code, out, err = launched(self._root, args, b"", self.index)
+    def answer(
+        self,
+        *args: str,
+        ok: Sequence[int],
+        env: Mapping[str, str] | None = None,
+        patience: float | None = None,
+    ) -> tuple[int, bytes]:
+        """(exit code, standard output) of one git call; GitError for a code that is not `ok`.
+
+        `env` and `patience` are those of `run`.
+        """
+        settings = {**self.index, **(env or {})}
+        code, out, err = launched(self._root, args, b"", settings, patience=patience)
         if code not in ok:
             raise GitError(failure_of(args[0], err))
         return code, out

@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.vault.files import layout
+from skillvault.vault.git.merge_driver import DRIVER, is_own_driver
 
 # Keys as git prints them: the section and the last part in lower case.
 _NAMES_PROGRAM = re.compile(
@@ -95,6 +96,8 @@ def settings(config: bytes, root: Path) -> list[Setting]:
 def _runs(key: str, value: str) -> bool:
     if _SWITCH_OR_PROGRAM.fullmatch(key):
         return not _SWITCH.fullmatch(value)
+    if key == DRIVER and is_own_driver(value):
+        return False
     if key == "protocol.ext.allow":
         return value != "never"
     if any(rule.fullmatch(key) and value.startswith(mark) for rule, mark in _COMMAND_AFTER):

@@ -18,10 +18,11 @@ from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import Group, Voice, cause_keys
 from skillvault.learning.naming import subject_key
-from skillvault.learning.sections import Version, Written, parts, theirs
+from skillvault.learning.sections import Version, Written, theirs
 from skillvault.policy import MergePolicy, Policy
 from skillvault.records import Link, Outcome, Ref, Skill
 from skillvault.text import tokens
+from skillvault.written import sections_of
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
 
 TARGETS = ("billing", "checkout", "search")
@@ -350,7 +351,7 @@ def test_a_persons_sections_keep_every_byte(edited: str) -> None:
     change = _grown(body)
     after = change.rewrites[0].body if change.rewrites else body
     mine = theirs([Version(None, BODY)], body)
-    for key, text in parts(body).items():
+    for key, text in sections_of(body).items():
         if key in mine:
             assert text.strip("\r\n") in after
 

@@ -15,6 +15,7 @@ from skillvault.errors import GitError, NotAVaultError, PausedError
 from skillvault.records import Ref
 from skillvault.steps.registry import AGENDA
 from skillvault.vault.commit.store import Store
+from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.ref_transaction import RefUpdate
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
@@ -202,9 +203,9 @@ def test_each_group_of_commits_has_its_own_time(vault: Vault, person: Person) ->
     git, tree = vault.store.git, person.git("rev-parse", "HEAD^{tree}")
     parent: str | None = None
     for at in (NOW, NOW + timedelta(hours=5)):
-        parent = git.committer.commits([(tree, "one"), (tree, "two")], parent, at, git.settings())[
-            -1
-        ]
+        parent = git.committer.commits(
+            [CommitDraft(tree, "one"), CommitDraft(tree, "two")], parent, at, git.settings()
+        )[-1]
     said = person.git("log", "--format=%an <%ae> %aI %cn <%ce> %cI", str(parent)).splitlines()
     who = "Ada Person <ada@example.org>"
     times = [f"2026-11-20T{hour}:00:00+00:00" for hour in (17, 17, 12, 12)]
@@ -460,7 +461,9 @@ def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person)
     tree = person.git("rev-parse", "HEAD^{tree}")
     parent = person.git("rev-parse", "HEAD")
     git = vault.store.git
-    made = git.committer.commits([(tree, "a\0b\n"), (tree, "c\0d\n")], parent, NOW, git.settings())
+    made = git.committer.commits(
+        [CommitDraft(tree, "a\0b\n"), CommitDraft(tree, "c\0d\n")], parent, NOW, git.settings()
+    )
     transaction = git.ref_transaction([RefUpdate("refs/heads/main", made[-1], parent)], "a\0b")
     assert transaction.prepare()
     assert transaction.commit()

@@ -1,0 +1,99 @@
+"""The branch of a remote that the clones of a vault share: fetched, and pushed to without force.
+
+Nobody is asked for anything, and no hook runs. What git cannot reach is a GitError in its words.
+"""
+
+import re
+from typing import Literal
+
+from skillvault.errors import GitError
+from skillvault.vault.git.process import as_environment
+from skillvault.vault.git.repository import Git
+
+_SECONDS = 300.0  # for one fetch or push
+_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
+_SETTINGS = as_environment(
+    {
+        "credential.interactive": "false",
+        "http.lowSpeedLimit": "100",
+        "http.lowSpeedTime": "60",
+        "core.askPass": "",
+    }
+)
+_PROTOCOLS = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:file:git"}
+_ABSENT = "couldn't find remote ref"
+_OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+_REFUSED = re.compile(r"^!\t\S+\t\[(?P<who>[^\]]*)\] \((?P<why>.*)\)", re.MULTILINE)
+# Of a remote: another push was there a moment earlier.
+_RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
+
+Answer = Literal["accepted", "outrun"]
+
+
+class Upstream:
+    """The branch `branch` of the remote that it is shared by; see `upstream_of`."""
+
+    def __init__(self, git: Git, remote: str, branch: str) -> None:
+        self._git = git
+        self.remote = remote
+        self.branch = branch
+
+    def fetched(self) -> str | None:
+        """The branch's commit there, brought here; None if there is no such branch yet."""
+        tracked = f"refs/remotes/{self.remote}/{self.branch}"
+        spec = f"+refs/heads/{self.branch}:{tracked}"
+        try:
+            self._call("fetch", *_OPTIONS, "--", self.remote, spec)
+        except GitError as error:
+            if _ABSENT in str(error):
+                return None
+            raise
+        return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
+
+    def known(self) -> str | None:
+        """The branch's commit as it was there the last time; None if nobody asked yet."""
+        tracked = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
+        return self._git.text("rev-parse", "--verify", "--quiet", tracked, ok=(0, 1)) or None
+
+    def unpushed(self, tip: str | None) -> int:
+        """How many commits of `tip` the remote does not have, as far as is known here."""
+        if tip is None:
+            return 0
+        known = self.known()
+        span = [tip, f"^{known}"] if known else [tip]
+        return int(self._git.text("rev-list", "--count", *span))
+
+    def push(self, commit: str) -> Answer:
+        """Let the branch there move on to a commit; `outrun` if it has moved meanwhile.
+
+        GitError with the remote's words if it refuses, or cannot be reached.
+        """
+        spec = f"{commit}:refs/heads/{self.branch}"
+        code, out = self._call("push", "--porcelain", "--", self.remote, spec, ok=(0, 1))
+        if code == 0:
+            return "accepted"
+        refusal = _REFUSED.search(out.decode(errors="replace"))
+        if refusal and (refusal["who"] == "rejected" or _RACE.search(refusal["why"])):
+            return "outrun"
+        why = refusal["why"] if refusal else "failed without a message"
+        raise GitError(f"git push: {self.remote} refuses it: {why}")
+
+    def _call(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
+        env = {**_SETTINGS, **_PROTOCOLS, "GIT_SSH_COMMAND": self._ssh()}
+        try:
+            return self._git.answer(*args, ok=ok, env=env, patience=_SECONDS)
+        except TimeoutError:
+            raise GitError(f"git {args[0]}: {self.remote} is too slow; try again later") from None
+
+    def _ssh(self) -> str:
+        """What the person's own git speaks ssh with; the repository's config has no say."""
+        return self._git.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
+
+
+def upstream_of(git: Git, branch: str) -> Upstream | None:
+    """Where a branch is shared: the remote that its config names, else `origin` or the only one."""
+    settings = git.settings()
+    remotes = settings.remotes
+    names = (settings.tracked.get(branch, ""), "origin", *remotes[:1])
+    remote = next((name for name in names if name in remotes), None)
+    return Upstream(git, remote, branch) if remote else None

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test interop crash person soak bench bench-quick clean
+.PHONY: demo test thorough interop crash person soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -55,9 +55,15 @@ interop: .venv/tested
 	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
 	$(BIN)/pytest tests/interop -rs
 
-# So many kills, at random times; so many sequences of a person's work beside the program.
+# What CI tries a part of: every row of the long tables, and more drawn streams and texts.
+thorough: .venv/tested
+	SKILLVAULT_THOROUGH=1 $(BIN)/pytest -n auto
+
+# So many kills at random times, and 20 at each point of a capture beside appending agents; so many
+# sequences of a person's work beside the program.
 crash: .venv/tested
 	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
+	SKILLVAULT_APPEND_KILLS=20 SKILLVAULT_CAPTURES=200 $(BIN)/pytest -n auto tests/crash/test_appending.py
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person

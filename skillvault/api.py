@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from skillvault.records import (
     Ref,
     Scalar,
     Skill,
+    Trust,
 )
 from skillvault.steps.curate import Curator
 from skillvault.steps.desk import Desk
@@ -72,13 +74,16 @@ if TYPE_CHECKING:
         session_sources,
         shelf_rules,
         sides,
+        transcripts,
     )
+    from skillvault.steps import closing as closings
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
     from skillvault.steps import why_not as reasons
+    from skillvault.steps.closing import Closing
     from skillvault.steps.doctor import Row
     from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
     from skillvault.steps.shelf import Found, Shelf
@@ -94,6 +99,7 @@ else:
     selection = LazyModule("learning.recommend.recommend")
     render = LazyModule("learning.recommend.render")
     advising = LazyModule("steps.advise")
+    closings = LazyModule("steps.closing")
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
@@ -103,12 +109,15 @@ else:
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
     answered, capture = LazyModule("steps.answered"), LazyModule("steps.capture")
+    transcripts = LazyModule("steps.transcripts")
     sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
     redact = LazyModule("vault.files.redact")
+
+_PART = 200  # outcomes of transcripts that are recorded together
 
 
 class Listed(Struct, frozen=True):
@@ -289,32 +298,95 @@ class Vault:
         options = runs.RunOptions(dry=dry, track=track)
         return _taken_in(self, files, options, now or _clock())
 
+    def close(
+        self,
+        decision: str,
+        closing: Closing,
+        *,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> Report:
+        """Say how a decision ended, as somebody saw it; see `steps.closing.Closing`.
+
+        It joins what was recommended and recorded for the decision, whichever arrives first: the
+        strongest observer counts. Without a domain it waits in the inbox as long as nobody else
+        names the decision. UsageError for an empty id.
+        """
+        setup.check_domains([closing.domain] if closing.domain is not None else [])
+        at = now or _clock()
+        return self.record([closings.closing_file(decision, closing, at)], now=at, dry=dry)
+
     def import_files(
         self,
         format_name: str,
         paths: Sequence[Path],
         *,
         domain: str | None = None,
+        decision: str | None = None,
         now: datetime | None = None,
         dry: bool = False,
         track: Tracker | None = None,
     ) -> Report:
-        """Bring in other people's results; a bad file or record is refused, the rest goes on."""
+        """Bring in other people's results; a bad file or record is refused, the rest goes on.
+
+        With a `decision` test reports are what ended it.
+        """
         setup.check_domains([domain] if domain is not None else [])
         now, refused = now or _clock(), list[Refused]()
         results = list(_foreign(format_name, paths, domain, refused))
-        read = (result for _, result in results)
-        before = imported.imported_before(self.store.head(), format_name, read, now)
-        files = [
-            (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
-            for place, (name, result) in enumerate(results)
-            if place not in before.known and place not in before.rejected
-        ]
+        read = [result for _, result in results]
+        if decision is not None:
+            before = imported.Imported({}, {})
+            ends = (replace(closings.closing_of(one, "tests"), domain=domain) for one in read)
+            files = [closings.closing_file(decision, end, now) for end in ends]
+        else:
+            before = imported.imported_before(self.store.head(), format_name, read, now)
+            files = [
+                (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
+                for place, (name, result) in enumerate(results)
+                if place not in before.known and place not in before.rejected
+            ]
         report = self.record(files, now=now, dry=dry, track=track) if files else runs.Report()
         report.quarantined = refused + report.quarantined
         report.known += before.known.values()
         report.rejected += before.rejected.values()
         return report
+
+    def import_transcripts(
+        self,
+        client: str,
+        paths: Sequence[Path],
+        *,
+        domain: str | None = None,
+        trust: Trust = "local",
+        now: datetime | None = None,
+        dry: bool = False,
+        advance: Callable[[int], object] = int,
+        on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
+    ) -> tuple[Report, transcripts.ReadTranscripts]:
+        """Bring in what a client's transcripts tell, one outcome a prompt, a part at a time.
+
+        (the report, what was read). Again adds nothing; a transcript that has grown adds what is
+        new. `advance` is told of bytes that were read, `on_outcomes` of each part as it was read.
+        """
+        setup.check_domains([domain] if domain is not None else [])
+        request = transcripts.Request(
+            client=client,
+            domain=domain,
+            trust=trust,
+            rules=self.store.head().policy.transcripts,
+            advance=advance,
+        )
+        read, report = transcripts.ReadTranscripts(), runs.Report()
+        files = transcripts.transcript_files(paths)
+        outcomes = transcripts.outcomes_of(files, request, read)
+        for part in iter(lambda: list(islice(outcomes, _PART)), []):
+            if on_outcomes is not None:
+                on_outcomes([outcome for _, outcome in part])
+            done = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
+            transcripts.add_report(report, done)
+        report.quarantined = read.refused + report.quarantined
+        return report, read
 
     # ── serving ──────────────────────────────────────────────────────────────────────
 

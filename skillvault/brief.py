@@ -19,6 +19,7 @@ from skillvault.records import (
     Fraction,
     InsightType,
     JudgeInfo,
+    Observer,
     Outcome,
     Session,
     Skill,
@@ -152,7 +153,18 @@ class Rule(Struct, frozen=True, kw_only=True):
     own: tuple[int, int] | None = None
 
 
-Statement = Rule | RefusedAnswers | Extreme | Outlier | Tools | Remedy | Cause
+class RefusedClaims(Struct, frozen=True, kw_only=True):
+    """How many failures their agents had claimed as successes, of so many that failed.
+
+    `by` are those who saw them fail and how often, the most frequent first.
+    """
+
+    by: tuple[tuple[Observer, int], ...]
+    of: int
+    shown_by: tuple[str, ...]
+
+
+Statement = Rule | RefusedAnswers | RefusedClaims | Extreme | Outlier | Tools | Remedy | Cause
 
 
 class Account(Struct, frozen=True, kw_only=True):

@@ -31,6 +31,12 @@ STEP, SOURCE, TARGET, JUDGE = (
 )
 
 
+class Program(bytes):
+    """The bytes of a file that may be run: git keeps it with mode 100755."""
+
+    __slots__ = ()
+
+
 class Edit(Struct, frozen=True):
     """One named key of a file's front matter, or of `vault.yaml`, gets a value.
 
@@ -87,7 +93,8 @@ class Change(Struct, frozen=True, kw_only=True):
     """What one commit does to a vault, or a part of one, and why.
 
     Of `reason` the lines that begin with two spaces are a table's and stay as they are.
-    `writes` are new records and `files` whole files (path -> bytes), `removes` paths that go;
+    `writes` are new records and `files` whole files (path -> bytes, a `Program` if it may be run),
+    `removes` paths that go;
     `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
     there. `subject` stands without its step. `takes` names the inbox entries that become redundant
     once the commit is made. `commit_with`: it shares its commit with the changes beside it that

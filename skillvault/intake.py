@@ -22,6 +22,7 @@ from skillvault.records import (
     Decision,
     Extra,
     Lesson,
+    Observer,
     Outcome,
     Recommendation,
     Result,
@@ -48,7 +49,7 @@ _HEX = 6  # digits by which a session's id differs from others that read alike
 _LATER: Mapping[type[Struct], tuple[str, ...]] = {
     Outcome: ("lesson",),
     Decision: ("task", "reasoning_at", "report"),
-    Result: ("answer",),
+    Result: ("answer", "observed_by", "claim", "claimed"),
     Source: ("batch",),
     Recommendation: ("agent", "task", "facts"),
 }
@@ -60,6 +61,9 @@ _HOW = {
     "decision.reasoning_at": "write before, or after if the result was known by then",
     "decision.report": "write what was said after the result, or leave it out",
     "result.answer": "put the answer between quotes",
+    "result.observed_by": "leave it out if the agent alone saw it",
+    "result.claim": "write what the agent said of it, or leave it out",
+    "result.claimed": "leave it out if the agent did not say",
     "source.batch": "name the backtest, the job or the run of the CI",
     "lesson": "write its parts: when, do, because, evidence, observed",
     "lesson.observed": "write true if it was seen, false if it is supposed",
@@ -70,6 +74,7 @@ _TEXTS = {
     ("decision", "report"): "keep the sentences that say what was found",
     ("result", "answer"): "keep the answer itself, and its proof in result.evidence",
     ("result", "evidence"): "keep the lines that show the error",
+    ("result", "claim"): "keep the sentences that say how it ended",
     ("lesson", "when"): "say it in a sentence",
     ("lesson", "do"): "say it in a sentence",
     ("lesson", "because"): "say it in a sentence",
@@ -82,6 +87,8 @@ _NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})  # its `id` i
 _PARTS: dict[str, type[Struct]] = {"failures": SessionFailure, "successes": SessionSuccess}
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "result.status": get_args(Status),
+    "result.claimed": get_args(Status),
+    "result.observed_by": get_args(Observer),
     "source.trust": get_args(Trust),
     "trust": get_args(Trust),
 }
@@ -136,6 +143,7 @@ def outcome_from(
     digest = hashlib.sha256(_outcome_normal_form(record).encode()).hexdigest()
     lowered: Trust = "untrusted" if "untrusted" in (trust, claimed) else "local"
     record = _with_later_keys(record, refuses=True)
+    _check_action(record, raw)
     _check_sizes(record)
     return msgspec.structs.replace(
         record,
@@ -148,7 +156,9 @@ def outcome_from(
 def stored_outcome(raw: Mapping[str, Any], outcome_id: str) -> Outcome:
     """An Outcome as it was recorded; only its shape is checked again."""
     record = _convert({**raw, "id": outcome_id}, Outcome, key_path="")
-    return _with_later_keys(record, refuses=False)
+    record = _with_later_keys(record, refuses=False)
+    _check_action(record, raw)
+    return record
 
 
 def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
@@ -448,6 +458,18 @@ def check_slug(domain: str) -> None:
         )
 
 
+def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
+    """A result alone says whose decision it is the end of; anything else says what was decided."""
+    if record.is_described or (record.decision.id and record.observer != "agent"):
+        return
+    key = "decision.action"
+    if "action" not in raw["decision"]:
+        raise BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
+    raise BadInputError(
+        f'{key}: expected text that is not empty, found text ""', code="wrong-type", key=key
+    )
+
+
 def _check_sizes(record: Outcome) -> None:
     for (part, key), how in _TEXTS.items():
         text: str = getattr(getattr(record, part), key, "")
@@ -608,11 +630,12 @@ def session_from(
     body = plain_session(msgspec.structs.replace(record, trust="local"))
     del body["received"]
     normal = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    least: Trust = "untrusted" if "untrusted" in (trust, record.trust) else "local"
     return msgspec.structs.replace(
         record,
-        id=session_id(record.name),
+        id=session_id(record.name, least),
         received=hashlib.sha256(normal.encode()).hexdigest(),
-        trust="untrusted" if "untrusted" in (trust, record.trust) else "local",
+        trust=least,
     )
 
 
@@ -621,15 +644,17 @@ def stored_session(raw: Mapping[str, Any], record_id: str) -> Session:
     return _recorded_session(raw, record_id)
 
 
-def session_id(name: str) -> str:
-    """The id of the session that outcomes call so: the name itself if it can be a file's.
+def session_id(name: str, trust: Trust = "local") -> str:
+    """The id of the session that outcomes of this trust call so: the name if it can be a file's.
 
-    Else as much of it as can, with hex that tells it from others that read alike.
+    Else, or of an untrusted one, as much of it as can, with hex that tells it from others that
+    read alike: who is not trusted takes no other's id.
     """
     plain_name = name.replace("_", "-")
-    if is_slug(plain_name):
+    if trust == "local" and is_slug(plain_name):
         return plain_name
-    digits = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HEX]
+    whole = name if trust == "local" else f"{trust} {name}"
+    digits = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_HEX]
     return f"{slug(name, limit=MAX_SLUG - 1 - _HEX) or 'session'}-{digits}"
 
 

@@ -598,6 +598,27 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return Price(*stated) if stated else MODELS[model]
 
 
+class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What of a client's transcript says how a prompt ended."""
+
+    checks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="What begins like one of these is a test, a build or a linter: regular "
+            "expressions, matched at the start of each part of a command."
+        ),
+    ] = (
+        r"(?:python[\d.]* -m )?(?:pytest|unittest|tox|nox|mypy|ruff check|pylint|flake8)\b",
+        r"py\.test\b",
+        r"(?:npm|pnpm|yarn|bun)(?: run)? (?:test|lint|build|check|typecheck)\b",
+        r"(?:jest|vitest|mocha|eslint|tsc|pyright|biome check|playwright test)\b",
+        r"(?:go|cargo|swift|dotnet|mix|bazel|deno|zig) (?:test|build|vet|check|clippy|lint)\b",
+        r"(?:mvn|mvnw|gradle|gradlew)\b.*\b(?:test|verify|build|check|package|compile\w*)\b",
+        r"make(?: -\S+)*(?: (?:test|check|lint|build|all)\b|$)",
+        r"(?:ctest|cmake --build|ninja|rspec|rake (?:test|spec)|rubocop|phpunit|shellcheck)\b",
+    )
+
+
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `vault.yaml` may say."""
 
@@ -631,6 +652,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
     effect: EffectPolicy = field(default_factory=EffectPolicy)
     judge: JudgePolicy = field(default_factory=JudgePolicy)
+    transcripts: TranscriptsPolicy = field(default_factory=TranscriptsPolicy)
 
     @property
     def choices(self) -> Choices:
@@ -674,6 +696,7 @@ def policy_from(raw: Any) -> Policy:
     except BadInputError as error:
         raise _with_suggestion(error) from None
     _check_models(policy.judge)
+    _check_patterns(policy.transcripts)
     for name in policy.domains:
         if not is_slug(name):
             raise BadInputError(
@@ -723,6 +746,19 @@ def _check_headings(raw: Mapping[Any, Any]) -> None:
                 code="bad-value",
                 key=key,
             )
+
+
+def _check_patterns(transcripts: TranscriptsPolicy) -> None:
+    for pattern in transcripts.checks:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise BadInputError(
+                f"transcripts.checks: {pattern[:80]!r} is no regular expression ({error}); "
+                "correct it, or quote it",
+                code="bad-value",
+                key="transcripts.checks",
+            ) from None
 
 
 def _check_models(judge: JudgePolicy) -> None:

@@ -418,3 +418,18 @@ def _thesis(parts: Sequence[str]) -> str | None:
     """The most telling statement of all, where nothing else stands out."""
     best = _ranked((telling(p), p) for p in parts if _fits(p))
     return best[0] if best else None
+
+
+_DONE = re.compile(
+    r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS
+)
+_NOT_DONE = re.compile(
+    r"\b(?:not|never|cannot|unable|fail(?:s|ed|ing|ure)?|error|still|partly|partially)\b|n't\b",
+    _FLAGS,
+)
+
+
+def claims_success(report: str) -> bool:
+    """Whether a report says that it went well, and of nothing that it did not."""
+    is_claimed = PRAISE.search(report) or _DONE.search(report)
+    return bool(is_claimed) and not _NOT_DONE.search(report)

@@ -17,6 +17,8 @@ from skillvault.text import rule_key, slug
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
+# Who saw how a decision ended, the strongest first.
+Observer = Literal["ci", "tests", "verifier", "exit-code", "commit", "person", "agent"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
@@ -39,6 +41,7 @@ SKILL_KINDS: tuple[str, ...] = get_args(SkillKind)
 SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
+OBSERVERS: tuple[Observer, ...] = get_args(Observer)
 PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
@@ -82,12 +85,13 @@ class Decision(Struct, frozen=True, kw_only=True):
     """What was decided, before anything was known of how it ended, but for the `report`.
 
     `task` is what was asked, in the asker's words. `reasoning_at`: when the reasoning was
-    written, before the result or after it; None where that is not said.
+    written, before the result or after it; None where that is not said. Only what somebody else
+    saw of a decision may leave out its `action`.
     """
 
     id: Text | None = None
     task: str = ""
-    action: Text
+    action: str = ""
     target: Text | None = None
     reasoning: str = ""
     confidence: Fraction | None = None
@@ -98,7 +102,11 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """How it ended. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`."""
+    """How it ended. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`.
+
+    `observed_by` saw it, the agent itself where nobody is named. `claim` is what the agent said of
+    it, `claimed` how it ended by that.
+    """
 
     status: Status
     score: float | None = None
@@ -108,6 +116,9 @@ class Result(Struct, frozen=True, kw_only=True):
     summary: str = ""
     answer: str = ""
     evidence: str = ""
+    observed_by: Observer | None = None
+    claim: str = ""
+    claimed: Status | None = None
     extra: Extra = field(default_factory=dict)
 
 
@@ -173,6 +184,25 @@ class Outcome(Struct, frozen=True, kw_only=True):
     def subject(self) -> Subject:
         """What it is about."""
         return (self.domain, self.decision.action, self.decision.target)
+
+    @property
+    def observer(self) -> Observer:
+        """Who saw how it ended."""
+        return self.result.observed_by or "agent"
+
+    @property
+    def is_described(self) -> bool:
+        """Whether anybody said what was decided; else it is a result alone."""
+        return bool(self.decision.action)
+
+    @property
+    def is_claim_refused(self) -> bool:
+        """Whether the agent claimed a success that somebody else saw fail."""
+        result = self.result
+        return self.observer != "agent" and (result.claimed, result.status) == (
+            "success",
+            "failure",
+        )
 
     @property
     def is_lesson_supposed(self) -> bool:

@@ -6,7 +6,7 @@ strings. The one home of PyYAML.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import yaml
@@ -19,6 +19,7 @@ Scalar = str | bool | int | float | None
 Value = Scalar | tuple[str, ...]  # what an edit sets: one value, or a list of texts
 
 _ENDS_LINE = re.compile("[\x85\u2028\u2029]")  # to YAML 1.1
+_COMMENT = re.compile(r"#[^\r\n]*")
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it"
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
@@ -122,6 +123,35 @@ def without(text: str, key: tuple[str, ...]) -> str:
     if not matches:
         raise _by_hand(key)
     return edited
+
+
+def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
+    """`text` with other entries in the list at `key`, each known by its `name`, new ones last.
+
+    An entry that is as it was, every comment and all outside of the list stay byte for byte;
+    comments within an entry that changes or goes stand above it then. Raises BadInputError where
+    that cannot be.
+    """
+    data = load(text)
+    if not isinstance(data, dict | None):
+        raise _by_hand((key,))
+    before = (data or {}).get(key)
+    if (before or []) == list(entries):
+        return text
+    edited = _with_list(text, key, before or [], entries, name=name)
+    if load(edited) != {**(data or {}), key: list(entries) or None}:
+        raise _by_hand((key,))
+    return edited
+
+
+def comments(text: str) -> list[str]:
+    """The comments of a text that can be read, in their order."""
+    ends = [0]
+    tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
+    ends += [token.end_mark.index for token in tokens]
+    starts = [*(token.start_mark.index for token in tokens), len(text)]
+    gaps = (text[end:start] for end, start in zip(ends, starts, strict=True))
+    return [comment for gap in gaps for comment in _COMMENT.findall(gap)]
 
 
 def is_block(text: str) -> bool:
@@ -344,6 +374,88 @@ def _flow(key: tuple[str, ...], value: Value) -> str:
     for name in reversed(key[:-1]):
         inner = f"{name}: {{{inner}}}"
     return inner
+
+
+# ── lists ────────────────────────────────────────────────────────────────────────────
+
+
+def _with_list(
+    text: str,
+    key: str,
+    before: Sequence[Any],
+    entries: Sequence[Any],
+    *,
+    name: Callable[[Any], Any],
+) -> str:
+    """The text with these entries in the place of those before, whose order they have."""
+    eol = "\r\n" if "\r\n" in text else "\n"
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    nodes = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
+    node = next((value for at, value in nodes if at.value == key), None)
+    if not isinstance(node, yaml.SequenceNode) or node.flow_style:
+        return _list_anew(text, node, key, entries, eol=eol)
+    spans = _item_spans(text, node)
+    left, pieces, at = list(entries), list[str](), 0
+    for (start, end), entry in zip(spans, before, strict=True):
+        stays = bool(left) and name(left[0]) == name(entry)
+        item = _item_text(text[start:end], entry, left.pop(0) if stays else None, eol)
+        pieces += [text[at:start], item]
+        at = end
+    indent = " " * node.start_mark.column
+    gap = "" if text[:at].endswith("\n") else eol
+    lines = [gap, *(_lines_of(entry, indent, eol) for entry in left)] if left else []
+    return "".join([*pieces, *lines, text[at:]])
+
+
+def _list_anew(
+    text: str, node: yaml.Node | None, key: str, entries: Sequence[Any], *, eol: str
+) -> str:
+    """The text with a list where none was, or an empty one, or one in flow style."""
+    items = "".join(_lines_of(entry, "", eol) for entry in entries)
+    if node is None:
+        gap = "" if text.endswith("\n") or not text else eol
+        return f"{text}{gap}{key}:{eol}{items}"
+    start, end = node.start_mark.index, node.end_mark.index
+    line, _, rest = text[end:].partition("\n")
+    inner = "".join(f"{comment}{eol}" for comment in comments(text[start:end]))
+    return f"{text[:start].rstrip()}{line.rstrip()}{eol}{inner}{items}{rest}"
+
+
+def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
+    """Where the lines of each item of a list stand; comments below are not its own."""
+    first, last = node.start_mark, node.end_mark.index
+    starts = [
+        _line_start(text, token.start_mark.index)
+        for token in yaml.scan(text, Loader=yaml.SafeLoader)
+        if isinstance(token, yaml.BlockEntryToken)
+        and token.start_mark.column == first.column
+        and first.index <= token.start_mark.index < last
+    ]
+    ends = [*starts[1:], last if last == len(text) else _line_start(text, last)]
+    spans = zip(node.value, starts, ends, strict=True)
+    return [(start, _end_of(text, _last_value(item), start, end)) for item, start, end in spans]
+
+
+def _last_value(node: yaml.Node) -> yaml.Node:
+    """The value with which an entry ends."""
+    while isinstance(node, yaml.MappingNode | yaml.SequenceNode) and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node
+
+
+def _item_text(old: str, before: Any, entry: Any, eol: str) -> str:
+    """The lines of an item; of one that changes or goes its comments stay."""
+    if entry == before:
+        return old
+    indent = old[: len(old) - len(old.lstrip())]
+    above = "".join(f"{indent}{comment}{eol}" for comment in comments(old))
+    return above if entry is None else above + _lines_of(entry, indent, eol)
+
+
+def _lines_of(entry: Any, indent: str, eol: str) -> str:
+    lines = dump([entry]).splitlines()
+    return "".join(f"{indent}{line}{eol}" if line else eol for line in lines)
 
 
 # ── removing ─────────────────────────────────────────────────────────────────────────

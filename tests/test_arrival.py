@@ -19,6 +19,7 @@ from tests.golden import STORIES
 from tests.golden.stage import Stage
 from tests.steps.test_actions import hurried
 from tests.streams import WAYS, Raw, batches, learned, served
+from tests.thorough import THOROUGH, one_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MANY = 20  # outcomes, more than which do not arrive one at a time here
@@ -120,7 +121,7 @@ def test_four_causes_stand_in_one_warning(tmp_path: Path, empty: Path) -> None:
     assert all(any(cause in line for line in warning) for cause in DEPLOYS)
 
 
-@pytest.mark.parametrize("way", OTHER_WAYS)
+@pytest.mark.parametrize("way", one_of(3, OTHER_WAYS))
 def test_the_agent_runs_end_in_the_same_skills(
     tmp_path: Path, empty: Path, shared: Path, way: str
 ) -> None:
@@ -132,7 +133,7 @@ def test_the_agent_runs_end_in_the_same_skills(
     assert "Refused as answers to this task: 24 (5 runs), -19 (1 run)." in warning
 
 
-@pytest.mark.parametrize(("number", "story"), enumerate(STORIES))
+@pytest.mark.parametrize(("number", "story"), one_of(2, list(enumerate(STORIES))))
 def test_the_outcomes_of_a_story_end_in_the_same_skills(
     tmp_path: Path, empty: Path, stage: Stage, number: int, story: str
 ) -> None:
@@ -153,7 +154,7 @@ def _recorded(texts: Iterable[str]) -> Iterator[Raw]:
         yield record
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=100 if THOROUGH else 5, deadline=None)
 @given(st.data())
 def test_any_stream_ends_in_the_same_skills(
     tmp_path_factory: pytest.TempPathFactory, empty: Path, data: st.DataObject
@@ -178,6 +179,19 @@ def test_a_group_that_says_two_things_as_often_is_known_by_the_same_one(
     vault = in_a_way(empty, tmp_path / "way", stream, "random order", seed=15)
     assert served(vault.root) == at_once
     assert any(about.startswith("evolved") for about in at_once)
+
+
+def test_a_skill_leaves_when_its_facts_do_not_say_the_same_any_more(
+    empty: Path, tmp_path: Path
+) -> None:
+    chance = random.Random(2236161)
+    stream = [_drawn(number, chance) for number in range(7)]
+    at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
+    seeds = [chance.randrange(99) for _ in OTHER_WAYS]
+    seed = seeds[OTHER_WAYS.index("random order")]
+    vault = in_a_way(empty, tmp_path / "way", stream, "random order", seed=seed)
+    assert (vault.root / "archive/warning-perps-volatility-trend-bearish").is_dir()
+    assert served(vault.root) == at_once
 
 
 def _drawn(number: int, chance: random.Random) -> Raw:

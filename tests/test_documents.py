@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,7 +193,7 @@ def _calls(line: str) -> Iterator[list[str]]:
 def _unknown(words: list[str]) -> Iterator[str]:
     """What the command line does not know of a call's commands and options."""
     command: click.Command = cli
-    for word in words:
+    for word in takewhile(lambda word: word != "--", words):  # behind it another program's begin
         if word.startswith("-") and word != "-":
             options = {opt for param in command.params for opt in param.opts} | {"-h", "--help"}
             if word.partition("=")[0] not in options:

@@ -3,7 +3,10 @@
 This is the door where errors become one line and an exit code.
 """
 
+import io
 import sys
+
+import click
 
 from skillvault.cli.commands import cli
 from skillvault.errors import BadInputError, SkillvaultError
@@ -13,7 +16,11 @@ from skillvault.hidden_characters import escaped
 def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
     try:
-        cli(standalone_mode=True, prog_name="skillvault")
+        sys.exit(cli(standalone_mode=False, prog_name="skillvault"))
+    except click.ClickException as error:
+        _leave_as_click(error)
+    except click.Abort:
+        _leave("aborted", 1)
     except BadInputError as error:
         _leave(error.message, error.exit_code)
     except SkillvaultError as error:
@@ -29,3 +36,11 @@ def main() -> None:
 def _leave(message: str, code: int) -> None:
     print(escaped(f"skillvault: {message}"), file=sys.stderr)  # noqa: T201 (the door's own words)
     sys.exit(code)
+
+
+def _leave_as_click(error: click.ClickException) -> None:
+    """Say how the command is used; the sentence repeats what was typed."""
+    text = io.StringIO()
+    error.show(text)
+    print(escaped(text.getvalue()), end="", file=sys.stderr)  # noqa: T201 (as above)
+    sys.exit(error.exit_code)

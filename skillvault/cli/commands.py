@@ -9,22 +9,35 @@ import click
 from skillvault import __version__
 
 # Each command stands in the module of its name, as a function of that name.
-COMMANDS = (
-    *(
-        "answer",
-        "ask",
-        "check",
-        "distill",
-        "doctor",
-        "export",
-        "fact",
-        "impact",
-        "import",
-        "init",
-        "install",
-    ),
-    *("judge", "learn", "log", "quarantine", "recommend", "record", "run", "search", "skill"),
-    *("stats", "status", "watch", "why", "why-not"),
+COMMANDS = tuple(
+    """
+    answer
+    ask
+    check
+    close
+    distill
+    doctor
+    export
+    fact
+    impact
+    import
+    init
+    install
+    judge
+    learn
+    log
+    quarantine
+    recommend
+    record
+    run
+    search
+    skill
+    stats
+    status
+    watch
+    why
+    why-not
+    """.split()
 )
 
 

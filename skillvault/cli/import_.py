@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -16,19 +17,32 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.report import end_intake, pack
+from skillvault.cli.transcripts import import_transcripts
 from skillvault.errors import UsageError
+from skillvault.records import Trust
 from skillvault.steps.importing import FORMATS
 from skillvault.steps.installing import InstallReport
+from skillvault.steps.transcripts import CLIENTS
 
 _SKILLS = "skills"
+_REPORTS = ("ctrf", "junit")
 
 
 @click.command("import")
 @click.argument(
-    "format_name", metavar="FORMAT", type=click.Choice([*sorted(exchange.FORMATS), _SKILLS])
+    "format_name",
+    metavar="FORMAT",
+    type=click.Choice([*sorted(exchange.FORMATS), *CLIENTS, _SKILLS]),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")
+@click.option("--decision", metavar="ID", help="Take a test report as the end of this decision.")
+@click.option(
+    "--trust",
+    type=click.Choice(get_args(Trust)),
+    default="local",
+    help="Give transcripts of others the trust untrusted.",
+)
 @click.option(
     "--from",
     "skill_format",
@@ -39,10 +53,12 @@ _SKILLS = "skills"
 @now_option
 @dry_option
 @json_option
-def import_(
+def import_(  # noqa: PLR0913 (one an option)
     format_name: str,
     files: tuple[Path, ...],
     domain: str | None,
+    decision: str | None,
+    trust: Trust,
     skill_format: str | None,
     vault_path: Path | None,
     now: datetime | None,
@@ -51,14 +67,30 @@ def import_(
 ) -> None:
     """Import results of other tools, or skills.
 
-    FORMAT is the tool that wrote FILES. With skills they are folders or files with skills of
-    another program, which wait for your approval.
+    FORMAT is the tool that wrote FILES. With claude-code and codex they are transcripts, or folders
+    of them, one outcome a prompt. With skills they are folders or files with skills of another
+    program, which wait for your approval.
     """
     _check(format_name, domain, skill_format)
+    if decision is not None and format_name not in _REPORTS:
+        raise UsageError("--decision is for test reports; write junit or ctrf")
+    if trust != "local" and format_name not in CLIENTS:
+        raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
     vault = open_vault(vault_path)
+    if format_name in CLIENTS:
+        import_transcripts(
+            vault, format_name, files, domain=domain, trust=trust, now=now, dry=dry, as_data=as_data
+        )
+        return
     if format_name != _SKILLS:
         report = vault.import_files(
-            format_name, files, domain=domain, now=now, dry=dry, track=track
+            format_name,
+            files,
+            domain=domain,
+            decision=decision,
+            now=now,
+            dry=dry,
+            track=track,
         )
         end_intake(vault, report, dry=dry, as_data=as_data)
         return

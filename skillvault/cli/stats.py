@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillvault.learning.effect.stats import SkillStats, VersionStats
 
 _NAME = 44  # letters of a skill in a list
+_CLAIM = 160  # characters of what an agent claimed
 
 
 @click.command()
@@ -154,6 +155,8 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"
     echo(shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"))
+    for line in _seen_lines(decision):
+        echo(shown(f"  {line}"))
     for row in decision["skills"]:
         echo(shown(f"  {row['skill']}: {_part(row)}"))
     if not decision["skills"]:
@@ -164,6 +167,20 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         echo(shown(f"  {_other(other)}"))
     for call in decision["unresolved"]:
         echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+
+
+def _seen_lines(decision: dict[str, Any]) -> list[str]:
+    """Who saw how it ended, where that was not the agent, and whether it is a surprise."""
+    if decision["observed_by"] in (None, "agent"):
+        return []
+    lines = [f"seen by {decision['observed_by']}"]
+    claim = shorten(decision["claim"], _CLAIM)
+    said = f": {claim}" if claim else ""
+    if decision["surprise"]:
+        lines.append(f"a surprise: the agent claimed success{said}")
+    elif decision["claimed"] is not None:
+        lines.append(f"the agent claimed {decision['claimed']}{said}")
+    return lines
 
 
 def _other(other: dict[str, Any]) -> str:

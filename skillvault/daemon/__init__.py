@@ -259,7 +259,7 @@ class Watch:
     def _close(self) -> None:
         events, self._events = self._events, None
         if events:
-            events.close()
+            events.stop()
 
 
 def _traces(folder: Path) -> Traces:

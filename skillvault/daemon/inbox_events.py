@@ -92,7 +92,7 @@ class SystemEvents:
             observer.start()
             self.arrive = self._probed(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
         except OSError:
-            self.close()
+            self.stop()
             raise
 
     def _probed(self, probe: Path) -> bool:
@@ -113,7 +113,7 @@ class SystemEvents:
         """Whether a folder is not the one that is watched."""
         return not all(_is_same(folder, descriptor) for folder, descriptor in self._open.items())
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """End the watching."""
         for descriptor in self._open.values():
             os.close(descriptor)
@@ -152,7 +152,7 @@ class Polling:
         """Whether a folder is gone."""
         return not all(folder.is_dir() for folder in self._folders)
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Hold nothing, as ever."""
 
 
@@ -179,7 +179,7 @@ def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]
         else:
             if events.arrive:
                 return events, "watching inbox/"
-            events.close()
+            events.stop()
     return Polling(folders, inbox), f"watching inbox/ by polling ({reason})"
 
 

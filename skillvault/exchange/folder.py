@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from skillvault.change import Program
 from skillvault.errors import BadInputError
 from skillvault.exchange.source_tree import MAX_BYTES, SourceTree, too_large
 
@@ -61,7 +62,7 @@ def _as_listed(root: Path, path: str, listed: os.stat_result) -> bytes:
         raise too_large()
     if len({_identity(state) for state in (listed, before, after)}) > 1:
         raise BadInputError(f"{path}: changed while it was read; try again", code="changed")
-    return content
+    return Program(content) if listed.st_mode & stat.S_IXUSR else content
 
 
 def _identity(state: os.stat_result) -> tuple[int, ...]:

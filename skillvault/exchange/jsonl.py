@@ -10,10 +10,17 @@ from typing import Any
 
 from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import Parsed, attempt, json_of, label, name_of, unreadable
+from skillvault.exchange.transcripts.reader import client_of
 
 
 def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Each line as `(<stem>-<line number>, mapping)`; `domain` fills in absent domains only."""
+    if (client := client_of(path)) is not None:
+        raise BadInputError(
+            f"{name_of(path)}: a transcript of {client}, no file of outcomes; write `skillvault "
+            f"import {client} {path.name}`",
+            code="wrong-type",
+        )
     outcomes = [
         attempt(label(path.stem, number), partial(_outcome, line, path, number, domain))
         for number, line in _numbered_lines(path)

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
+from skillvault.change import Program
 from skillvault.errors import BadInputError
 from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES, check_apart, check_path, too_large
 
@@ -52,16 +53,16 @@ def _zip_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
         if len(entries) > 2 * MAX_FILES:  # folders have entries too
             raise _too_many()
         for entry in entries:
-            kind = stat.S_IFMT(entry.external_attr >> 16)
+            mode = entry.external_attr >> 16  # 0 in an archive that knows no modes
             if entry.is_dir():
                 check_path(entry.filename.rstrip("/"))
                 continue
-            if kind not in (0, stat.S_IFREG):
+            if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
                 raise _no_file(entry.filename)
             with source.open(entry) as file:
                 data = _bounded(file, left)
             left -= len(data)
-            yield entry.filename, data
+            yield entry.filename, _with_bit(data, mode)
 
 
 def _tar_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
@@ -84,7 +85,12 @@ def _tar_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
             file = source.extractfile(entry)
             data = _bounded(file, left) if file else b""
             left -= len(data)
-            yield name, data
+            yield name, _with_bit(data, entry.mode)
+
+
+def _with_bit(data: bytes, mode: int) -> bytes:
+    """What a member holds; a program if its owner may run it."""
+    return Program(data) if mode & stat.S_IXUSR else data
 
 
 def _bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, most: int) -> bytes:

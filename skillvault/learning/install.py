@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault import front_matter
-from skillvault.change import Change, Move
+from skillvault.change import Change, Move, Program
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Link, Ref, Skill, link_of
 from skillvault.text import MAX_SLUG
@@ -71,10 +71,11 @@ def origin_of(link: Link) -> Origin:
 
 
 def digest_of(files: Files) -> str:
-    """`sha256:` and the digest of some files, whatever their order."""
+    """`sha256:` and the digest of some files and whether they may be run, whatever their order."""
     digest = hashlib.sha256()
     for path in sorted(files):
-        digest.update(f"{path}\0{len(files[path])}\0".encode() + files[path])
+        runs = "*" if isinstance(files[path], Program) else ""
+        digest.update(f"{path}\0{runs}{len(files[path])}\0".encode() + files[path])
     return f"sha256:{digest.hexdigest()}"
 
 

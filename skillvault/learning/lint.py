@@ -19,7 +19,7 @@ NO_PROOF = "a clean lint proves no safety"
 _SHOWN = 40  # findings in a commit or on a screen
 _QUOTED = 60  # characters of what was found
 _LONG_LINE = 4000  # characters of a line that are looked at
-_LONG_TEXT = 1024 * 1024  # and of a file
+_LONG_TEXT = 256 * 1024  # and of a file
 
 # What templates of chats and hosts read as more than text.
 _FRAME = re.compile(

@@ -151,12 +151,18 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) 
     }[state]
 
 
-def summary(subjects: Iterable[AccountMaterial], policy: Policy) -> list[str]:
-    """Why there is nothing to generate, grouped, with counts and the nearest numbers."""
+def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int = 0) -> list[str]:
+    """Why there is nothing to generate, grouped, with counts and the nearest numbers.
+
+    `sessions` is how many finished ones a vault has.
+    """
     groups: dict[str, list[Outcome]] = {}
     for material in subjects:
         for outcome_id, stands in material.standings.items():
             groups.setdefault(stands.state, []).append(material.outcomes[outcome_id])
+    if not groups and sessions:
+        count = _plural(sessions, "session")
+        return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"

@@ -82,12 +82,13 @@ def judged_today(run: Run) -> tuple[list[tuple[str, list[Outcome]]], list[Outcom
 def unevaluated(run: Run) -> list[Outcome]:
     """The outcomes without an evaluation that are to get one.
 
-    Without those that a person took away, those that are set aside, and those whose evaluation's
-    place is edited locally.
+    Without those of which nobody said what was decided, or in whose place another counts; those
+    that a person took away, those that are set aside, and those whose evaluation's place is edited
+    locally.
     """
     outcomes: list[Outcome] = []
     aside = set_aside(run)
-    due = run.view.outcomes.get_many(run.view.due.keys(STEP)).values()
+    due = _judgeable(run)
     edited = local_edits(run, due)
     run.report.waiting += [Waiting(path, reason) for path, reason in sorted(edited.items())]
     for outcome in due:
@@ -99,6 +100,13 @@ def unevaluated(run: Run) -> list[Outcome]:
         elif outcome.id not in aside:
             outcomes.append(outcome)
     return outcomes
+
+
+def _judgeable(run: Run) -> list[Outcome]:
+    """The due outcomes that say how a decision ended that somebody described."""
+    outcomes = run.view.outcomes.get_many(run.view.due.keys(STEP))
+    overruled = run.view.outcomes.overruled(outcomes)
+    return [o for o in outcomes.values() if o.is_described and o.id not in overruled]
 
 
 def local_edits(run: Run, outcomes: Iterable[Outcome]) -> dict[str, str]:

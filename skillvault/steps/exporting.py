@@ -15,6 +15,7 @@ from skillvault.export import Export, LeftOut, OutgoingSkill
 from skillvault.lazy import LazyModule
 from skillvault.records import Elsewhere, Problem, Shelved
 from skillvault.text import listed
+from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layers, layout, listing
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Candidate
     from skillvault.steps import shelf as shelves
     from skillvault.vault import export_folder
-    from skillvault.vault.index.snapshot import Topics
 else:  # a question loads nothing of what only an export needs
     formats, shelves = LazyModule("exchange.skills"), LazyModule("steps.shelf")
     folder, source_tree = LazyModule("exchange.folder"), LazyModule("exchange.source_tree")
@@ -94,7 +94,7 @@ class Exporter:
     def _live(self, domain: str | None) -> list[OutgoingSkill | LeftOut]:
         """The live skills with their files and what their use showed, best first."""
         candidates = shelves.live(self._shelf(), domain)
-        return list(_outgoing(self._store.head(), candidates))
+        return list(_outgoing(self._store, candidates))
 
     def _check_domain(self, domain: str | None) -> None:
         domains = self._store.head().domains
@@ -121,9 +121,8 @@ def _writer(name: str) -> "formats.Writer":
     return format_.write
 
 
-def _outgoing(
-    head: "Topics", candidates: "Sequence[Candidate]"
-) -> Iterator[OutgoingSkill | LeftOut]:
+def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | LeftOut]:
+    head = store.head()
     names = [candidate.name for candidate in candidates]
     own = head.skills.get_many(names)
     others = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
@@ -131,19 +130,16 @@ def _outgoing(
         name = candidate.name
         skill = own.get(name) or others[name].skill
         try:
-            files = _committed_files(head, name) if name in own else _beside(others[name])
+            files = (
+                folder_files(store.git, head, f"skills/{name}")
+                if name in own
+                else _beside(others[name])
+            )
         except BadInputError as error:
             yield LeftOut(name, error.message)
         else:
             uses = _uses(candidate, skill.elsewhere)
             yield OutgoingSkill(name, skill.description, files, uses)
-
-
-def _committed_files(head: "Topics", name: str) -> dict[str, bytes]:
-    """The committed files of a skill of the vault, by their path in its folder."""
-    root = f"skills/{name}/"
-    files = head.files.read(head.files.below(root.rstrip("/")))
-    return {path.removeprefix(root): content for path, content in files.items()}
 
 
 def _beside(entry: Shelved) -> dict[str, bytes]:

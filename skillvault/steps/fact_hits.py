@@ -55,10 +55,13 @@ def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     facts = head.facts.get_many(ids)
     gone = head.facts.superseded(facts)
     against, runs = head.facts.against(facts), head.facts.runs(facts)
+    made = head.facts.makers(facts)
+    # What a run made rests on those runs that still count.
+    support = {name: runs.get(name, 0 if name in made else 1) for name in facts}
     return {
         name: fact
         for name, fact in facts.items()
-        if fact.trust == "local" and name not in gone and against.get(name, 0) <= runs.get(name, 1)
+        if fact.trust == "local" and name not in gone and against.get(name, 0) <= support[name] > 0
     }
 
 

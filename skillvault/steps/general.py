@@ -3,16 +3,20 @@
 Floor 3, beside the step `promote`, which gives the material.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
+
+from msgspec import Struct
 
 from skillvault.change import Change
 from skillvault.learning.naming import is_general
 from skillvault.learning.promote import GENERAL, general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
 from skillvault.learning.promote.general import GeneralPattern, Recurring
+from skillvault.learning.promote.skills import leave_change
 from skillvault.learning.rejection import Rejection
 from skillvault.records import Fact, Outcome, Ref, Skill, Status
+from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
@@ -38,25 +42,31 @@ class _Runs:
         return self._view.outcomes.statuses(runs)
 
 
+class GeneralPlan(Struct, frozen=True):
+    """What is to be made or told anew of facts of several domains; the skills that leave."""
+
+    due: tuple[tuple[PromotionMaterial, GeneralPattern], ...] = ()
+    left: tuple[Skill, ...] = ()
+
+
 def general_changes(run: Run, of_facts: OfFacts) -> Iterator[Change]:
-    """One change a skill that comes of it or is told anew."""
-    for material, pattern in list(general_patterns(run, of_facts)):
+    """One change a skill that leaves, comes of it or is told anew."""
+    plan = general_plan(run, of_facts)
+    for skill in plan.left:
+        yield leave_change(skill, shelf_of(run, skill))
+    for material, pattern in plan.due:
         name = pattern.skill.name if pattern.skill else f"general-{pattern.recurring.facts[0].id}"
         yield from run.written(partial(_general_skill, run, material, pattern), name)
 
 
-def general_patterns(
-    run: Run, of_facts: OfFacts
-) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
-    """What is to be done, if facts changed; settles where nothing is."""
+def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
+    """What is to be done, if facts changed; settles if nothing is."""
     keys = run.view.due.keys(GENERAL)
     material = _material(run, of_facts) if _TRUST in keys else None
-    patterns = list(_patterns_due(run, material)) if material else []
-    if not patterns:
+    plan = _planned(run, material) if material else GeneralPlan()
+    if not plan.due and not plan.left:
         run.settle(GENERAL, keys)
-    for pattern in patterns:
-        if material is not None:
-            yield material, pattern
+    return plan
 
 
 def general_state(run: Run, fact: Fact, of_facts: OfFacts) -> PromotionState | None:
@@ -76,18 +86,25 @@ def _material(run: Run, of_facts: OfFacts) -> PromotionMaterial | None:
     return of_facts(run, domains) if len(domains) > 1 else None
 
 
-def _patterns_due(run: Run, material: PromotionMaterial) -> Iterator[GeneralPattern]:
+def _planned(run: Run, material: PromotionMaterial) -> GeneralPlan:
     groups: list[Recurring] = list(general.recurrences(material, _Runs(run.view)))
-    made = _general_skills(run, [fact.id for group in groups for fact in group.facts])
-    skills = _in_service(run, made)
+    made = _general_skills(run, list(material.facts))
+    skills = derived_skills(run, set(made.values()))
+    by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
+    due: list[tuple[PromotionMaterial, GeneralPattern]] = []
+    standing: set[str] = set()
     for group in groups:
-        if any(fact.id in made and fact.id not in skills for fact in group.facts):
+        if any(fact.id in made and fact.id not in by_fact for fact in group.facts):
             continue  # it expired, or somebody put it away
-        pattern = general.general_pattern(group, material, skills, run.policy)
+        if general.is_shown(group, material, run.policy.promote):
+            standing.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
+        pattern = general.general_pattern(group, material, by_fact, run.policy)
         if isinstance(pattern, Rejection):
             run.report.rejected.append(pattern)
         elif pattern is not None:
-            yield pattern
+            due.append((material, pattern))
+    left = (skill for name, skill in sorted(skills.items()) if name not in standing)
+    return GeneralPlan(tuple(due), tuple(skill for skill in left if may_leave(run, skill)))
 
 
 def _general_skills(run: Run, facts: Collection[str]) -> dict[str, str]:
@@ -100,12 +117,6 @@ def _general_skills(run: Run, facts: Collection[str]) -> dict[str, str]:
     return {f: name for f, name in pairs if is_general(name) and Ref("skill", name) in present}
 
 
-def _in_service(run: Run, made: Mapping[str, str]) -> dict[str, Skill]:
-    """Those of these skills that are served, by fact."""
-    served = run.view.skills.get_many(set(made.values()))
-    return {fact: served[name] for fact, name in made.items() if name in served}
-
-
 def _general_skill(run: Run, material: PromotionMaterial, pattern: GeneralPattern) -> Change | None:
     """The skill, new or told anew; None where the judge writes no text."""
     draft = draft_by(run.judge, general.general_brief(pattern, material))
@@ -116,5 +127,8 @@ def _general_skill(run: Run, material: PromotionMaterial, pattern: GeneralPatter
         change = general.general_change(pattern, draft, taken=taken, policy=run.policy)
         return told_by(change, draft, run.view)
     written = run.versions(pattern.skill.name)
-    change = general.retold_change(pattern, draft, pattern.skill, written, policy=run.policy)
+    shelf = shelf_of(run, pattern.skill)
+    change = general.retold_change(
+        pattern, draft, pattern.skill, written, shelf=shelf, policy=run.policy
+    )
     return told_by(change, draft, run.view)

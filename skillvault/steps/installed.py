@@ -9,16 +9,11 @@ from skillvault.learning import install as rules
 from skillvault.learning import lint
 from skillvault.learning.install import Files, Origin
 from skillvault.records import Link, Ref, Skill
+from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import internal
 from skillvault.vault.files.redact import secret_kinds
 from skillvault.vault.index.snapshot import Topics
-
-
-def files_below(head: Topics, place: str) -> dict[str, bytes]:
-    """The committed files of a folder by their path in it."""
-    contents = head.files.read(head.files.below(place))
-    return {path.removeprefix(f"{place}/"): data for path, data in contents.items()}
 
 
 def origins(head: Topics) -> dict[str, Origin]:
@@ -46,7 +41,7 @@ def lint_of_waiting(store: Store, name: str) -> list[str]:
     skill = head.skills.proposed.get_many([name]).get(name)
     if skill is None or skill.origin != "installed":
         return []
-    return lint_of(files_below(head, f"proposed/{name}"))
+    return lint_of(folder_files(store.git, head, f"proposed/{name}"))
 
 
 def approve_next(store: Store, skill: Skill) -> Change:
@@ -57,6 +52,8 @@ def approve_next(store: Store, skill: Skill) -> Change:
             f"{skill.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
-    waiting = files_below(head, f"proposed/{skill.name}")
+    waiting = folder_files(store.git, head, f"proposed/{skill.name}")
     links = head.links.by_target([Ref("skill", skill.name)])
-    return rules.approve_next(skill, waiting, files_below(head, f"skills/{name}"), links)
+    standing = head.files.below(f"skills/{name}")
+    inner = [path.removeprefix(f"skills/{name}/") for path in standing]
+    return rules.approve_next(skill, waiting, inner, links)

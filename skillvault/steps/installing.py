@@ -18,14 +18,16 @@ from skillvault.learning.install import FILE, Files, Origin
 from skillvault.records import Problem, Ref
 from skillvault.steps import importing
 from skillvault.steps.incoming import Incoming, chosen, problem_of, read_offers
-from skillvault.steps.installed import files_below, lint_of_incoming, origins
+from skillvault.steps.installed import lint_of_incoming, origins
 from skillvault.steps.local_changes import keep_changes
 from skillvault.steps.registry import AGENDA
 from skillvault.steps.run import Done, Waiting
 from skillvault.steps.skill_sources import opened
+from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layers
+from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 
@@ -186,7 +188,7 @@ class _Installation:
         if origin.url in before and not head.links.by_source([origin.ref]):
             name = before[origin.url]
             self.renew(name, origins(head)[name], lambda: skill, asks=True)
-        elif origin.url not in before and _is_said(head, skill):
+        elif origin.url not in before and _is_said(self._store, head, skill):
             self.report.known.append(f"{skill.name}: says here what it says in {origin.url}")
         else:
             self.take(skill)
@@ -213,7 +215,7 @@ class _Installation:
         skill = newer()
         if skill is None:
             return
-        standing = files_below(head, f"{shelf}/{name}")
+        standing = folder_files(self._store.git, head, f"{shelf}/{name}")
         ours = rules.as_proposed(standing, name)
         theirs = rules.as_proposed(skill.folder.files, name)
         kept = keep_changes(self._store.git, self._base(head, origin, name), ours, theirs)
@@ -225,11 +227,11 @@ class _Installation:
             )
             return
         files = rules.as_proposed(kept.files, target, replaces)
-        published = rules.as_proposed(theirs, target, replaces)
+        published = rules.as_proposed(kept.as_run_here(theirs), target, replaces)
         lines = lint_of_incoming(files)
         words = [*kept.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
-        waiting = files_below(head, f"proposed/{target}")
+        waiting = folder_files(self._store.git, head, f"proposed/{target}")
         changes = rules.update_changes(install, published, files, waiting)
         self._publish(changes, skill.origin, lines)
 
@@ -240,7 +242,7 @@ class _Installation:
         if place and not (force and place.startswith("skills/")):
             self.report.known.append(f"{name}: stands in {place.partition('/')[0]}/ and stays")
             return
-        standing = files_below(head, f"skills/{name}")
+        standing = folder_files(self._store.git, head, f"skills/{name}")
         if standing == files:
             self.report.known.append(f"{name}: is the package's already")
             return
@@ -290,7 +292,10 @@ class _Installation:
     def _files_at(self, commit: str, place: str) -> Files:
         entries = self._store.git.history.tree(commit, [place])
         blobs = self._store.git.blobs(entry.id for entry in entries.values())
-        return {path.removeprefix(f"{place}/"): blobs[entry.id] for path, entry in entries.items()}
+        return {
+            path.removeprefix(f"{place}/"): with_mode(blobs[entry.id], entry)
+            for path, entry in entries.items()
+        }
 
 
 def _skills_of(source: SkillSource, names: Sequence[str]) -> tuple[list[Incoming], list[Problem]]:
@@ -352,10 +357,10 @@ def _was_taken_away(head: Topics, origin: Origin, name: str) -> bool:
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
-def _is_said(head: Topics, skill: Incoming) -> bool:
+def _is_said(store: Store, head: Topics, skill: Incoming) -> bool:
     """Whether a skill of the vault says the same, as of one that was exported and comes back."""
     place = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
-    standing = files_below(head, place) if place else {}
+    standing = folder_files(store.git, head, place) if place else {}
     others = skill.folder.files.items()
     same_files = all(standing.get(path) == data for path, data in others if path != FILE)
     return same_files and skill.is_said_by(head.skills.find(skill.name))

@@ -5,6 +5,7 @@ Floor 3. Three versions of each file are merged; where both sides changed, ours 
 
 from msgspec import Struct
 
+from skillvault.change import Program
 from skillvault.learning.install import Files
 from skillvault.vault.git.merge_file import merged_text
 from skillvault.vault.git.repository import Git
@@ -15,6 +16,13 @@ class KeptChanges(Struct, frozen=True):
 
     files: dict[str, bytes]
     conflicts: list[str]
+
+    def as_run_here(self, published: Files) -> dict[str, bytes]:
+        """The files of the newer version, those as programs that are programs with the changes."""
+        return {
+            path: Program(data) if isinstance(self.files.get(path), Program) else bytes(data)
+            for path, data in published.items()
+        }
 
     def sentences(self, name: str) -> list[str]:
         """What a commit says of the conflicts."""
@@ -33,10 +41,16 @@ def keep_changes(git: Git, base: Files, ours: Files, theirs: Files) -> KeptChang
         versions = base.get(path), ours.get(path), theirs.get(path)
         content, conflict = _merged(git, *versions)
         if content is not None:
-            kept.files[path] = content
+            kept.files[path] = Program(content) if _may_run(*versions) else bytes(content)
         if conflict:
             kept.conflicts.append(f"{path}: {conflict}")
     return kept
+
+
+def _may_run(*versions: bytes | None) -> bool:
+    """Whether the file may be run: as it is here, unless only its author changed that."""
+    base, ours, theirs = (isinstance(version, Program) for version in versions)
+    return theirs if ours == base or versions[1] is None else ours
 
 
 def _merged(

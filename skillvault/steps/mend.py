@@ -13,6 +13,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.git.lost import Diff, LostCommit, new_home
+from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.records import ref_from
 from skillvault.vault.lost import lost_changes
 
@@ -66,7 +67,10 @@ def _change(store: Store, files: Mapping[str, Diff]) -> Change:
     return Change(
         step="",
         subject="",
-        files=tuple((sources.get(path, path), data[entry.id]) for path, entry in entries.items()),
+        files=tuple(
+            (sources.get(path, path), with_mode(data[entry.id], entry))
+            for path, entry in entries.items()
+        ),
         moves=tuple(Move(source, target) for source, target in sorted(moves)),
     )
 

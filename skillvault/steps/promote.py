@@ -7,7 +7,6 @@ from itertools import groupby, islice
 import msgspec
 
 from skillvault.change import Change
-from skillvault.learning import sections
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
@@ -19,9 +18,10 @@ from skillvault.learning.promote.support import (
     weighing_changes,
     witness_of,
 )
-from skillvault.records import Evaluation, Fact, Ref, Skill
+from skillvault.records import Evaluation, Fact, Ref
 from skillvault.steps.clock import clock
-from skillvault.steps.general import general_changes, general_patterns
+from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
+from skillvault.steps.general import general_changes, general_plan
 from skillvault.steps.insights import InsightMemory
 from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
@@ -40,7 +40,8 @@ def step(run: Run) -> Iterator[Change]:
 def waiting(run: Run) -> int:
     """How many facts and skills are made, grow or leave."""
     skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
-    skills += len(list(general_patterns(run, of_facts)))
+    general = general_plan(run, of_facts)
+    skills += len(general.due) + len(general.left)
     if run.policy.choices.facts == "verdict":
         facts = plan(run)
         return len(facts.promotions) + len(facts.repetitions) + skills
@@ -99,7 +100,9 @@ def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
 def of_evaluations(run: Run, ids: Iterable[str]) -> promote.PromotionMaterial:
     """What the first arrow reads of the vault for some evaluations."""
     view = run.view
-    evaluations = view.evaluations.get_many(ids)
+    names = list(ids)
+    overruled = view.outcomes.overruled(names)
+    evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
     facts = view.facts.by_domain({e.domain for e in evaluations.values()})
     return _material(run, evaluations, facts, [Ref("evaluation", name) for name in evaluations])
 
@@ -137,11 +140,12 @@ def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.P
     due = run.view.due.keys(CONSOLIDATE)
     for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
         found = of_facts(run, [domain])
-        plan = recurrence.patterns(found, skills_of(run, found), run.policy)
+        skills = derived_skills(run, set(found.skills_of.values()))
+        plan = recurrence.patterns(found, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
             due=tuple(pattern for pattern in plan.due if not _is_told(run, found, pattern)),
-            left=tuple(skill for skill in plan.left if _may_leave(run, skill)),
+            left=tuple(skill for skill in plan.left if may_leave(run, skill)),
         )
         if plan.due or plan.rejected or plan.left:
             yield found, plan
@@ -156,26 +160,6 @@ def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.
     supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
     histories = run.accounts.histories(sorted(supporters), set())
     return all(map(run.accounts.calls_for_warning, histories))
-
-
-def _may_leave(run: Run, skill: Skill) -> bool:
-    """Whether a skill is in service, and the program's to put away."""
-    if _shelf(run, skill) == "archive" or not run.accounts.is_ours(skill):
-        return False
-    return not sections.theirs(run.versions(skill.name).bodies, skill.body)
-
-
-def skills_of(run: Run, material: promote.PromotionMaterial) -> dict[str, Skill]:
-    """The living skills that were derived from facts, and those that this step archived."""
-    view, names = run.view, set(material.skills_of.values())
-    live = view.skills.live(names)
-    for name in sorted(view.skills.on_shelf("archive", names.difference(live))):
-        skill = view.skills.find(name)
-        touching = view.history.commits_touching([Ref("skill", name)])
-        ours = touching and touching[0].step == promote.STEP
-        if skill and ours and skill.status != "retired":
-            live[name] = skill
-    return live
 
 
 def _facts(run: Run) -> Iterator[Change]:
@@ -224,7 +208,7 @@ def _skills(run: Run) -> Iterator[Change]:
     for found, plan in list(patterns(run)):
         run.report.rejected += plan.rejected
         for skill in plan.left:
-            yield recurrence.leave_change(skill, _shelf(run, skill))
+            yield recurrence.leave_change(skill, shelf_of(run, skill))
         for pattern in plan.due:
             make = partial(_written, run, found, pattern)
             yield from run.written(make, pattern.skill or f"pattern-{pattern.facts[0].domain}")
@@ -247,10 +231,6 @@ def _written(
         return None
     written = run.versions(pattern.skill)
     change = recurrence.growth_change(
-        pattern, draft, skill, written, shelf=_shelf(run, skill), now=run.now, policy=run.policy
+        pattern, draft, skill, written, shelf=shelf_of(run, skill), now=run.now, policy=run.policy
     )
     return told_by(change, draft, run.view)
-
-
-def _shelf(run: Run, skill: Skill) -> str:
-    return (run.view.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]

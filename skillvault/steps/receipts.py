@@ -77,12 +77,14 @@ class Receipts:
     def check_claim(self, outcome: Outcome) -> None:
         """BadInputError if what was shown for its decision is all another agent's."""
         decision = outcome.decision.id
-        if decision is not None and (receipts := self._of(decision)):
+        is_nobodys = outcome.source.agent is None and not outcome.is_described
+        if decision is not None and not is_nobodys and (receipts := self._of(decision)):
             record.check_claim(outcome, receipts, self._claims_on(decision))
 
     def take(self, outcome: Outcome) -> None:
         """Let an outcome that is taken be the end of its decision for those that follow."""
-        if outcome.decision.id is not None and outcome.trust == "local":
+        is_claim = outcome.trust == "local" and outcome.is_described
+        if outcome.decision.id is not None and is_claim:
             self._claims_on(outcome.decision.id).append(claims.claim_of(outcome))
 
     def _claims_on(self, decision: str) -> list[Claim]:

@@ -9,6 +9,7 @@ from skillvault.learning import record
 from skillvault.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.steps.quota import split_files
 from skillvault.steps.receipts import Receipts, with_names
+from skillvault.steps.results import NO_DECISION, DecisionDomains
 from skillvault.steps.run import Run
 from skillvault.text import listed
 from skillvault.vault.files import layout
@@ -86,9 +87,32 @@ def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
 
 def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
     """(inbox name, record) of what can be read; the rest is refused."""
+    homeless: list[tuple[str, Received]] = []
+    domains = DecisionDomains(run.view)
     for name, item in run.track(list(_received(run)), "reading"):
         try:
-            yield name, _parsed(item, run)
+            if isinstance(item, Received) and domains.is_wanted(item):
+                homeless.append((name, item))
+                continue
+            record = _parsed(item, run)
+        except BadInputError as error:
+            run.refuse(name, error)
+        else:
+            domains.note(record)
+            yield name, record
+    yield from _given_domains(run, homeless, domains)
+
+
+def _given_domains(
+    run: Run, homeless: Iterable[tuple[str, Received]], domains: DecisionDomains
+) -> Iterator[tuple[str, _Arrived]]:
+    """Results that leave their domain to their decision; one of an unknown decision waits."""
+    for name, item in homeless:
+        try:
+            if domain := domains.domain_of(item):
+                yield name, _parsed(item, run, domain)
+            else:
+                run.leave([name], NO_DECISION)
         except BadInputError as error:
             run.refuse(name, error)
 
@@ -145,13 +169,17 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError, run: Run) -> _Arrived:
-    """The record in a file, without its secrets; BadInputError where it is none."""
+def _parsed(item: Received | BadInputError, run: Run, domain: str | None = None) -> _Arrived:
+    """The record in a file, without its secrets; BadInputError where it is none.
+
+    `domain` is that of a file that names none.
+    """
     if isinstance(item, BadInputError):
         raise item
     from skillvault.vault.files import codec, redact  # noqa: PLC0415 (only who parses pays)
 
     raw = codec.incoming(item.name, item.data)
+    raw = raw if domain is None else {**raw, "domain": domain}
     kind = raw.get("type", "outcome")
     if kind not in _TYPES:
         raise BadInputError(

@@ -4,7 +4,7 @@ Floor 3; what comes of it goes through the ordinary intake.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,9 +46,21 @@ def session_source(head: Topics, text: str, domain: str | None) -> SessionSource
     if path.is_file():
         is_session = path.suffix in _ENDINGS
         return _from_file(path, domain) if is_session else _from_transcript(path, domain)
-    if Ref("session", session_id(text)) in head.records:
-        return SessionSource(session_id(text), None, {})
-    return _from_outcomes(head, text, domain)
+    return _recorded(head, text, domain)
+
+
+def _recorded(head: Topics, name: str, domain: str | None) -> SessionSource:
+    """What the vault has of a session, as a record or in its outcomes; the trusted come first."""
+    for trust in _TRUSTS:
+        session = session_id(name, trust)
+        if Ref("session", session) in head.records:
+            return SessionSource(session, None, {})
+        if outcomes := head.outcomes.by_session(name, trust):
+            return _from_outcomes(outcomes, name, domain, trust)
+    raise UsageError(
+        f"{name}: no file, and no session of this vault; give a session's file, its id, or "
+        "the transcript of a client"
+    )
 
 
 def _from_file(path: Path, domain: str | None) -> SessionSource:
@@ -60,8 +72,7 @@ def _from_file(path: Path, domain: str | None) -> SessionSource:
         raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
     if domain is not None and raw.get("domain") is None:
         raw["domain"] = domain
-    name = raw.get("id")
-    return _session_source(session_id(name) if isinstance(name, str) else "", raw)
+    return _session_source(raw)
 
 
 def _bytes(path: Path) -> bytes:
@@ -80,19 +91,14 @@ def _from_transcript(path: Path, domain: str | None) -> SessionSource:
     """What failed in a transcript, and what then worked."""
     transcript = Transcript(path)
     raw = session_of(transcript, domain or CODING, redacted_text)
-    return _session_source(session_id(raw["id"]), raw)._replace(unread=dict(transcript.unread))
+    return _session_source(raw)._replace(unread=dict(transcript.unread))
 
 
-def _from_outcomes(head: Topics, name: str, domain: str | None) -> SessionSource:
-    """The session that stands only in its outcomes; the trusted ones come first."""
-    of_trust = ((trust, head.outcomes.by_session(name, trust)) for trust in _TRUSTS)
-    trust, outcomes = next((pair for pair in of_trust if pair[1]), ("local", []))
+def _from_outcomes(
+    outcomes: Sequence[Outcome], name: str, domain: str | None, trust: Trust
+) -> SessionSource:
+    """The session that stands only in its outcomes."""
     domains = sorted({outcome.domain for outcome in outcomes})
-    if not outcomes:
-        raise UsageError(
-            f"{name}: no file, and no session of this vault; give a session's file, its id, or "
-            "the transcript of a client"
-        )
     if domain is None and len(domains) > 1:
         raise UsageError(
             f"{name}: its outcomes are of {listed(domains)}; choose with --domain {domains[0]}"
@@ -100,7 +106,7 @@ def _from_outcomes(head: Topics, name: str, domain: str | None) -> SessionSource
     chosen = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
     if not chosen:
         raise UsageError(f"{name}: has no outcome in {domain}; there are {listed(domains)}")
-    return _session_source(session_id(name), {**_told_by(chosen), "id": name, "trust": trust})
+    return _session_source({**_told_by(chosen), "id": name, "trust": trust})
 
 
 def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -138,7 +144,10 @@ def _lemma(outcome: Outcome) -> str:
     return shorten(" on ".join(filter(None, (decision.action, decision.target))), _TEXT)
 
 
-def _session_source(session: str, raw: dict[str, Any]) -> SessionSource:
+def _session_source(raw: Mapping[str, Any]) -> SessionSource:
     values = {key: value for key, value in raw.items() if value is not None}
     data = json.dumps(values, ensure_ascii=False).encode(errors="replace")
+    name = raw.get("id")
+    trust: Trust = "untrusted" if raw.get("trust") == "untrusted" else "local"
+    session = session_id(name, trust) if isinstance(name, str) else ""
     return SessionSource(session, (f"session-{session or 'unnamed'}.json", data), {})

@@ -54,8 +54,7 @@ def opened(source: SkillSource) -> Iterator[Opened]:
     """
     if source.kind == "git":
         with remote.fetched(source.url, source.ref, source.folder) as files:
-            sizes = {path: size for path, (_, size) in files.blobs.items()}
-            tree = SourceTree(sizes, files.read, files.unfit)
+            tree = SourceTree(files.sizes, files.read, files.unfit)
             yield _in_tree(tree, source, version=files.commit)
     elif source.kind == "folder":
         yield _in_tree(folder.folder_tree(_folder_of(source)), source)

@@ -101,11 +101,11 @@ def captured_change(run: "Run", captured: Captured, before: Tiers, what: str) ->
 
 
 def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
+    before = view.files.read([layout.EXPERTISE, layout.LEARNINGS])
     files = {
-        layout.EXPERTISE: expertise.encode(tiers.expertise),
+        layout.EXPERTISE: expertise.rewritten(before.get(layout.EXPERTISE, b""), tiers.expertise),
         layout.LEARNINGS: tiers.text.encode(errors="surrogateescape"),
     }
-    before = view.files.read(files)
     for path, content in files.items():
         if before.get(path) != content:
             grows = path == layout.LEARNINGS

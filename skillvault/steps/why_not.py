@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from skillvault.errors import SkillvaultError, UsageError
 from skillvault.learning import why_not as rules
+from skillvault.learning.capture.adoption import STEP as CAPTURE
 from skillvault.learning.generate.warning_pattern import Standing
 from skillvault.records import Outcome, Placed, Ref
 from skillvault.steps import distill, evaluate, strategy
@@ -94,13 +95,16 @@ def _together(
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
-    """Why a run made no skill and no fact, grouped, with counts; empty if it made any."""
+    """Why a run made no skill and no fact, grouped, with counts; empty if it made any.
+
+    Who asked for capture alone asked for none.
+    """
     kinds = {ref.kind for done in run.report.done for ref in done.change.targets}
-    if kinds & {"skill", "fact"}:
+    if kinds & {"skill", "fact"} or set(run.options.steps) == {CAPTURE}:
         return {}
     histories = run.accounts.histories(run.view.outcomes, set())
     materials = (_accounts(run, history) for history in histories)
-    summaries = {"skill": rules.summary(materials, run.policy)}
+    summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}
     if len(run.view.evaluations):
         pages = promoting.pages(run, run.view.evaluations)
         summaries["fact"] = rules.memory_summary(pages, run.policy)

@@ -13,10 +13,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from skillvault.change import Program
 from skillvault.errors import BadInputError, EditedError
 from skillvault.export import Export, OwnPart
 from skillvault.records import Problem
 from skillvault.vault.commit.files import draft_file, place_file, remove_file
+from skillvault.vault.commit.locks import folder_lock
+from skillvault.vault.git.trees import EXECUTABLE
 
 LIST = ".skillvault-export.json"
 FORMAT = 1
@@ -61,14 +64,24 @@ class _File(Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        return self.content != self.target
+        return not _is_as(self.content, self.target)
 
 
 def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> Synced:
     """Bring a folder in step with an export of a format's `name`; files are made in `drafts`.
 
-    Raises BadInputError where the list cannot be read. `dry`: say what would be done.
+    Raises BadInputError where the list cannot be read, VaultBusyError while another export writes
+    there. `dry`: say what would be done.
     """
+    if dry or not (export.units or root.is_dir()):
+        return _synced(root, name, export, None)
+    root.mkdir(parents=True, exist_ok=True)
+    with folder_lock(root):
+        return _synced(root, name, export, drafts)
+
+
+def _synced(root: Path, name: str, export: Export, drafts: Path | None) -> Synced:
+    """The same, once no other export writes there; without a place for drafts nothing is done."""
     known = _read_list(root)
     digests = _owned(known, name)
     files = list(_Comparison(root, export, digests).files())
@@ -77,7 +90,7 @@ def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = Fal
     kept = {unit: paths for unit, paths in known.of(name).items() if unit in edited}
     listing = kept | _digests_of(free, export.own)
     changes = [file for file in free if file.differs]
-    if not dry:
+    if drafts:
         _carry_out(root, changes, drafts, _lists(known, name, listing, pending=bool(changes)))
     return Synced(
         written=[file.place for file in changes if file.target is not None],
@@ -149,7 +162,14 @@ def _standing(root: Path, place: str) -> bytes | None:
         return None
     if not stat.S_ISREG(state.st_mode):
         raise BadInputError("is no regular file; move it away, and export again", code="not-a-file")
-    return target.read_bytes()
+    content = target.read_bytes()
+    return Program(content) if state.st_mode & stat.S_IXUSR else content
+
+
+def _is_as(content: bytes | None, target: bytes | None) -> bool:
+    """Whether a file stands as it has to be; one that may be run need not be a program."""
+    runs = isinstance(content, Program) or not isinstance(target, Program)
+    return content == target and runs
 
 
 def _inside(root: Path, place: str) -> Path:
@@ -252,8 +272,6 @@ def _carry_out(
 ) -> None:
     """Change the files, the list before and behind them, so that a kill between loses none."""
     during, after = lists
-    if changes or after is not None:
-        root.mkdir(parents=True, exist_ok=True)
     if during is not None:
         _place_content(root, LIST, during, drafts)
     for file in changes:
@@ -266,7 +284,7 @@ def _carry_out(
 def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
     """Give a file another content, if it has not that already."""
     before = _standing(root, place)
-    if before == content:
+    if _is_as(before, content):
         return
     base = root.resolve()
     target = _inside(root, place).relative_to(base).as_posix()
@@ -274,8 +292,9 @@ def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) 
         _remove(base, target)
         return
     draft = draft_file(drafts, content)
+    mode = EXECUTABLE if isinstance(content, Program) else None
     try:
-        place_file(base, target, draft, mode=None, replace=before is not None)
+        place_file(base, target, draft, mode=mode, replace=before is not None)
     finally:
         draft.unlink(missing_ok=True)
 

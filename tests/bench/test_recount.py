@@ -16,6 +16,7 @@ from skillvault.exchange.freqtrade import read_backtest
 from tests.golden.stage import Stage
 from tests.steps.test_actions import hurried
 from tests.streams import batches, learned
+from tests.thorough import one_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "vault_template" / "examples"
@@ -53,7 +54,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", one_of(2, STORIES))
 def test_a_story_tells_what_its_outcomes_show(story: str, stage: Stage) -> None:
     check_figures(stage.vault(story))
 

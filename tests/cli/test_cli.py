@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.cli import main
+from skillvault.hidden_characters import hidden_characters
 from tests.given import as_file, raw
 
 
@@ -46,6 +48,34 @@ def test_each_failure_has_its_exit_code_and_one_sentence(
     assert says in err
     assert "Traceback" not in err
     assert out == ""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("skill", "show", "some", "{}"),
+        ("check", "{}"),
+        ("{}",),
+        ("--{}",),
+        ("log", "-n", "{}"),
+        ("search", "x", "--kind", "{}"),
+    ],
+)
+def test_what_hides_in_what_was_typed_is_repeated_as_escapes(
+    tmp_path: Path,
+    args: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typed = [arg.format("\x1b]52;c;eA==\x07\u202e") for arg in args]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["skillvault", *typed])
+    with pytest.raises(SystemExit) as left:
+        main()
+    err = capsys.readouterr().err
+    assert left.value.code == 2
+    assert r"\x1b]52" in err
+    assert list(hidden_characters(err)) == []
 
 
 def test_an_unknown_reference_says_where_to_look(vault: Vault) -> None:

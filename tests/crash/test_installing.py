@@ -6,7 +6,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.exchange.sources import source_of
-from skillvault.steps.installed import files_below
+from skillvault.vault.commit.skill_versions import folder_files
 from tests import forked
 from tests.conftest import NOW, Person, unguarded
 from tests.crash.world import KILLED, failpoints
@@ -31,6 +31,7 @@ def publish(root: Path, files: dict[str, bytes]) -> None:
     for path, data in files.items():
         text = skill_file("review", data.decode()) if path == "SKILL.md" else data
         (folder / path).write_bytes(text)
+    (folder / "same.md").chmod(0o755 if files is NEW else 0o644)  # what else it has stays
 
 
 def author_of(root: Path) -> Path:
@@ -50,9 +51,10 @@ def play(root: Path) -> None:
 
 def versions(root: Path) -> list[dict[str, bytes]]:
     """The files of each skill of the vault, by folder, as they are committed."""
-    head = Vault.open(root).store.head()
+    store = Vault.open(root).store
+    head = store.head()
     places = {path.rpartition("/SKILL.md")[0] for path in head.files if path.endswith("/SKILL.md")}
-    return [files_below(head, place) for place in sorted(places)]
+    return [folder_files(store.git, head, place) for place in sorted(places)]
 
 
 def is_one_version(files: dict[str, bytes]) -> bool:
@@ -77,7 +79,7 @@ def approved(tmp_path_factory: pytest.TempPathFactory, _new_vault: Path) -> Path
     return root
 
 
-@pytest.mark.parametrize(("number", "point"), enumerate(POINTS))
+@pytest.mark.parametrize(("number", "point"), list(enumerate(POINTS)))
 def test_a_kill_leaves_no_skill_half_here(
     approved: Path, tmp_path: Path, number: int, point: str
 ) -> None:
@@ -94,5 +96,7 @@ def test_a_kill_leaves_no_skill_half_here(
     assert len(subjects) == len(set(subjects))
     assert sorted(path.name for path in (root / "skills/review").iterdir()) == sorted(NEW)
     assert "Second." in (root / "skills/review/SKILL.md").read_text()
+    assert (root / "skills/review/same.md").stat().st_mode & 0o111
+    assert person.git("ls-tree", "HEAD", "skills/review/same.md").startswith("100755")
     assert [path.name for path in (root / "proposed").iterdir()] == ["other"]
     assert Vault.open(root).check().problems == []

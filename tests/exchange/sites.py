@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from skillvault.change import Program
 from skillvault.exchange.well_known import PLACE, SCHEMA
 
 SKILL = b"---\nname: review\ndescription: Reviews a change. Use before a merge.\n---\n\n# Review\n"
@@ -41,7 +42,9 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in files.items():
-            archive.writestr(path, data)
+            entry = zipfile.ZipInfo(path)
+            entry.create_system, entry.external_attr = 3, _mode(data) << 16
+            archive.writestr(entry, data)
     return content.getvalue()
 
 
@@ -51,11 +54,15 @@ def tarred(files: Mapping[str, bytes], *others: tarfile.TarInfo) -> bytes:
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
         for path, data in files.items():
             entry = tarfile.TarInfo(path)
-            entry.size = len(data)
+            entry.size, entry.mode = len(data), _mode(data)
             archive.addfile(entry, io.BytesIO(data))
         for entry in others:
             archive.addfile(entry)
     return content.getvalue()
+
+
+def _mode(data: bytes) -> int:
+    return 0o755 if isinstance(data, Program) else 0o644
 
 
 def digest(content: bytes) -> str:

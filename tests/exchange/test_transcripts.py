@@ -87,8 +87,8 @@ def test_only_what_a_person_asked_is_a_prompt(path: Path, asked: list[str], said
 @pytest.mark.parametrize(("path", "calls"), [(CLAUDE, 7), (CODEX, 6)])
 def test_each_call_has_its_result_and_exit_code(path: Path, calls: int) -> None:
     events = list(Transcript(path))
-    ids = [event.id for event in events if isinstance(event, ToolCall)]
-    results = [event for event in events if isinstance(event, ToolResult)]
+    ids = [event.id for event in events if isinstance(event, ToolCall) and not event.aside]
+    results = [event for event in events if isinstance(event, ToolResult) and not event.aside]
     assert ids == [result.id for result in results]
     assert len(ids) == calls
     failed = next(result for result in results if result.is_error)

@@ -48,7 +48,7 @@ def test_its_content_and_not_the_trust_of_the_door_is_what_was_received() -> Non
 
 def test_a_file_can_only_lower_its_trust() -> None:
     found = session_from({**ended(), "trust": "untrusted"}, trust="local", now=NOW)
-    assert found.trust == "untrusted"
+    assert (found.trust, found.id == "s-77") == ("untrusted", False)
     found = session_from({**ended(), "trust": "local"}, trust="untrusted", now=NOW)
     assert found.trust == "untrusted"
 
@@ -66,7 +66,7 @@ def test_it_comes_back_from_its_text_with_every_key(changes: dict[str, Any]) -> 
     one = session(**changes)
     path = layout.path_of(one)
     assert parsed(path, codec.encode(one)) == one
-    assert layout.ref_of(path) == Ref("session", "s-77")
+    assert layout.ref_of(path) == Ref("session", one.id)
 
 
 @pytest.mark.parametrize(

@@ -97,3 +97,4 @@ def test_of_all_outcomes_each_reason_is_told_once_with_its_count() -> None:
 
 def test_of_no_outcomes_it_says_how_to_begin() -> None:
     assert summary([], Policy())[0].startswith("no outcomes yet")
+    assert summary([], Policy(), sessions=2)[0].startswith("2 sessions: in a skill, or too")

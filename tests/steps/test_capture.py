@@ -337,6 +337,26 @@ def test_no_secret_of_a_rule_reaches_git(vault: Vault, person: Person) -> None:
     assert [pattern.pattern for pattern in patterns(vault)] == [RULE]
 
 
+def test_a_person_s_comments_outlive_captures(vault: Vault, person: Person, code: Code) -> None:
+    append(vault, RULE)
+    capture(vault)
+    before = (vault.root / EXPERTISE).read_text()
+    person.write(EXPERTISE, before.replace("- pattern", "# agreed on Monday\n- pattern"))
+    person.git("commit", "-qam", "why")
+    append(vault, "Rows are made by `log`.")
+    assert subjects(capture(vault))[-1] == "capture: promote 1 pattern"
+    after = (vault.root / EXPERTISE).read_text()
+    assert "patterns:\n# agreed on Monday\n- pattern: Always get" in after
+    assert len(patterns(vault)) == 2
+    code.commit(1)
+    capture(vault)
+    code.commit(0)
+    capture(vault, NOW + 2 * DAY)
+    assert patterns(vault) == []
+    assert "# agreed on Monday\n" in (vault.root / EXPERTISE).read_text()
+    assert vault.check().problems == []
+
+
 def test_a_broken_file_of_patterns_is_never_written_over(vault: Vault, person: Person) -> None:
     append(vault, RULE)
     person.write(EXPERTISE, "patterns: [\n")

@@ -7,17 +7,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from skillvault.api import Vault
+from skillvault.api import Vault, distill
 from skillvault.errors import UsageError
+from skillvault.intake import outcome_from
 from skillvault.steps.run import Report
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person, unguarded
-from tests.given import as_file, raw
+from tests.given import as_file, ended, raw
 
 SKILL, OTHER = "seeded-runs", "raise-timeouts"
 TASK = "make the nightly suite repeatable"
 TEXT = "---\nname: {name}\ndescription: What it does.\n---\n\n# About {name}\n\nDo it.\n"
 NAMED, NAMELESS, HELD = "d-1", "d-2", "d-3"  # decisions of coder-1, with receipts
+EVENT = "e-d-1"  # the event's id of the first
+TAKEN = "conflicting-duplicate"
 POLICY = "effect: {holdout: 0, explore: 0, sampling: 0}"
 
 
@@ -31,6 +34,9 @@ def _end(decision: str, status: str = "success", hour: int = 14, **changes: Any)
         "source": {"agent": "coder-1"},
     }
     return raw(**{**fields, **changes})
+
+
+ENDED = outcome_from(_end(NAMED, event_id=EVENT), trust="local", now=NOW).id
 
 
 def _receipt(decision: str, **changes: Any) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def pattern(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     person.rule(POLICY)
     for decision, agent in ((NAMED, "coder-1"), (NAMELESS, None), (HELD, "coder-1")):
         vault.recommend("coding", TASK, pins=[SKILL], decision=decision, agent=agent, now=NOW)
-    ends = [_end(decision) for decision in (NAMED, NAMELESS, HELD)]
+    ends = [_end(decision, event_id=f"e-{decision}") for decision in (NAMED, NAMELESS, HELD)]
     vault.record([(f"{n}.json", as_file(end)) for n, end in enumerate(ends)], now=NOW)
     vault.run(now=NOW)
     return vault.root
@@ -88,7 +94,7 @@ def _refused(vault: Vault) -> list[str]:
 
 
 class Attempt(NamedTuple):
-    """Files for a door, and what becomes of them: refused, apart (no evidence), or own."""
+    """Files for a door; they become apart (no evidence), own, or the code by which they go."""
 
     becomes: str
     files: tuple[dict[str, Any], ...]
@@ -97,7 +103,7 @@ class Attempt(NamedTuple):
 
 def _named(agent: str | None, **changes: Any) -> Attempt:
     source = {"agent": agent} if agent else {}
-    return Attempt("refused", (_end(NAMED, "failure", 15, source=source, **changes),))
+    return Attempt(TAKEN, (_end(NAMED, "failure", 15, source=source, **changes),))
 
 
 ATTEMPTS = {
@@ -112,10 +118,10 @@ ATTEMPTS = {
     "another agent in another domain": _named("coder-2", domain="perps"),
     "another agent with its event's id": _named("coder-2", event_id="e-1"),
     "a later failure where the receipt names nobody": Attempt(
-        "refused", (_end(NAMELESS, "failure", 15, source={"agent": "coder-2"}),)
+        TAKEN, (_end(NAMELESS, "failure", 15, source={"agent": "coder-2"}),)
     ),
     "an earlier one where the receipt names nobody": Attempt(
-        "refused", (_end(NAMELESS, "failure", 13, source={"agent": "coder-2"}),)
+        TAKEN, (_end(NAMELESS, "failure", 13, source={"agent": "coder-2"}),)
     ),
     "its name through the untrusted door": Attempt(
         "apart", (_end(NAMED, "failure", 15),), untrusted=True
@@ -148,6 +154,39 @@ ATTEMPTS = {
     "an id that differs in a letter's case": Attempt(
         "own", (_end("D-1", "failure", 15, source={"agent": "coder-2"}),)
     ),
+    "an event's id that it used, in its name": Attempt(
+        TAKEN, (_end("d-9", "failure", 15, event_id=EVENT),)
+    ),
+    "an event's id that it used, with a digest": Attempt(
+        TAKEN, (_end("d-9", "failure", 15, event_id=EVENT, received="0" * 64),)
+    ),
+    "an event's id that it used, through the untrusted door": Attempt(
+        "apart", (_end(NAMED, "failure", 15, event_id=EVENT),), untrusted=True
+    ),
+    "an outcome that says it has its id": _named("coder-2", id=ENDED),
+    "an outcome that says it has its id, untrusted": Attempt(
+        "apart", (_end("d-9", "failure", 15, id=ENDED),), untrusted=True
+    ),
+    "an evaluation of its outcome": Attempt(
+        "unknown-type", ({"type": "evaluation", "outcome": ENDED, "was_good_decision": False},)
+    ),
+    "a link of its outcome": Attempt(
+        "unknown-type",
+        ({"type": "link", "source": {"kind": "outcome", "id": ENDED}, "target": SKILL},),
+    ),
+    "its session with a failure, untrusted": Attempt(
+        "apart",
+        (_end("d-9", "failure", source={"agent": "coder-1", "session": "s-1"}),),
+        untrusted=True,
+    ),
+    "trust that a file gives itself": Attempt(
+        "apart",
+        (_end("d-9", "failure", source={"agent": "coder-1", "trust": "local"}),),
+        untrusted=True,
+    ),
+    "trust that a file gives itself at the top": Attempt(
+        "apart", (_end(NAMED, "failure", 15, trust="local"),), untrusted=True
+    ),
 }
 
 
@@ -166,7 +205,7 @@ def test_an_attempt_changes_nothing_of_another_agent_s_evidence(claimed: Vault, 
     attempt, before = ATTEMPTS[name], (_evidence(claimed), _counts(claimed))
     tasks = claimed.search("steal the keys")
     _drop(claimed, attempt)
-    assert _refused(claimed) == (["conflicting-duplicate"] if attempt.becomes == "refused" else [])
+    assert _refused(claimed) == ([] if attempt.becomes in {"apart", "own"} else [attempt.becomes])
     assert claimed.inbox.names() == []
     assert _evidence(claimed) == before[0]
     assert claimed.search("steal the keys") == tasks
@@ -174,6 +213,23 @@ def test_an_attempt_changes_nothing_of_another_agent_s_evidence(claimed: Vault, 
     read = added and len(attempt.files) > 1  # though its own receipt says that it was held out
     applied, succeeded, *offered = before[1]
     assert _counts(claimed) == (applied + added, succeeded, offered[0] + read, offered[1])
+
+
+@pytest.mark.parametrize("first", ["local", "untrusted"])
+def test_an_untrusted_session_takes_no_other_s_id(claimed: Vault, first: str) -> None:
+    forged = ended("s-1", successes=[], agent="coder-1")
+    drops = {
+        "local": lambda: claimed.record([("own.json", as_file(ended("s-1")))], now=NOW),
+        "untrusted": lambda: _drop(claimed, Attempt("apart", (forged,), untrusted=True)),
+    }
+    for door in sorted(drops, key=lambda door: door != first):
+        drops[door]()
+    assert _refused(claimed) == []
+    sessions = claimed.store.head().sessions
+    trusts = {one.trust: one.successes != () for one in sessions.values()}
+    assert trusts == {"local": True, "untrusted": False}
+    assert distill(claimed, "s-1", now=NOW)[0] == "s-1"
+    assert claimed.check().problems == []
 
 
 def test_what_a_pull_brought_is_counted_apart(claimed: Vault) -> None:
@@ -220,7 +276,7 @@ def test_of_one_agent_s_outcomes_of_a_decision_the_last_counts_and_none_is_refus
 
 
 def test_what_was_recorded_once_is_taken_again_without_a_word(claimed: Vault) -> None:
-    report = claimed.record([("x.json", as_file(_end(NAMED)))], now=NOW)
+    report = claimed.record([("x.json", as_file(_end(NAMED, event_id=EVENT)))], now=NOW)
     assert (len(report.known), _refused(claimed)) == (1, [])
 
 

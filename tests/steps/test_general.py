@@ -71,6 +71,31 @@ def test_it_is_recommended_in_every_domain(vault: Vault) -> None:
     assert name in [skill.name for skill in answer.recommended]
 
 
+FAILED = [taught(n, ("coding", "perps")[n % 2], "failure") for n in range(6, 14)]
+HELD = [taught(n, ("coding", "perps")[n % 2]) for n in range(14, 22)]
+
+
+def test_it_leaves_when_too_few_of_its_runs_ended_well_and_comes_back(vault: Vault) -> None:
+    learned(vault, *FIVE)
+    (name,) = general(vault)
+    learned(vault, *FAILED)
+    assert (general(vault), general(vault, "archive")) == ([], [name])
+    assert vault.run(now=NOW).done == []
+    learned(vault, *HELD)
+    assert (general(vault), general(vault, "archive")) == ([name], [])
+    assert vault.check().problems == []
+
+
+def test_what_a_person_wrote_into_it_keeps_it_in_service(vault: Vault, person: Person) -> None:
+    learned(vault, *FIVE)
+    (name,) = general(vault)
+    path = vault.root / "skills" / name / "SKILL.md"
+    path.write_text(path.read_text() + "\nWe have seen this ourselves.\n")
+    person.git("commit", "-qam", "note what we saw")
+    learned(vault, *FAILED)
+    assert general(vault) == [name]
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -7,8 +7,10 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
+from skillvault.change import Program
 from skillvault.errors import BadInputError, UsageError
 from skillvault.exchange.sources import source_of
+from skillvault.exchange.unpack import unpack
 from skillvault.steps.installing import InstallReport
 from skillvault.vault.files import layers
 from tests.conftest import NOW, Person
@@ -238,6 +240,81 @@ def test_a_registry_is_asked_for_its_latest_version_and_remembered(vault: Vault)
         assert link.metadata["url"] == "clawhub:ann/review"
         assert (link.metadata["version"], link.metadata["registry"]) == ("1.2.0", site.url)
         assert update(vault).known == ["review: is what clawhub:ann/review has"]
+
+
+# ── programs ─────────────────────────────────────────────────────────────────────────
+
+RUN, RUNS = "review/run.sh", "#!/bin/sh\n"
+
+
+def mode(person: Person, path: str) -> tuple[str, bool]:
+    """A file's mode as git has it, and whether the one in the work tree may be run."""
+    committed = person.git("ls-tree", "HEAD", path)[:6]
+    return committed, bool((person.root / path).stat().st_mode & 0o100)
+
+
+@pytest.fixture
+def program(author: Author) -> Path:
+    """A script of the author's skill that may be run."""
+    author.publish(TEXT, **{"run.sh": RUNS, "data.txt": "x\n"})
+    place = author.root / RUN
+    place.chmod(0o755)
+    return place
+
+
+@pytest.mark.parametrize("kind", ["folder", "git", "zip", "tar"])
+def test_what_may_be_run_may_be_run_here_too(
+    vault: Vault, person: Person, author: Author, program: Path, kind: str
+) -> None:
+    skill = skill_file("review")
+    if kind in ("zip", "tar"):
+        pack = zipped if kind == "zip" else tarred
+        content = pack({"SKILL.md": skill, "run.sh": Program(RUNS.encode()), "data.txt": b"x\n"})
+        with serving(offering(review=content)) as site:
+            install(vault, site.url)
+    else:
+        if kind == "git":
+            published(author)
+        install(vault, author.root if kind == "folder" else f"file://{author.root}")
+    vault.curate.approve("review", now=NOW)
+    assert mode(person, "skills/review/run.sh") == ("100755", True)
+    assert mode(person, "skills/review/data.txt") == ("100644", False)
+    assert person.status() == ""
+    place = person.root.with_name("out")
+    for _ in range(2):
+        vault.exporter.export("claude-code", place)
+    out = place / ".claude/skills/review"
+    assert [bool((out / name).stat().st_mode & 0o100) for name in ("run.sh", "data.txt")] == [
+        True, False,
+    ]  # fmt: skip
+    vault.exporter.export("well-known", place)
+    packed = (place / ".well-known/agent-skills/review/review.zip").read_bytes()
+    assert isinstance(unpack(packed)["run.sh"], Program)
+
+
+def test_a_file_that_may_be_run_since_is_a_newer_version(
+    vault: Vault, person: Person, author: Author, program: Path
+) -> None:
+    program.chmod(0o644)
+    install(vault, author.root)
+    program.chmod(0o755)
+    assert names(update(vault)) == ["review"]
+    assert mode(person, "proposed/review/run.sh") == ("100755", True)
+    assert person.status() == ""
+    assert update(vault).known == [f"review: is what {author.root}/review has"]
+
+
+def test_what_a_person_lets_nobody_run_stays_so_in_a_newer_version(
+    vault: Vault, person: Person, author: Author, program: Path
+) -> None:
+    install(vault, author.root)
+    (person.root / "proposed/review/run.sh").chmod(0o644)
+    person.git("commit", "-qam", "not to be run")
+    program.write_text(RUNS + "echo\n")
+    assert names(update(vault)) == ["review"]
+    assert mode(person, "proposed/review/run.sh") == ("100644", False)
+    assert "echo" in text(vault, "proposed/review/run.sh")
+    assert person.status() == ""
 
 
 # ── newer versions ───────────────────────────────────────────────────────────────────

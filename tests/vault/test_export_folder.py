@@ -3,14 +3,17 @@
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from skillvault.errors import BadInputError, EditedError
+from skillvault.errors import BadInputError, EditedError, VaultBusyError
 from skillvault.exchange.skills.agents_md import OWN as SECTION
 from skillvault.export import Export
+from skillvault.vault.commit import locks
 from skillvault.vault.commit.files import draft_file
+from skillvault.vault.commit.locks import folder_lock
 from skillvault.vault.export_folder import LIST, Synced, sync
 from skillvault.vault.failpoint import VARIABLE
 
@@ -332,3 +335,26 @@ def test_what_a_person_saves_meanwhile_is_not_written_over(
     with pytest.raises(EditedError, match="changed meanwhile"):
         put(one={"SKILL.md": b"newer\n"})
     assert place.read_bytes() == b"mine\n"
+
+
+def test_an_export_waits_for_one_that_writes_to_its_folder(
+    tmp_path: Path, put: Callable[..., Synced]
+) -> None:
+    put(one=ONE)
+    with ThreadPoolExecutor() as pool:
+        with folder_lock(tmp_path / "out"):
+            other = pool.submit(put, one=ONE, two=TWO)
+            assert put(one=ONE, dry=True).unchanged == 2  # who only looks waits for nobody
+            with pytest.raises(TimeoutError):
+                other.result(0.2)
+        assert other.result().written == [f"{SKILLS}/two/SKILL.md"]
+
+
+def test_an_export_gives_up_beside_one_that_does_not_end(
+    tmp_path: Path, put: Callable[..., Synced], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "WAIT_SECONDS", 0.0)
+    put(one=ONE)
+    with folder_lock(tmp_path / "out"), pytest.raises(VaultBusyError, match="out: another"):
+        put(one=ONE, two=TWO)
+    assert not (tmp_path / "out" / SKILLS / "two").exists()

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from skillvault.change import Program
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import fitting, valid, write_folders
 from skillvault.exchange.well_known import PLACE, SCHEMA
@@ -20,7 +21,7 @@ from skillvault.export import Export, LeftOut, OutgoingSkill
 ROOT, _, INDEX = PLACE.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
 _TIME = (1980, 1, 1, 0, 0, 0)  # the first that an archive can tell
-_READABLE = 0o100644 << 16
+_READABLE, _RUNS = 0o100644 << 16, 0o100755 << 16
 
 
 def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
@@ -64,7 +65,8 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as packed:
         for path in sorted(files):
             entry = zipfile.ZipInfo(path, _TIME)
-            entry.create_system, entry.external_attr = 3, _READABLE
+            entry.create_system = 3  # modes are Unix's
+            entry.external_attr = _RUNS if isinstance(files[path], Program) else _READABLE
             packed.writestr(entry, files[path])
     return stream.getvalue()
 

@@ -3,12 +3,20 @@
 A reader is lenient: formats move, so a line that it does not understand is counted and named.
 """
 
-from skillvault.exchange.transcripts.events import Event, Prompt, Remark, ToolCall, ToolResult
+from skillvault.exchange.transcripts.events import (
+    Event,
+    Interruption,
+    Prompt,
+    Remark,
+    ToolCall,
+    ToolResult,
+)
 from skillvault.exchange.transcripts.extract import session_of
 from skillvault.exchange.transcripts.reader import Transcript, client_of
 
 __all__ = [
     "Event",
+    "Interruption",
     "Prompt",
     "Remark",
     "ToolCall",

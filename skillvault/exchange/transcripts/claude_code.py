@@ -1,6 +1,7 @@
 """Lines of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
-Of a subagent's lines none is prompt_id: its parent's hold what it was asked and what it answered.
+A subagent's lines stand among its parent's or below `<session>/subagents/` and name its prompt. Of
+them what it did by tools is told; what it was asked and answered its parent's lines hold.
 """
 
 import re
@@ -8,10 +9,13 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from skillvault.exchange.source_file import time_of
 from skillvault.exchange.transcripts.events import (
     Event,
     Header,
+    Interruption,
     Prompt,
     Remark,
     ToolCall,
@@ -21,9 +25,15 @@ from skillvault.exchange.transcripts.events import (
 CLIENT = "claude-code"
 # Types of lines that tell nothing of what was asked, said or done.
 _SILENT = frozenset(
-    "ai-title agent-name attachment custom-title file-history-snapshot last-prompt mode "
-    "permission-mode pr-link progress queue-operation saved_hook_context summary system tag".split()
+    "ai-title agent-name api-request api-request-blob api-request-shape atis-latch attachment "
+    "cost-state custom-title file-history-snapshot last-prompt mode permission-mode pr-link "
+    "progress queue-operation saved_hook_context summary system tag tools-used".split()
 )
+# What the client itself puts in the place of a prompt.
+_OF_CLIENT = re.compile(
+    r"\s*(?:<(?:task-notification|system-reminder|local-command|command-|bash-)|Caveat: )"
+)
+_INTERRUPTED = "[Request interrupted"
 _EXIT_CODE = re.compile(r"Exit code (\d+)\b")
 # How a result begins that a person's word is, and no fault of the call's.
 _REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
@@ -37,17 +47,28 @@ def is_line(line: Mapping[str, Any]) -> bool:
 def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
     """What a line tells; None for a line that is not understood."""
     kind, message = line.get("type"), line.get("message")
-    if kind in _SILENT or line.get("isSidechain") is True or line.get("isMeta") is True:
+    if kind in _SILENT or line.get("isMeta") is True or line.get("isCompactSummary") is True:
         return iter(())
     if kind not in ("user", "assistant") or not isinstance(message, Mapping):
         return None
     header.note(session=line.get("sessionId"), cwd=line.get("cwd"), branch=line.get("gitBranch"))
     at = _time(line)
     header.ended_at = at or header.ended_at
+    if line.get("isSidechain") is True:
+        return _aside(line, message, at)
     if kind == "assistant":
         header.note(model=message.get("model"))
         return _agent_events(message, at)
     return _person_events(line, message, at)
+
+
+def _aside(
+    line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
+) -> Iterator[Event]:
+    """What a subagent did by tools."""
+    for event in (*_agent_events(message, at), *_person_events(line, message, at)):
+        if isinstance(event, ToolCall | ToolResult):
+            yield replace(event, aside=True)
 
 
 def _time(line: Mapping[str, Any]) -> datetime | None:
@@ -71,14 +92,21 @@ def _person_events(
     prompt = prompt_id if isinstance(prompt_id, str) else None
     for block in _blocks(message):
         if block.get("type") == "text":
-            yield Prompt(
-                at, str(block.get("text", "")), prompt if isinstance(prompt, str) else None
-            )
+            yield from _asked(str(block.get("text", "")), at, prompt)
         elif block.get("type") == "tool_result":
-            yield _tool_result(block, at)
+            yield _tool_result(block, at, prompt)
 
 
-def _tool_result(block: Mapping[str, Any], at: datetime | None) -> ToolResult:
+def _asked(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event]:
+    if text.startswith(_INTERRUPTED):
+        yield Interruption(at)
+    elif not _OF_CLIENT.match(text):
+        yield Prompt(at, text, prompt)
+
+
+def _tool_result(
+    block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
+) -> ToolResult:
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
     failed = block.get("is_error") is True and not text.startswith(_REFUSED)
     code = _EXIT_CODE.match(text) if failed else None
@@ -88,6 +116,7 @@ def _tool_result(block: Mapping[str, Any], at: datetime | None) -> ToolResult:
         text[code.end() :].lstrip("\n") if code else text,
         failed,
         int(code[1]) if code else None,
+        prompt=prompt,
     )
 
 

@@ -14,6 +14,7 @@ from skillvault.exchange.source_file import time_of
 from skillvault.exchange.transcripts.events import (
     Event,
     Header,
+    Interruption,
     Prompt,
     Remark,
     ToolCall,
@@ -30,6 +31,7 @@ _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
+_ABORTED = "<turn_aborted"
 # What the client itself puts in the place of a prompt.
 _OF_CLIENT = re.compile(
     r"\s*<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS"
@@ -77,6 +79,8 @@ def _message(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
     for text in texts:
         if entry.get("role") == "assistant":
             yield Remark(at, text)
+        elif entry.get("role") == "user" and text.lstrip().startswith(_ABORTED):
+            yield Interruption(at)
         elif entry.get("role") == "user" and not _OF_CLIENT.match(text):
             yield Prompt(at, text, _turn(entry))
 

@@ -15,6 +15,12 @@ class Prompt(Struct, frozen=True):
     id: str | None = None
 
 
+class Interruption(Struct, frozen=True):
+    """The person stopped the agent."""
+
+    at: datetime | None
+
+
 class Remark(Struct, frozen=True):
     """What the agent said."""
 
@@ -23,25 +29,31 @@ class Remark(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """What the agent did by a tool."""
+    """What the agent did by a tool; `aside`: a subagent did."""
 
     at: datetime | None
     id: str
     tool: str
     arguments: Mapping[str, Any]
+    aside: bool = False
 
 
 class ToolResult(Struct, frozen=True):
-    """What came of the call of this id; `exit_code` is a command's, where it is told."""
+    """What came of the call of this id; `exit_code` is a command's, where it is told.
+
+    `prompt` is what the call was made for, where that is told.
+    """
 
     at: datetime | None
     id: str
     text: str
     is_error: bool
     exit_code: int | None = None
+    aside: bool = False
+    prompt: str | None = None
 
 
-Event = Prompt | Remark | ToolCall | ToolResult
+Event = Prompt | Interruption | Remark | ToolCall | ToolResult
 
 
 class Header(Struct):

@@ -26,7 +26,7 @@ _KEPT, _OUTPUT = 4000, 64 * 1024  # characters of a command, and of an output, t
 _COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
 # Who only looks changes nothing, so it is no part of what worked.
 _LOOKS = frozenset("Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split())
-_SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
+SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 
 Clean = Callable[[str], str]
 _Key = TypeVar("_Key")
@@ -40,9 +40,9 @@ def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, A
     """
     extract = _Extract(clean)
     for event in transcript:
-        if isinstance(event, ToolCall):
+        if isinstance(event, ToolCall) and not event.aside:
             extract.call(event)
-        elif isinstance(event, ToolResult):
+        elif isinstance(event, ToolResult) and not event.aside:
             extract.end(event)
     header, name = transcript.header, name_of(transcript.path)
     if header.session is None or header.ended_at is None:
@@ -118,7 +118,7 @@ class _Extract:
                 self.successes.append({"lemma": self._lemma(same), "text": text})
 
     def _fail(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
-        lines = failing_assertion(self._clean(_tail(result.text))).splitlines()[-_REASON_LINES:]
+        lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
         reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
         failure = present(lemma=self._lemma(deed), reason=reason, attempt=attempt)
@@ -135,7 +135,7 @@ class _Extract:
     def _lemma(self, deed: "_Deed") -> str:
         """Tool and command; of a shell the command alone."""
         about, tool = (shorten(self._clean(text), _LEMMA) for text in (deed.command, deed.tool))
-        return about if about and deed.tool in _SHELLS else f"{tool} {about}".strip()
+        return about if about and deed.tool in SHELLS else f"{tool} {about}".strip()
 
     def _in_words(self, deed: "_Deed") -> str:
         """A call in a few words; of an edit what it replaced by what."""
@@ -160,7 +160,7 @@ class _Deed(NamedTuple):
 def _deed(call: ToolCall) -> _Deed:
     old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
     edit = (old[:_KEPT], new[:_KEPT]) if isinstance(old, str) and isinstance(new, str) else None
-    return _Deed(call.tool[:_KEPT], _command(call.arguments)[:_KEPT], edit)
+    return _Deed(call.tool[:_KEPT], command_in(call.arguments)[:_KEPT], edit)
 
 
 def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
@@ -171,12 +171,12 @@ def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
         of.popitem(last=False)
 
 
-def _tail(text: str) -> str:
+def tail_of(text: str) -> str:
     """The last lines of a long text."""
     return text if len(text) <= _OUTPUT else text[-_OUTPUT:].partition("\n")[2]
 
 
-def _command(arguments: Mapping[str, Any]) -> str:
+def command_in(arguments: Mapping[str, Any]) -> str:
     """What a call is about: its command, its file."""
     values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
     for value in values:

@@ -1,7 +1,7 @@
 """A transcript as a stream of events: a line at a time, however long the file is."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -32,10 +32,11 @@ class Transcript:
         self.client: str = self._client.CLIENT
         self.header = Header()
         self.unread: Counter[str] = Counter()
+        self.position = 0  # bytes that are read
 
     def __iter__(self) -> Iterator[Event]:
         """The events in their order."""
-        for line in _lines(self.path):
+        for line in _lines(self.path, self._advance):
             if isinstance(line, str):
                 self.unread[line] += 1
                 continue
@@ -44,6 +45,9 @@ class Transcript:
                 self.unread[f"type {_kind(line)!r}"] += 1
             else:
                 yield from events
+
+    def _advance(self, size: int) -> None:
+        self.position += size
 
 
 def client_of(path: Path) -> str | None:
@@ -75,11 +79,12 @@ def _kind(line: dict[str, Any]) -> str:
     return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any] | str]:
+def _lines(path: Path, advance: Callable[[int], object] = int) -> Iterator[dict[str, Any] | str]:
     """Each line as a mapping, or why it is none."""
     try:
         with path.open("rb") as file:
             while data := file.readline(LONGEST):
+                advance(len(data))
                 if not data.endswith(b"\n") and len(data) == LONGEST:
                     _skip_line(file)
                     yield "longer than 8 MiB"

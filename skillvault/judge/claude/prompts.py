@@ -25,6 +25,7 @@ from skillvault.brief import (
     Period,
     Recurrence,
     RefusedAnswers,
+    RefusedClaims,
     Remedy,
     Rule,
     SessionExcerpt,
@@ -276,6 +277,8 @@ def _statement(statement: Statement, kind: str) -> dict[str, Any]:  # noqa: PLR0
             return {"separates": separating(rule), **here}
         case RefusedAnswers(refused=refused, task=task):
             return {"refused_answers": dict(refused), "task": task}
+        case RefusedClaims(by=by, of=of):
+            return {"claimed_success_refused_by": dict(by), "of_failed": of}
         case Extreme(score=score):
             return {"greatest": percent(score)}
         case Outlier(key=key, value=value, low=low, high=high, of=of):

@@ -12,6 +12,7 @@ from skillvault.brief import (
     Findings,
     InsightKind,
     RefusedAnswers,
+    RefusedClaims,
     Rule,
     Statement,
     Tools,
@@ -127,6 +128,8 @@ def _gist(statement: Statement, kind: SkillKind) -> str:  # noqa: PLR0911 (one a
             return fitting(whole(quote, _ERROR), _ERROR)
         case Cause():
             return CAUSES.get(statement.kind, "") if kind == "warning" else "what worked"
+        case RefusedClaims():
+            return "success was claimed and refused"
         case Tools():
             return f"used {listed(plain(name, 20) for name in statement.names)}"
     return ""

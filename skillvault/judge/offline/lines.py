@@ -9,6 +9,7 @@ from skillvault.brief import (
     InsightKind,
     Outlier,
     RefusedAnswers,
+    RefusedClaims,
     Remedy,
     Rule,
     Statement,
@@ -24,7 +25,7 @@ from skillvault.judge.offline.speech import (
     sentence,
 )
 from skillvault.reading import how, is_concrete, is_narration
-from skillvault.records import Outcome, SkillKind, Status
+from skillvault.records import Observer, Outcome, SkillKind, Status
 from skillvault.text import count_of, figure, listed, percent, whole
 
 _ANSWERS = 8  # refused ones that are told
@@ -50,6 +51,15 @@ _OF_CAUSE: Mapping[SkillKind, Mapping[InsightKind, str]] = {
     },
     "pattern": {"lesson": CRITERIA, "found": WORKED, "ground": CRITERIA, "check": RISK},
 }  # fmt: skip
+_OBSERVERS: Mapping[Observer, str] = {
+    "ci": "the CI",
+    "tests": "the tests",
+    "verifier": "the verifier",
+    "exit-code": "the command's exit code",
+    "commit": "the commit",
+    "person": "a person",
+    "agent": "the agent",
+}
 _ENDS: Mapping[SkillKind, tuple[Status, str]] = {
     "warning": ("failure", "failed"),
     "pattern": ("success", "succeeded"),
@@ -89,6 +99,8 @@ def _placed(statement: Statement, brief: Findings) -> tuple[str, str]:  # noqa: 
             return first, outlier_line(statement)
         case RefusedAnswers():
             return second, refused_line(statement, brief)
+        case RefusedClaims():
+            return third, claims_line(statement)
         case Extreme():
             return second, extreme_line(statement, brief)
         case Tools():
@@ -130,6 +142,18 @@ def refused_line(statement: RefusedAnswers, brief: Findings) -> str:
     if len(statement.refused) > _ANSWERS:
         answers.append(f"and {len(statement.refused) - _ANSWERS} more")
     return f"Refused as answers to {task}: {', '.join(answers)}."
+
+
+def claims_line(statement: RefusedClaims) -> str:
+    """How often success was claimed and seen to fail, and what to wait for before claiming it."""
+    observers = listed((_OBSERVERS[observer] for observer, _ in statement.by), last="or")
+    count = sum(times for _, times in statement.by)
+    which = "the one" if statement.of == 1 else count_of(count, statement.of)
+    verb = "was" if count == 1 else "were"
+    return sentence(
+        f"have it seen by {observers} before claiming success: {which} that failed "
+        f"{verb} claimed as {'a success' if count == 1 else 'successes'}, and refused"
+    )
 
 
 def extreme_line(statement: Extreme, brief: Findings) -> str:

@@ -19,6 +19,7 @@ from skillvault.brief import (
     Findings,
     Outlier,
     RefusedAnswers,
+    RefusedClaims,
     Remedy,
     Rule,
     Statement,
@@ -81,7 +82,7 @@ def _stands_alone(statement: Statement) -> bool:
     """Whether a statement makes a skill by itself: what an action tells makes none of a target."""
     if isinstance(statement, Rule):
         return statement.own is None
-    return not isinstance(statement, Remedy | Outlier | Tools)
+    return not isinstance(statement, Remedy | Outlier | Tools | RefusedClaims)
 
 
 def digest(findings: Findings) -> str:
@@ -108,7 +109,7 @@ def shown_by(findings: Findings) -> list[str]:
         if isinstance(statement, Rule):
             rule = statement.separation
             ids.update(outcome.id for outcome in findings.significant if meets(rule, outcome))
-        elif isinstance(statement, Cause | Extreme | RefusedAnswers):
+        elif isinstance(statement, Cause | Extreme | RefusedAnswers | RefusedClaims):
             ids.update(statement.shown_by)
     # A rule of the whole action may hold for none of those without a target.
     return sorted(ids or {outcome.id for outcome in findings.significant})
@@ -124,6 +125,7 @@ def _statements(
     yield from subject_rules(rules, account.outcomes, members, policy)[:_RULES]
     if kind == "warning":
         yield from refused_answers(account.outcomes, account.tasks)
+        yield from _refused_claims(agreeing)
     yield from _extremes(members, kind, account.outcomes)
     if kind == "pattern" and (tools := tools_of(account.outcomes)):
         yield tools
@@ -135,6 +137,16 @@ def _statements(
         worked = _worth_telling(_ranked(causes(cured, others, agreeing)))
         remedies = [cause for cause in worked if not cause.against]
         yield from (Remedy(cause=cause) for cause in remedies[:_REMEDIES])
+
+
+def _refused_claims(failures: Sequence[Outcome]) -> Iterator[RefusedClaims]:
+    """The failures that were claimed as successes: told as they are counted, never as a cause."""
+    refused = [outcome for outcome in failures if outcome.is_claim_refused]
+    if refused:
+        counts = Counter(outcome.observer for outcome in refused)
+        by = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        shown_by = tuple(outcome.id for outcome in refused)
+        yield RefusedClaims(by=tuple(by), of=len(failures), shown_by=shown_by)
 
 
 def _each_once(statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -43,6 +43,7 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
         for insight in insights_of(outcome):
             form = form_of(outcome, insight) if insight.kind in _BY_WORDING else ""
             marks.append(f"{insight.kind} {form}".strip())
+        marks += ["claimed"] if outcome.is_claim_refused else []
     return tuple(marks)
 
 

@@ -17,6 +17,7 @@ from skillvault.claims import Claim
 from skillvault.learning.effect.estimate import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
 from skillvault.learning.effect.readings import Reading, read_mentions
+from skillvault.observed import counting
 from skillvault.records import Outcome, Recommendation
 
 Match = Literal["tool", "explicit", "implicit", "overruled", "none"]
@@ -276,10 +277,12 @@ def decision_stats(
     held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
     contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
     applied skills; `unresolved` are handles that mean nothing that was shown; the outcome is that
-    of the last one, `pending` before there is any. `read`: it was held out, and the decision speaks
-    of it all the same.
+    of the one that counts (see `observed`), `pending` before there is any. `observed_by` saw it,
+    `claimed` is how it ended by the agent's word where somebody else saw it, `claim` that word, and
+    a `surprise` is a claimed success that was seen to fail. `read`: it was held out, and the
+    decision speaks of it all the same.
     """
-    last = max(outcomes, key=lambda outcome: outcome.order, default=None)
+    last = counting(outcomes)
     status = last.result.status if last else "pending"
     parts = {use.skill: use for use in sorted(uses) if last and use.outcome == last.id}
     rows = {
@@ -299,6 +302,7 @@ def decision_stats(
         "domain": domains[0] if domains else None,
         "outcome": status,
         "score": last.result.score if last else None,
+        **_seen(last),
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
         "detections": sum(use.applied for use in parts.values()),
         "skills": [{**row, **_part(row, parts.get(skill), status)} for skill, row in rows.items()],
@@ -309,8 +313,22 @@ def decision_stats(
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     """`{agent, outcome, outcomes}`: how a decision ended that another agent gave the same id."""
     own = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
-    status = own[-1].result.status if own else "pending"
+    last = counting(own)
+    status = last.result.status if last else "pending"
     return {"agent": agent, "outcome": status, "outcomes": [outcome.id for outcome in own]}
+
+
+def _seen(outcome: Outcome | None) -> dict[str, Any]:
+    """Who saw how a decision ended, and what its agent had claimed."""
+    if outcome is None:
+        return {"observed_by": None, "claimed": None, "claim": "", "surprise": False}
+    result = outcome.result
+    return {
+        "observed_by": outcome.observer,
+        "claimed": result.claimed,
+        "claim": result.claim,
+        "surprise": outcome.is_claim_refused,
+    }
 
 
 def _listed_beside(

@@ -26,7 +26,8 @@ _USE = (
 )
 # A short form is a word like others but beside one of these.
 _CUE = re.compile(
-    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|per|see|cf\.?|despite|skill)"
+    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|per|see|cf\.?|despite|skill"
+    r"|(?:advice|guidance|recommendations?)\s+(?:of|in|from))"
     rf"(?:\s+{_FILLER})*[\s:(\[]*$",
     re.IGNORECASE,
 )
@@ -51,6 +52,7 @@ _WERE = re.compile(
 _HEAD = re.compile(
     r"(?:^|[\n;.,(]|skills?:)\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
 )
+_BOX = re.compile(r"\[[ xX✓✔]\]\s*$")
 # What is said of one, so that it is no word like others.
 _VERDICT = re.compile(
     r"^[\"'`*]*\s*(?:\(|[:|]|->|[-–—])?\s*(?:used\b|applied\b|followed\b|✓|✔|✅|skipped\b"
@@ -239,8 +241,10 @@ def _is_cued(span: _Span, text: str) -> bool:
     before, after = text[max(0, span.start - 160) : span.start], text[span.end :][:160]
     quoted = before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after
     headed = span.handle and _HEAD.search(before) and _SAYS.match(after)
+    boxed = span.handle and _BOX.search(before)
     return bool(
         headed
+        or boxed
         or quoted
         or _VERDICT.match(after)
         or _CUE.search(before)

@@ -155,6 +155,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |waited for it)\b)
         X (has |had |have )?(<say>)\b.*\b(<anyway>)\s*\.?$
         X (has |had |have )?(<say>)\b.*\b(i|we) (did|do|have|would) not\s*\.?$
+        X (has |had |have )?(<say>)\b.*, which (i|we) (did|do|have|would) not\b
         X (has |had |have )?(<say>)?.*\b(i|we) (did|do|would) not (listen|heed|comply|obey|care)\b
         X (<be>) (\w+ly )?(ignored|overr\w+|disregarded|violated|bypassed|defied|broken|flouted
           |breached|disobeyed)
@@ -196,7 +197,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         X (<be>)( not| no longer)? (unavailable|missing|available|installed|found|there|loaded yet
           |retired|archived|gone|deleted|shown|given|offered|listed|recommended|suggested|retrieved
           |provided|served|handed|in the (list|prompt|pack|context)|among|on the list|on offer)\b
-        X (by mistake|accidentally|by accident)\b
+        X (by mistake|accidentally|by accident|(only )?(too late|after the fact))\b
         X (could|can) not be (found|loaded|opened|read)""",
     ),
     (

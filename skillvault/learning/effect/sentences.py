@@ -66,6 +66,7 @@ _REWRITES = tuple(
             " ",
         ),
         (rf"\bboth (?:the )?[\w./-]+ and (?={_EITHER})", ""),
+        (rf"\b(?:the|this|that|our) (?:[\w-]+ ){{0,3}}{_NOUN} \(({_EITHER})\)", r"\1"),
         # the skill 'x', the advice of x, what x says: x
         (rf"({_EITHER}) (?:\({_NOUN}\)|{_NOUN}(?!\w))", r"\1"),
         (
@@ -93,7 +94,7 @@ _REWRITES = tuple(
     )
 )
 _JOINED = re.compile(
-    r"^[\s\"'`*“”‘’«»)\]]*(?:\([^()]{0,60}\)\s*)?(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor))\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
+    r"^[\s\"'`*“”‘’«»)\]]*(?:\([^()]{0,60}\)\s*)?(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor)(?:(?:\s+(?:later|then|also))*\s+(?:by|with|on|to))?)\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
     re.IGNORECASE,
 )
 _AND = re.compile(r"[^\W\d_]|[&+/]")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.brief import Draft, Recurrence
-from skillvault.change import Change, Edit, Rewrite, skill_series
+from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.causes import own_values
 from skillvault.learning.account.insight import insights_of
@@ -142,8 +142,7 @@ def general_pattern(
     skill = max(sorted(present, key=lambda one: one.name), key=present.count, default=None)
     if skill is None and (refused := _taken_away(recurring, material)):
         return refused
-    sessions = len(material.sessions(recurring.facts))
-    if sessions < policy.promote.min_sessions or not recurring.is_enough(policy.promote):
+    if not is_shown(recurring, material, policy.promote):
         return None
     if skill and not _is_told_anew(skill, recurring):
         return None
@@ -155,6 +154,12 @@ def general_pattern(
         skill=skill,
         ended=last.occurred_at,
     )
+
+
+def is_shown(recurring: Recurring, material: PromotionMaterial, rules: PromotePolicy) -> bool:
+    """Whether enough domains, runs and sessions bear out what recurs."""
+    sessions = len(material.sessions(recurring.facts))
+    return sessions >= rules.min_sessions and recurring.is_enough(rules)
 
 
 def _is_told_anew(skill: Skill, recurring: Recurring) -> bool:
@@ -264,17 +269,22 @@ def retold_change(
     skill: Skill,
     written: sections.Written,
     *,
+    shelf: str,
     policy: Policy,
 ) -> Change:
-    """The commit by which it tells of more facts or runs; what a person changed in it stays."""
-    path = f"skills/{skill.name}/SKILL.md"
+    """The commit by which it tells of more facts or runs; what a person changed in it stays.
+
+    `shelf` is where it stands: from archive/ it comes back into service.
+    """
+    path = f"{shelf}/{skill.name}/SKILL.md"
     new = _skill_of(pattern, draft, skill.name, policy)
     grown = replace(new, status=skill.status, subject=skill.subject)
     body = sections.rewritten(skill.body, written.bodies, grown.body)
     edits: Sequence[Edit] = tuple(key_edits(path, skill, grown, written, policy=policy))
     rewrites = (Rewrite(path, body),) if body != skill.body else ()
+    back = (Move(f"archive/{skill.name}", f"skills/{skill.name}"),) if shelf == "archive" else ()
     change = _derived(pattern, skill.name)
-    return replace(change, edits=tuple(edits), rewrites=rewrites)
+    return replace(change, edits=tuple(edits), rewrites=rewrites, moves=back)
 
 
 def _derived(pattern: GeneralPattern, name: str, writes: tuple[Skill, ...] = ()) -> Change:

@@ -79,7 +79,7 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
     """
     due: list[Pattern] = []
     rejected: list[Rejection] = []
-    standing: set[str] = set()
+    standing: set[str] = set()  # in service, or left to its end
     for kind, facts in _recurring(material, policy):
         refused = [r for fact in facts if (r := _skill_taken_away(fact, material))]
         named = [material.skills_of[f.id] for f in facts if f.id in material.skills_of]
@@ -108,14 +108,16 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             rejected += refused
         elif skill is None:
             due += [] if over else [pattern]
-        elif skill in skills and not over:
+        else:
             standing.add(skill)
+            if skill not in skills or over:
+                continue
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
             admitted = independent and _held_back(skills[skill])
             if linkable or admitted or _says_otherwise(skills[skill], reading.digest):
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
-    contested = _contested_skills(material, skills, standing)
-    return Patterns(tuple(due), tuple(sorted(set(rejected))), contested)
+    left = _without_grounds(material, skills, standing)
+    return Patterns(tuple(due), tuple(sorted(set(rejected))), left)
 
 
 def _ends(pattern: Pattern, policy: Policy) -> datetime | None:
@@ -166,16 +168,16 @@ class _Reading(NamedTuple):
     digest: str | None = None
 
 
-def _contested_skills(
+def _without_grounds(
     material: PromotionMaterial, skills: Mapping[str, Skill], standing: Collection[str]
 ) -> tuple[Skill, ...]:
-    """The skills whose facts have as much against them as for them, so that too few are left."""
-    contested = {material.skills_of.get(fact) for fact in material.contested}
+    """The skills whose facts recur no more: contested, or told since in words that differ."""
+    if not material.weighs:
+        return ()
     return tuple(
         skill
         for name, skill in sorted(skills.items())
-        if name in contested
-        and name not in standing
+        if name not in standing
         and skill.origin == "generated"
         and skill.status not in ("pinned", "retired")
     )
@@ -397,14 +399,14 @@ def _key_edits(
 
 
 def leave_change(skill: Skill, shelf: str) -> Change:
-    """The commit that archives a skill too many of whose facts are contested."""
+    """The commit that archives a skill whose facts do not recur any more."""
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
         commit_with=skill_series(STEP, skill.domain),
         reason=(
-            "Too few of its facts are left for which more runs speak than against them; "
-            "`skillvault why` lists both."
+            "Too few of its facts are left that say the same and for which more runs speak than "
+            "against them; `skillvault why` lists both."
         ),
         moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),

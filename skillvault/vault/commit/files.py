@@ -48,7 +48,7 @@ def draft_file(folder: Path, content: bytes) -> Path:
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
     """Put a drafted file in its place; EditedError if another one appeared there.
 
-    `mode` is git's for a new file; one that is replaced keeps its own.
+    `mode` is git's for a new file, or one that changes; None: one that is replaced keeps its own.
     """
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -62,8 +62,10 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
 def _into_place(place: Path, source: Path, *, mode: str | None, replace: bool) -> None:
     if replace:
         shutil.copymode(place, source)
-    elif mode == EXECUTABLE:
-        source.chmod(source.stat().st_mode | 0o111)
+    if mode:
+        bits = source.stat().st_mode
+        runs = (bits & 0o444) >> 2  # who may read it may run it, as git has it
+        source.chmod(bits | runs if mode == EXECUTABLE else bits & ~0o111)
     try:
         if replace:
             source.replace(place)

@@ -22,7 +22,7 @@ from skillvault.errors import PausedError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.git_activity import clear_git_locks
 from skillvault.vault.commit.growing import GrowingFile
-from skillvault.vault.commit.local_edits import begins_with, blob_at
+from skillvault.vault.commit.local_edits import begins_with, blob_at, mode_at
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.repository import Git
@@ -201,7 +201,7 @@ class Journal:
         """Put work tree and index back on these paths, if they stand as they were left."""
         for path in paths:
             place = intent.places[path]
-            if place.after != place.before and self._stands(path, place):
+            if self._is_changed(path, place) and self._stands(path, place):
                 self._put_back(path, place)
             with suppress(NotADirectoryError):  # a person put a file in the folder's place
                 files.prune_folders(self._root, path)
@@ -219,6 +219,15 @@ class Journal:
         if entries:
             index_file = self._git.index_file
             index_file.install(index_file.draw(entries, self._git.settings().staging))
+
+    def _is_changed(self, path: str, place: Place) -> bool:
+        """Whether a publication made another file of a path, or one of another mode."""
+        if place.after != place.before:
+            return True
+        before, after = place.staged, place.entry
+        if before is None or after is None or before.mode == after.mode:
+            return False
+        return mode_at(self._root, path) == after.mode
 
     def _stands(self, path: str, place: Place) -> bool:
         """Whether the work tree has a path as a publication left it."""

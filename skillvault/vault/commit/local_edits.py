@@ -17,7 +17,7 @@ from skillvault.vault.commit.growing import Growth
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.lost import LostCommit, new_home
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry
+from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, mode_of
 
 Files = Mapping[str, bytes | None]
 
@@ -98,9 +98,9 @@ def local_edits(
     reasons: dict[str, str] = {}
     for path, content in files.items():
         before = ground.tree.get(path) or ground.tree.get(moved.get(path, path))
-        mode = before.mode if before else REGULAR
+        modes = {mode_of(content or b"", before), mode_of(b"", before)}
         blob = blob_id(content) if content is not None else None
-        change = _Target(path, blob, mode, grown.get(path))
+        change = _Target(path, blob, frozenset(modes), grown.get(path))
         reason = beside.get(path) or _edit_reason(root, ground, change)
         if reason:
             reasons[path] = reason
@@ -134,20 +134,20 @@ def _removed_by_person(root: Path, ground: Ground, source: str, target: str) -> 
 
 
 class _Target(NamedTuple):
-    """What a change makes of a path: its blob, None for one that goes away, and its mode.
+    """What a change makes of a path: its blob, None for one that goes away; the mode then or now.
 
     `growth`: it is a file that agents append to.
     """
 
     path: str
     blob: str | None
-    mode: str
+    modes: frozenset[str]
     growth: Growth | None = None
 
 
 def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
     """Why one path is a person's."""
-    path, blob, mode, growth = target
+    path, blob, modes, growth = target
     base = ground.tree[path].id if path in ground.tree else None
     lost = ground.lost.get(path, frozenset())
     if blob is not None:  # what was moved away is not written where it stood: it would stand twice
@@ -156,18 +156,18 @@ def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
     index = staged.id if staged else None
     if index not in (base, *lost) and (growth or index != blob):
         return "staged in the index and not committed"
-    if staged and staged.mode != mode:
+    if staged and staged.mode not in modes:
         return "its mode is staged and not committed"
     if not growth and index != base and blob_at(root, path) not in (blob, *lost):
         return "staged in the index, and otherwise in the work tree"
-    if ground.modes and _mode_at(root, path) not in (None, mode):
+    if ground.modes and mode_at(root, path) not in (None, *modes):
         return "its mode is changed and not committed"
     if growth and begins_with(root, path, growth.start):
         return None
     return None if ground.leaves_out(root, path) else _unlike(root, path, {base, blob, *lost})
 
 
-def _mode_at(root: Path, path: str) -> str | None:
+def mode_at(root: Path, path: str) -> str | None:
     """The mode that git would record for a file in the work tree; None if there is none."""
     mode = _type_at(root, path)
     if mode is None or not stat.S_ISREG(mode):

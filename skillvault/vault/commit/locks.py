@@ -9,7 +9,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -56,11 +56,29 @@ def daemon_lock(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Hold a folder outside of the vault that others may write to, by no file in it.
+
+    VaultBusyError if somebody holds it for long.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _acquire(
+            descriptor,
+            WAIT_SECONDS,
+            lambda: f"{folder}: another skillvault is writing here; try again when it ends",
+        )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _acquire(descriptor, wait, busy)
+        _acquire(descriptor, wait, lambda: busy.format(_owner_of(descriptor)))
         with suppress(OSError):  # a disk may be full, and these words are for messages only
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
@@ -72,11 +90,11 @@ def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _acquire(descriptor: int, wait: float, busy: str) -> None:
+def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
     deadline = time.monotonic() + wait
     while not claim(descriptor):
         if time.monotonic() >= deadline:
-            raise VaultBusyError(busy.format(_owner_of(descriptor)))
+            raise VaultBusyError(busy())
         time.sleep(_PAUSE)
 
 

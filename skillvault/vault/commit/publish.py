@@ -24,14 +24,14 @@ from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
 from skillvault.vault.commit.growing import GrowingFile, Growth, Late, held_open
 from skillvault.vault.commit.journal import Intent, Journal, Place
-from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits
+from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits, mode_at
 from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.config import Settings
 from skillvault.vault.git.ref_transaction import ABSENT, RefTransaction, RefUpdate
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import REGULAR, Entry
+from skillvault.vault.git.trees import Entry, mode_of
 
 _RESTLESS_SECONDS = 5.0  # a person's git that never rests is not waited for any longer
 _LOCK_SECONDS = 5.0  # that another git may hold the index before outcomes wait in the inbox
@@ -180,7 +180,7 @@ class Writer:
                 with self._lock_without_commit():
                     published = self._publish_locked(prepared, transaction)
             finally:
-                transaction.close()
+                transaction.let_go()
             reach("index-unlocked")
             self._settle_late()
             whole = not published or self._restage(prepared)
@@ -219,7 +219,7 @@ class Writer:
         if prepared.checksum is None or index_file.checksum() != prepared.checksum:
             index_file.draw(prepared.entries, settings.staging, prepared.index)
         if not transaction.prepare():
-            transaction.close()
+            transaction.let_go()
             if self._git.tip(self._branch) == parent:
                 _refuse(transaction.error)
             return False
@@ -231,7 +231,7 @@ class Writer:
         try:
             return self._carry_out(prepared, intent, transaction)
         except BaseException as error:
-            transaction.close()
+            transaction.let_go()
             self._roll_back(intent, error)
             raise
 
@@ -379,12 +379,13 @@ class Writer:
     def _entry(
         self, path: str, staged: StagedChange, now: Mapping[str, Entry | None]
     ) -> Entry | None:
-        """The index entry of a file; one that stays or moves keeps its mode."""
+        """The index entry of a file; one that stays or moves, and is no program, keeps its mode."""
         content = staged.files[path]
         if content is None:
             return None
         before = now.get(staged.origins.get(path, path)) or now.get(path)
-        return Entry(before.mode if before else REGULAR, self._git.objects.write_blob(content))
+        mode = mode_of(content, before)
+        return Entry(mode, self._git.objects.write_blob(content))
 
     def _intent(
         self,
@@ -412,14 +413,14 @@ class Writer:
             if path in growths and place.after:
                 self._place_growing(path, growths[path], prepared.group.files[path])
                 continue
-            if place.after == place.before:
+            mode = _new_mode(place, prepared.base.ground.tree.get(path))
+            if place.after == place.before and mode in (None, mode_at(self._root, path)):
                 continue
             if blob_at(self._root, path) != place.before:
                 raise EditedError(f"{path}: a file of yours appeared there; run again")
             if path not in prepared.drafts:
                 work_tree.remove_file(self._root, path)
             else:
-                mode = place.entry.mode if place.entry else None
                 draft, replace = prepared.drafts[path], place.before is not None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
 
@@ -433,6 +434,12 @@ class Writer:
             self._journal.roll_back(intent)
         except (OSError, GitError) as error:
             cause.add_note(f"the next command that writes undoes the unfinished change ({error})")
+
+
+def _new_mode(place: Place, before: Entry | None) -> str | None:
+    """The mode that a file gets which is new, or has another one; None: it keeps its own."""
+    entry = place.entry
+    return entry.mode if entry and (before is None or before.mode != entry.mode) else None
 
 
 def _refuse(error: str) -> None:

@@ -1,4 +1,4 @@
-"""The files of skills as they were at commits, in whatever folder they were then."""
+"""The files of skills as they are, and as they were at commits, in whatever folder they were."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,11 +7,23 @@ from skillvault.errors import BadInputError
 from skillvault.lazy import LazyModule
 from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
+from skillvault.vault.git.trees import with_mode
+from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault import front_matter
 else:
     front_matter = LazyModule("front_matter")
+
+
+def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
+    """The committed files of a folder by their path in it, each a program if git says so."""
+    contents = head.files.read(head.files.below(place))
+    entries = git.entries(head.commit, list(contents))
+    return {
+        path.removeprefix(f"{place}/"): with_mode(data, entries.get(path))
+        for path, data in contents.items()
+    }
 
 
 class SkillText(NamedTuple):

@@ -15,16 +15,20 @@ from skillvault.records import EvolutionEntry, Expertise, LearnedPattern
 
 def decode(content: bytes) -> Expertise:
     """The patterns that the bytes of the file state; BadInputError names the key."""
-    raw = strict_yaml.load(text_of(content))
-    if not isinstance(raw, Mapping | None):
-        raise BadInputError(
-            "expected keys and values: version, patterns, evolution_log", code="wrong-type"
-        )
-    values = dict(raw or {})
+    values = _values_in(text_of(content))
     patterns = _entries(values, "patterns", LearnedPattern)
     log = _entries(values, "evolution_log", EvolutionEntry)
     known = {"patterns": patterns, "evolution_log": log}
     return stored(_with_extra({**values, **known}, Expertise), Expertise)
+
+
+def _values_in(text: str) -> dict[str, Any]:
+    raw = strict_yaml.load(text)
+    if not isinstance(raw, Mapping | None):
+        raise BadInputError(
+            "expected keys and values: version, patterns, evolution_log", code="wrong-type"
+        )
+    return dict(raw or {})
 
 
 def _entries(values: Mapping[str, Any], key: str, kind: type[msgspec.Struct]) -> list[Any]:
@@ -60,6 +64,35 @@ def encode(expertise: Expertise) -> bytes:
         **expertise.extra,
     }
     return strict_yaml.dump(values).encode()
+
+
+def rewritten(content: bytes, expertise: Expertise) -> bytes:
+    """The file with other patterns; comments stay, and so does every entry that is as it was.
+
+    Where that cannot be done line by line all its comments stand above the whole file.
+    """
+    before = decode(content)
+    if not content or content == encode(before):
+        return encode(expertise)
+    text = text_of(content)
+    raw = _values_in(text)
+    try:
+        for key in ("patterns", "evolution_log"):
+            old = list(zip(getattr(before, key), raw.get(key) or [], strict=True))
+            entries = [
+                next((values for entry, values in old if entry == new), _in_key_order(new))
+                for new in getattr(expertise, key)
+            ]
+            text = strict_yaml.with_entries(text, key, entries, _name_of)
+    except BadInputError:
+        lines = [*strict_yaml.comments(text_of(content)), encode(expertise).decode()]
+        return "\n".join(lines).encode()
+    return text.encode()
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    """By what an entry is known while its figures change."""
+    return str(entry.get("pattern") or sorted(entry.items()))
 
 
 def _in_key_order(entry: LearnedPattern | EvolutionEntry) -> dict[str, Any]:

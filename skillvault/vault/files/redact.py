@@ -132,7 +132,8 @@ def redacted_recommendation(record: Recommendation) -> Recommendation:
 def redacted_session(record: Session) -> Session:
     """The session with every secret in its texts replaced by a marker, in its id too."""
     fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
-    return stored_session({**fields, "received": record.received}, session_id(fields["id"]))
+    own = session_id(fields["id"], record.trust)
+    return stored_session({**fields, "received": record.received}, own)
 
 
 def redacted_text(text: str) -> str:

@@ -20,6 +20,12 @@ _NAME = (
     r"|(?:api|access|account|auth|private|signing|encryption|subscription|secret|functions|shared"
     r"|session)[-_ ]?(?:key|id|signature)|accesskey)"
 )
+# What a secret is for, and the words that give its value: `for the backup was set to`.
+_FOR = r"(?:\s{1,3}(?:for|of|on|to|in)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?"
+_BECAME = (
+    r"\s{0,3}(?:[:=]|(?:is|was|has\sbeen|had\sbeen|got)(?:\s{1,3}(?:now|still))?"
+    r"(?:\s{1,3}(?:set|changed|reset|updated)\s{1,3}to)?|(?:set|changed|reset)\s{1,3}to)\s{0,3}"
+)
 _CLOSED = r"(?:[-_]?(?:key|base|value|hash))?\\{0,4}['\"`\])]{0,3}"
 
 
@@ -210,5 +216,41 @@ CUES = (
         r"|(?<=[\s(])(?P<secret>(?=\S{0,99}?[a-z])(?=\S{0,99}?\d)",
         r"[^\s'\"`<>{}()\[\]$,;&|\\:/.=]{8,400}))",
         in_prose=True,
+    ),
+    _cue(
+        "Secret Keyword",
+        (*_NAMED, "pw"),
+        rf"(?:{_NAME}|\bpw){_FOR}{_BECAME}",
+        rf"(?:['\"`](?P<quoted>{_QUOTED})(?=['\"`])|(?P<secret>(?=\S{{0,99}}?\d){_BARE}))",
+        in_prose=True,
+    ),
+    _cue(
+        "Passphrase",
+        ("passphrase", "password"),
+        rf"(?:--?pass(?:phrase|word)[=\s]\s{{0,3}}|\bpassphrase{_FOR}{_BECAME})",
+        r"['\"`](?P<secret>[^'\"`\n<>{}$]{1,200}\s[^'\"`\n<>{}$]{1,200})['\"`]",
+    ),
+    _cue(
+        "PIN",
+        ("pin", "passcode"),
+        rf"\b(?:pin|passcode)(?:\s{{1,3}}(?:code|number))?{_FOR}{_BECAME}(?P<secret>\d{{4,12}})(?![\w.:/-])",
+    ),
+    _cue(
+        "Password",
+        "machine",
+        r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}",
+        r"(?P<secret>(?!\[redacted)\S{3,400})",
+    ),
+    _cue(
+        "One-Time Password Seed",
+        ("otp", "2fa", "mfa"),
+        r"\b(?:t?otp|2fa|mfa)\s{1,3}(?:seed|secret|key)(?:\s{1,3}(?:is|was))?\s{0,3}[:=]?\s{0,3}",
+        r"(?P<secret>(?=[a-z]{0,63}[2-7])[a-z2-7]{16,64}\b)",
+    ),
+    _cue(
+        "Recovery Phrase",
+        ("mnemonic", "phrase"),
+        r"\b(?:mnemonic|(?:seed|recovery|backup)\s{1,3}phrase)\s{0,3}(?:[:=]|is|was)\s{0,3}['\"`]?",
+        r"(?P<secret>(?:[a-z]{3,8}\s){11,23}[a-z]{3,8})\b",
     ),
 )

@@ -27,7 +27,7 @@ class RefUpdate(NamedTuple):
 
 
 class RefTransaction:
-    """Refs that move together, or not at all; `close` lets go of what is not committed."""
+    """Refs that move together, or not at all; `let_go` undoes what is not committed."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", updates: Sequence[RefUpdate]) -> None:
         self._process = process
@@ -35,7 +35,7 @@ class RefTransaction:
         self._started = self._ask(
             "".join(["start\0", *(update.command for update in updates)]), b"start: ok\n"
         )
-        self.error = ""  # git's own words, once it is closed
+        self.error = ""  # git's own words, once it let go
 
     def prepare(self) -> bool:
         """Take the locks; False if a ref does not stand where it should, or is locked."""
@@ -44,10 +44,10 @@ class RefTransaction:
     def commit(self) -> bool:
         """Move the refs; False if git refuses."""
         moved = self._ask("commit\0", b"commit: ok\n")
-        self.close()
+        self.let_go()
         return moved
 
-    def close(self) -> None:
+    def let_go(self) -> None:
         """Let go of every lock; what is not committed has not happened."""
         if not self._open:
             return

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from skillvault.errors import GitError
 from skillvault.vault.git.process import Runner, failure_of
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR
+from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, with_mode
 
 _SECONDS = 300.0  # for one fetch
 _MAX_BYTES = 512 * 1024 * 1024  # of a repository, packed
@@ -37,23 +37,24 @@ _KINDS = {"120000": "a link", "160000": "a submodule"}
 
 
 class RemoteFiles(Struct, frozen=True):
-    """A commit's files: path -> (blob, size), and path -> why it is no plain file."""
+    """A commit's files: path -> entry, path -> size, and path -> why it is no plain file."""
 
     commit: str
-    blobs: dict[str, tuple[str, int]]
+    entries: dict[str, Entry]
+    sizes: dict[str, int]
     unfit: dict[str, str]
     runner: Runner
 
     def read(self, paths: Sequence[str]) -> dict[str, bytes]:
         """The contents of some of them."""
-        ids = [self.blobs[path][0] for path in paths]
+        ids = [self.entries[path].id for path in paths]
         out = self.runner.run("cat-file", "--batch", stdin="".join(f"{i}\n" for i in ids).encode())
         contents: dict[str, bytes] = {}
         at = 0
         for path in paths:
-            size = self.blobs[path][1]
+            size = self.sizes[path]
             start = out.index(b"\n", at) + 1
-            contents[path] = out[start : start + size]
+            contents[path] = with_mode(out[start : start + size], self.entries[path])
             at = start + size + 1
         return contents
 
@@ -105,13 +106,14 @@ def _size(place: Path) -> int:
 def _plain_files(runner: Runner, commit: str, folder: str) -> RemoteFiles:
     paths = ("--", folder) if folder else ()
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *paths)
-    blobs: dict[str, tuple[str, int]] = {}
+    entries: dict[str, Entry] = {}
+    sizes: dict[str, int] = {}
     unfit: dict[str, str] = {}
     for line in filter(None, out.decode(errors="surrogateescape").split("\0")):
         meta, _, path = line.partition("\t")
         mode, _, blob, size = meta.split()
         if mode in (REGULAR, EXECUTABLE):
-            blobs[path] = blob, int(size)
+            entries[path], sizes[path] = Entry(mode, blob), int(size)
         else:
             unfit[path] = _KINDS.get(mode, "no plain file")
-    return RemoteFiles(commit, blobs, unfit, runner)
+    return RemoteFiles(commit, entries, sizes, unfit, runner)

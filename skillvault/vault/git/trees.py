@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from skillvault.change import Program
+
 FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
 REGULAR, EXECUTABLE = "100644", "100755"
 _ID_BYTES = 20
@@ -17,6 +19,18 @@ class Entry(NamedTuple):
 
     mode: str
     id: str
+
+
+def mode_of(content: bytes, before: Entry | None) -> str:
+    """The mode of a file with this content; one that is no program keeps the one it had before."""
+    if isinstance(content, Program):
+        return EXECUTABLE
+    return before.mode if before else REGULAR
+
+
+def with_mode(content: bytes, entry: Entry | None) -> bytes:
+    """What a file holds, as a program if its entry says that it may be run."""
+    return Program(content) if entry and entry.mode == EXECUTABLE else content
 
 
 class Tree:

@@ -78,6 +78,7 @@ class IndexDatabase(Connection):
         """Mark everything due, and note anew what is gone."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
+        self.run(lambda database: schema.join_all(database, self.marks))
         self.run(lambda database: dirty.mark_everything(database, self.marks))
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:

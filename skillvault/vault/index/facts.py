@@ -8,6 +8,9 @@ from skillvault.vault.index.reader import FILES, Reader
 
 _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
+# Of its decision another outcome counts.
+_OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
+
 
 class Evaluations(Folder[Evaluation]):
     """id -> evaluation; an outcome and its evaluation have one id."""
@@ -31,7 +34,7 @@ class Evaluations(Folder[Evaluation]):
         query = (
             "select e.was_good = e.was_right, e.was_right, count(*) from evaluation e "
             "join outcome o on o.id = e.id where e.judge = ? and e.version = ? and e.model is ? "
-            "and e.was_right is not null and o.trust = 'local' group by 1, 2"
+            "and e.was_right is not null and o.trust = 'local' and o.counts group by 1, 2"
         )
         rows = self._reader.rows(query, [judge.name, judge.version, judge.model])
         return {(bool(succeeded), bool(right)): count for succeeded, right, count in rows}
@@ -73,7 +76,7 @@ class Facts(Folder[Fact]):
     def _link_counts(self, facts: Iterable[str], of: str) -> Iterator[tuple[str, int]]:
         query = (
             f"select target_id, count(*) from link where {of} and target_kind = 'fact' "
-            "and target_id in {} group by target_id"
+            f"and target_id in {{}} and not {_OVERRULED} group by target_id"
         )
         yield from self._reader.rows_in(query, facts)
 

@@ -14,7 +14,7 @@ from skillvault.vault.index.rows import Row, micros, moment, words
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
 HAS_EVALUATION = (
-    "exists (select 1 from file e "
+    "o.counts and exists (select 1 from file e "
     "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
 )
 _OF_ACTION = f"o.domain = ? and o.action = ? and o.trust = 'local' and {HAS_EVALUATION}"
@@ -34,7 +34,9 @@ class Outcomes(Folder[Outcome]):
 
     def actions(self, domain: str) -> list[str]:
         """The actions of a domain's outcomes, by name."""
-        query = "select distinct action from outcome where domain = ? order by action"
+        query = (
+            "select distinct action from outcome where domain = ? and action != '' order by action"
+        )
         return [action for (action,) in self._reader.rows(query, [domain])]
 
     def evaluated_domains(self) -> list[str]:
@@ -98,6 +100,11 @@ class Outcomes(Folder[Outcome]):
     def ends(self, decision: str) -> list[Claim]:
         """The trusted outcomes of a decision, as claims to what was shown for it, oldest first."""
         return _ends(self._reader, [decision]).get(decision, [])
+
+    def overruled(self, ids: Iterable[str]) -> set[str]:
+        """Those of these outcomes in whose place another one of their decision counts."""
+        query = "select id from outcome where not counts and id in {}"
+        return {name for (name,) in self._reader.rows_in(query, ids)}
 
     def untrusted(self, ids: Iterable[str]) -> set[str]:
         """Those of these outcomes, and of these recommendations, that are untrusted."""
@@ -235,7 +242,7 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
     """Decision -> its trusted outcomes, oldest first."""
     query = (
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
-        "order by at, id"
+        "and action != '' order by at, id"
     )
     ends: dict[str, list[Claim]] = {}
     for decision, agent, at in reader.rows_in(query, decisions):

@@ -124,6 +124,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
                 parsed.result.status,
                 parsed.decision.task,
                 source.agent,
+                True,  # it counts, as long as no other of its decision is known
             )
             yield "decided", ref.id, *_decided(parsed)
         case Evaluation():

@@ -15,7 +15,7 @@ from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import Names
-from skillvault.vault.index import dirty
+from skillvault.vault.index import decisions, dirty
 from skillvault.vault.index.rows import (
     TYPED,
     File,
@@ -38,6 +38,8 @@ from skillvault.vault.search.ranking import Document
 # The tables named after kinds hold what is asked of many records at once. `due` is what a step
 # must look at again, `gone` what a commit made and the branch has no more. `said` finds the
 # outcomes that may name a skill; what is gone stays in it, and is then looked for in vain.
+# `own` is what an outcome says itself, where others of its decision complete it; of those of one
+# decision one `counts`.
 # `layer_file` are the files of the other layers, `layer_skill` of each name the one that overrides
 # the others there; it `serves` unless it is hidden or the vault has one of its own.
 # A record's address is its kind and its id; an index begins with the id, or a query for one kind
@@ -51,7 +53,9 @@ create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not
 create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
-    at integer, event text, session text, decision text, status text, task text, agent text);
+    at integer, event text, session text, decision text, status text, task text, agent text,
+    counts integer);
+create table own (n integer primary key, value blob);
 create table decided (
     n integer primary key, id text, made integer, batch text, task text);
 create table evaluation (
@@ -83,7 +87,7 @@ create index outcome_id on outcome (id);
 create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
 create index outcome_subject on outcome
-    (domain, action, target, trust, at, id, status, decision, agent);
+    (domain, action, target, trust, at, id, status, counts);
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
 create index outcome_session on outcome (session, trust) where session is not null;
@@ -166,6 +170,7 @@ _ALL = (
     *(
         "file",
         *TYPED,
+        "own",
         "mark",
         "voice",
         "rule",
@@ -247,7 +252,34 @@ def _next(database: sqlite3.Connection, column: str, table: str) -> int:
 
 
 def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks) -> None:
-    """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
+    """Set or (None) remove files, path -> (blob, record), and mark what is due thereby.
+
+    What is said anew of a decision is joined with what others say of it.
+    """
+    named = decisions.decisions_of(database, _numbers(database, files).values())
+    new = _set(database, files, marks)
+    join(database, named | decisions.decisions_of(database, new.values()), marks)
+
+
+def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
+    """Show the outcomes of these decisions as they stand together."""
+    for one in list(decisions.joined_anew(database, named)):
+        numbers = _set(database, {one.path: (one.blob, one.outcome)}, marks)
+        for n in numbers.values():
+            database.execute("update outcome set counts = ? where n = ?", [one.counts, n])
+            if one.own is not None:
+                database.execute("insert into own values (?, ?)", [n, one.own])
+
+
+def join_all(database: sqlite3.Connection, marks: dirty.Marks) -> None:
+    """Show every outcome as it stands together with those of its decision."""
+    join(database, decisions.decisions_of_several(database), marks)
+
+
+def _set(
+    database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
+) -> dict[str, int]:
+    """Set or remove files as they say themselves; path -> the number that a file got."""
     old = _numbers(database, files)
     # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
     same = {path for path in files if files[path] and path in old and not _archived(path)}
@@ -255,7 +287,7 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
     numbers = {n: refs[path].kind for path, n in old.items() if path in refs}
     moved = [n for path, n in old.items() if path not in same]
     dirty.mark_files(database, marks, numbers, moved, going=True)
-    for table in ("file", *TYPED):
+    for table in ("file", "own", *TYPED):
         rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
@@ -283,6 +315,7 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
         ):  # which outcomes count is the policy's to say
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
+    return new
 
 
 def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:

@@ -17,11 +17,8 @@ from skillvault.vault.index.rows import bound
 
 _Kept = TypeVar("_Kept")
 
-# Of the outcomes that one agent has of a decision the last counts; see `claims`.
-_CLOSED = (
-    "o.trust = 'local' and not exists (select 1 from outcome p where p.decision = o.decision "
-    "and p.trust = 'local' and p.agent is o.agent and (p.at, p.id) > (o.at, o.id))"
-)
+# Of the outcomes that one agent has of a decision one counts; see `observed`.
+_CLOSED = "o.trust = 'local' and o.counts"
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
 

@@ -1,5 +1,6 @@
 """pack: many loose objects become packs, and whoever writes comes first."""
 
+import gc
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,16 +11,25 @@ from skillvault.api import Vault
 from skillvault.vault.commit.fence import gc_lock
 from skillvault.vault.commit.locks import writer_lock
 from skillvault.vault.commit.pack import count_loose, pack
-from tests.conftest import NOW, Person
+from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw
 
 
-@pytest.fixture
-def full(vault: Vault) -> Vault:
+@pytest.fixture(scope="module")
+def loosened(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault of forty outcomes, recorded one at a time."""
+    vault = Vault(unguarded(_new_vault, tmp_path_factory.mktemp("loosened") / "vault"))
     for number in range(40):
         vault.record([("a.json", as_file(raw(decision__action=f"act-{number}")))], now=NOW)
-    return vault
+    gc.collect()  # a vault that nobody uses any more still holds its index open
+    return vault.root
+
+
+@pytest.fixture
+def full(vault: Vault, loosened: Path) -> Vault:
+    """A vault of forty outcomes of the test's own."""
+    shutil.rmtree(vault.root)
+    return Vault(unguarded(loosened, vault.root))
 
 
 def size(folder: Path) -> int:

@@ -332,10 +332,31 @@ LATER = {
     "Gemini": ("gemini key AIza" + made("Sy", 33), made("Sy", 30)),
 }
 
+# What an author who had not seen the rules wrote, as far as the rules of that day missed it.
+UNSEEN = {
+    "netrc, one line": (
+        f"machine api.heroku.com login me@example.com password {_HEX[:8]}-1234",
+        _HEX[:8],
+    ),
+    "netrc, lines": ("machine a.io\n  login b\n  password c4tnip", "c4tnip"),
+    "passphrase of words": ("gpg --passphrase 'open Sesame 42' -d f.gpg", "open Sesame 42"),
+    "passphrase in prose": ('the passphrase for the backup is "violet otter"', "violet otter"),
+    "PIN": ("my PIN for the account is 4938271", "4938271"),
+    "passcode": ("passcode: 990817", "990817"),
+    "was set to": ("the root pw was set to Gr4nite-Lake and that worked", "Gr4nite"),
+    "for the database": ("the password for the staging db is Gr4niteLake", "Gr4nite"),
+    "TOTP": ("TOTP seed JBSWY3DPEHPK3PXP registered", "JBSWY3DPEHPK3PXP"),
+    "mnemonic": (
+        "mnemonic: abandon ability able about above absent absorb abstract abuse access acid act",
+        "ability able about",
+    ),
+}
+
 PLANTED = {
     **{name: (f"I called it with {token} and it failed", token) for name, token in TOKENS.items()},
     **FORMS,
     **LATER,
+    **UNSEEN,
 }
 
 HARMLESS = [
@@ -466,4 +487,13 @@ HARMLESS = [
     "credential helper store",
     "the password must have 12 characters",
     "passwd file /etc/passwd2",
+    # as UNSEEN
+    "pin for the connector is 1.26.4",
+    "pin: 2024-11-20",
+    "the token for that step was set to 4096",
+    "the pw was reset",
+    "the recovery phrase is twelve words that you write down and keep somewhere safe from others",
+    "the api key for the test is TestKey",
+    "OTP key rotation happens daily and mfa secret handling differs",
+    "session key was set to user.id",
 ]

@@ -4,10 +4,13 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from skillvault.errors import BadInputError
 from skillvault.records import EvolutionEntry, Expertise, LearnedPattern, Missed
+from skillvault.strict_yaml import comments
 from skillvault.vault.files import expertise
+from skillvault.vault.files.expertise import decode, encode, rewritten
 from tests.vault.given import DATA, TEXTS
 
 FILE = b"""\
@@ -71,3 +74,103 @@ def test_a_broken_file_is_named_with_its_key(content: bytes, key: str | None) ->
     with pytest.raises(BadInputError) as caught:
         expertise.decode(content)
     assert caught.value.key == key
+
+
+COMMENTED = """\
+# Reviewed by Ann on Fridays.
+version: "0.2.0"
+patterns:   # the best first
+  - pattern: Keep `one`.   # a person's word
+    confidence: high
+    # five files, all in core/
+    occurrences: 5
+  # Two was argued about.
+  - pattern: "Keep `two`."
+    confidence: medium
+    occurrences: 3
+    owner: Ben
+
+# Nobody edits what is below.
+evolution_log: []
+notes: {kept: here} # as it is
+"""
+
+
+def states(content: bytes, wanted: Expertise) -> bool:
+    """Whether the bytes state exactly that."""
+    return decode(content) == wanted
+
+
+def test_what_a_person_wrote_beside_the_patterns_stays() -> None:
+    before = decode(COMMENTED.encode())
+    one, two = before.patterns
+    three = LearnedPattern(pattern="Keep `three`.", occurrences=4)
+    log = EvolutionEntry(date="2026-11-20", change="Promoted 1 patterns", patterns_added=1)
+    grown = replace(before, patterns=(one, two, three), evolution_log=(log,))
+    content = rewritten(COMMENTED.encode(), grown)
+    assert states(content, grown)
+    # Every line stays but the one with the empty log, and its place in the order.
+    lines = iter(content.decode().splitlines())
+    stays = [line for line in COMMENTED.splitlines() if line != "evolution_log: []"]
+    assert [line for line in stays if line not in lines] == []  # in their order
+    again = replace(grown, patterns=(replace(one, occurrences=7), three))
+    smaller = rewritten(content, again)
+    assert states(smaller, again)
+    assert comments(smaller.decode()) == comments(COMMENTED)
+    empty = rewritten(smaller, replace(again, patterns=()))
+    assert states(empty, replace(again, patterns=()))
+    assert comments(empty.decode()) == comments(COMMENTED)
+    assert states(rewritten(empty, grown), grown)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "# alone\n",
+        "patterns: # none yet\n",
+        "patterns: [] # none yet",
+        "patterns: [{pattern: Keep `one`., occurrences: 5}, # first\n  {pattern: Keep `two`.}]\n",
+        "{patterns: [{pattern: Keep `one`.}]} # all in one line\n",
+        "patterns:\r\n- pattern: |\r\n    Keep `one`.\r\n    # no comment\r\n# a comment\r\n",
+        "patterns:\n-   # odd\n    pattern: Keep `one`.\n-\n    pattern: Keep `two`. # last",
+        "evolution_log:\n- date: d\n  change: c # x\npatterns:\n- pattern: a b\n",
+    ],
+)
+def test_every_form_of_the_file_is_changed_and_keeps_its_comments(content: str) -> None:
+    before = decode(content.encode())
+    log = (*before.evolution_log, EvolutionEntry(date="e", change="f", patterns_added=2))
+    for patterns in (
+        (*before.patterns, LearnedPattern(pattern="# Keep: 'three'")),
+        tuple(replace(pattern, occurrences=9) for pattern in before.patterns),
+        before.patterns[1:],
+        (),
+    ):
+        changes = replace(before, patterns=patterns, evolution_log=log)
+        changed = rewritten(content.encode(), changes)
+        assert states(changed, changes)
+        assert sorted(comments(changed.decode())) == sorted(comments(content))
+
+
+@given(data=st.data())
+def test_any_comments_outlive_any_change(data: st.DataObject) -> None:
+    entries = st.integers(0, 9).map(lambda n: LearnedPattern(pattern=f"Keep `term_{n}`."))
+    patterns = data.draw(st.lists(entries, max_size=5, unique_by=lambda p: p.pattern))
+    lines = encode(Expertise(patterns=tuple(patterns))).decode().splitlines()
+    lines = [
+        text
+        for number, line in enumerate(lines)
+        for text in (
+            *([f"{' ' * data.draw(st.integers(0, 4))}# above {number}"]
+              if data.draw(st.booleans()) else []),
+            line + (f" # at {number}" if data.draw(st.booleans()) else ""),
+        )
+    ]  # fmt: skip
+    content = "\n".join(lines) + "\n"
+    before = decode(content.encode())
+    chosen = [p for p in before.patterns if data.draw(st.booleans())]
+    after = [replace(p, confidence="high") if data.draw(st.booleans()) else p for p in chosen]
+    changes = replace(before, patterns=(*after, LearnedPattern(pattern="Keep `new`.")))
+    changed = rewritten(content.encode(), changes)
+    assert states(changed, changes)
+    assert sorted(comments(changed.decode())) == sorted(comments(content))

@@ -1,6 +1,8 @@
 """The index heals itself: what cannot be is built anew from git, once, and that is said."""
 
+import gc
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -13,7 +15,7 @@ from skillvault.errors import DamagedIndexError
 from skillvault.steps.registry import AGENDA
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.search.ranking import Terms
-from tests.conftest import Person
+from tests.conftest import Person, unguarded
 from tests.given import NOW, as_file, trade
 
 Harm = Callable[[Path], None]
@@ -96,12 +98,23 @@ SILENT: dict[str, Harm] = {
 }
 
 
-@pytest.fixture
-def learned(vault: Vault) -> Vault:
-    """A vault that has learned, its index in one file."""
+@pytest.fixture(scope="module")
+def taught(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault that has learned."""
+    vault = Vault(unguarded(_new_vault, tmp_path_factory.mktemp("taught") / "vault"))
     files = [(f"{n}.json", as_file(trade(n, -0.11 - n / 1000))) for n in range(8)]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
+    told(vault)
+    gc.collect()  # a vault that nobody uses any more still holds its index open
+    return vault.root
+
+
+@pytest.fixture
+def learned(vault: Vault, taught: Path) -> Vault:
+    """A vault that has learned, its index in one file."""
+    shutil.rmtree(vault.root)
+    vault = Vault(unguarded(taught, vault.root))
     told(vault)
     with closing(sqlite3.connect(place(vault))) as database:
         database.execute("pragma wal_checkpoint(truncate)")

@@ -1,0 +1,220 @@
+"""What became of each prompt of a transcript, as far as the transcript itself says so.
+
+Bounded: of a prompt only the ends of texts are kept. Texts are cleaned before they are cut, so that
+no part of a secret is left.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from skillvault.exchange.suite_report import printable
+from skillvault.exchange.transcripts.events import (
+    Event,
+    Interruption,
+    Prompt,
+    Remark,
+    ToolCall,
+    ToolResult,
+)
+from skillvault.exchange.transcripts.extract import SHELLS, Clean, command_in, tail_of
+from skillvault.exchange.transcripts.reader import Transcript
+from skillvault.exchange.transcripts.signs import Check, check_of, deciding, tool_of
+from skillvault.text import shorten
+
+_TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
+_OPEN, _MOST = 500, 50  # calls that are waited for; skills, checks, commits of a prompt
+_EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
+# A shell command that changes files.
+_CHANGES = re.compile(
+    r"(?:^|[;&|\n]\s*)(?:sed -i|perl -pi|tee|mv|cp|rm|mkdir|touch|patch|git (?:apply|checkout|reset"
+    r"|revert|restore|stash|merge|rebase|rm|mv)|apply_patch|npm (?:i|install)\b|pip install)\b"
+    r"|(?<![0-9&>])>{1,2}\s*(?!&|/dev/null)[\w./~$-]",
+    re.MULTILINE,
+)
+_COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
+_BACKGROUND = re.compile(r"^(?:Command running in background|Running in background)")
+_SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
+
+
+class PromptRun(Struct, kw_only=True):
+    """A prompt and what the agent did for it.
+
+    `reasoning` is what it said before its first change, `claim` its last message. `skills` are
+    those that it read, `commits` the short ids of what it committed. `next_words` are the person's
+    next prompt, None as long as there is none. `is_stale`: something was changed after the last
+    check.
+    """
+
+    id: str | None
+    text: str
+    at: datetime | None
+    ended_at: datetime | None = None
+    said: list[str] = field(default_factory=list)
+    claim: str = ""
+    has_changed: bool = False
+    is_stale: bool = False
+    is_interrupted: bool = False
+    skills: list[str] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    next_words: str | None = None
+
+    @property
+    def check(self) -> Check | None:
+        """The check that says how it ended, of what was not changed afterwards."""
+        return None if self.is_stale else deciding(self.checks)
+
+    @property
+    def reasoning(self) -> str:
+        """What was said before the first change; the last message alone is none."""
+        said = self.said if self.has_changed else [one for one in self.said if one != self.claim]
+        return shorten_lines("\n".join(said), _REASONING)
+
+
+class _Call(Struct, frozen=True):
+    tool: str
+    command: str
+    prompt: PromptRun
+
+
+class PromptReader:
+    """The prompts of one transcript, to be read once; `header` says more, see `Transcript`."""
+
+    def __init__(self, path: Path, checks: Sequence[str], clean: Clean) -> None:
+        """BadInputError for a file that no known client wrote."""
+        self.transcript = Transcript(path)
+        self.header = self.transcript.header
+        self._patterns = [re.compile(pattern) for pattern in checks]
+        self._clean = clean
+        self._calls: OrderedDict[str, _Call] = OrderedDict()
+        self._aside = _checks_of_subagents(path, checks, clean)
+
+    def __iter__(self) -> Iterator[PromptRun]:
+        """Each prompt once all of it is read."""
+        current: PromptRun | None = None
+        for event in self.transcript:
+            if isinstance(event, Prompt):
+                if current is not None:
+                    current.next_words = event.text
+                    yield self._with_asides(current)
+                current = PromptRun(id=event.id, text=self._cleaned(event.text, _TASK), at=event.at)
+            elif current is not None:
+                self._take(event, current)
+        if current is not None:
+            yield self._with_asides(current)
+
+    def _with_asides(self, run: PromptRun) -> PromptRun:
+        """A prompt with what its subagents checked in files of their own."""
+        aside = self._aside.pop(run.id or "", [])
+        if aside:
+            ordered = sorted((*run.checks, *aside), key=lambda c: (c.at is not None, c.at))
+            run.checks = ordered[-_MOST:]
+        return run
+
+    def _take(self, event: Event, run: PromptRun) -> None:
+        run.ended_at = event.at or run.ended_at
+        match event:
+            case Remark(text=text) if text.strip():
+                run.claim = self._cleaned(text, _CLAIM)
+                if not run.has_changed and sum(map(len, run.said)) < _REASONING:
+                    run.said.append(run.claim)
+            case ToolCall():
+                self._begin(event, run)
+            case ToolResult():
+                self._finish(event)
+            case Interruption():
+                run.is_interrupted = True
+
+    def _begin(self, call: ToolCall, run: PromptRun) -> None:
+        command = command_in(call.arguments)
+        self._calls[call.id] = _Call(call.tool, command, run)
+        if len(self._calls) > _OPEN:
+            self._calls.popitem(last=False)
+        if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
+            run.has_changed = True
+            run.is_stale = bool(run.checks)
+        skill = _skill_in(call, command)
+        if skill and skill not in run.skills and len(run.skills) < _MOST:
+            run.skills.append(skill)
+
+    def _finish(self, result: ToolResult) -> None:
+        call = self._calls.pop(result.id, None)
+        if call is None or call.tool not in SHELLS:
+            return
+        run = call.prompt
+        code = _exit_code(result)
+        tool = tool_of(call.command, self._patterns)
+        if tool and not _BACKGROUND.match(result.text):
+            output = shorten_lines(self._cleaned(tail_of(result.text), None), _OUTPUT)
+            command = self._cleaned(call.command, _TASK)
+            run.checks = [*run.checks, check_of(command, tool, output, code, result.at)][-_MOST:]
+            run.is_stale = False
+        if "git commit" in call.command and not result.is_error and len(run.commits) < _MOST:
+            run.commits += _COMMITTED.findall(result.text)[:1]
+
+    def _cleaned(self, text: str, size: int | None) -> str:
+        cleaned = self._clean(printable(text))
+        return cleaned if size is None else shorten_lines(cleaned, size, from_start=True)
+
+
+def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
+    """Prompt -> the checks that a subagent ran for it, by a file of its own."""
+    reader = Transcript(path)
+    patterns = [re.compile(pattern) for pattern in checks]
+    calls: dict[str, str] = {}
+    ran: dict[str, list[Check]] = {}
+    for event in reader:
+        if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _OPEN:
+            calls[event.id] = command_in(event.arguments)
+        elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
+            command = calls.pop(event.id)
+            if tool := tool_of(command, patterns):
+                output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
+                check = check_of(clean(command), tool, output, _exit_code(event), event.at)
+                ran[event.prompt] = [*ran.get(event.prompt, ()), check][-_MOST:]
+    return ran
+
+
+def _checks_of_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
+    folder = path.with_suffix("") / SUBAGENTS
+    ran: dict[str, list[Check]] = {}
+    for file in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+        for prompt, more in side_checks(file, checks, clean).items():
+            ran.setdefault(prompt, []).extend(more)
+    return ran
+
+
+SUBAGENTS = "subagents"  # the folder of a session's subagents
+
+
+def _exit_code(result: ToolResult) -> int | None:
+    """A command's exit code; what ended without an error ended with 0."""
+    if result.exit_code is not None:
+        return result.exit_code
+    return None if result.is_error else 0
+
+
+def _skill_in(call: ToolCall, command: str) -> str | None:
+    """The skill that a call reads: by the tool for it, or its SKILL.md."""
+    if call.tool == "Skill":
+        name = call.arguments.get("skill") or call.arguments.get("command")
+        return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
+    reads = call.tool == "Read" or call.tool in SHELLS
+    match = _SKILL_FILE.search(command) if reads and not _CHANGES.search(command) else None
+    return match[1] if match else None
+
+
+def shorten_lines(text: str, size: int, *, from_start: bool = False) -> str:
+    """At most so many characters of a text: of its end, or of its start."""
+    if len(text) <= size:
+        return text
+    return (
+        shorten(text, size)
+        if from_start and "\n" not in text
+        else (text[:size] if from_start else text[-size:].partition("\n")[2] or text[-size:])
+    )

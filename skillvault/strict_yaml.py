@@ -164,7 +164,7 @@ def is_block(text: str) -> bool:
 
 
 def _value(event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
-    _check(event, depth)
+    _check_event(event, depth)
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -180,7 +180,7 @@ def _items(events: Iterator[yaml.Event], depth: int) -> Iterator[Any]:
 def _pairs(events: Iterator[yaml.Event], depth: int) -> Iterator[tuple[str, Any]]:
     seen: set[str] = set()
     while not isinstance(event := next(events), yaml.MappingEndEvent):
-        _check(event, depth)
+        _check_event(event, depth)
         if not isinstance(event, yaml.ScalarEvent):
             raise _at(event, "a key must be plain text", "bad-key")
         key = str(event.value)
@@ -192,7 +192,7 @@ def _pairs(events: Iterator[yaml.Event], depth: int) -> Iterator[tuple[str, Any]
         yield key, _value(next(events), events, depth + 1)
 
 
-def _check(event: yaml.Event, depth: int) -> None:
+def _check_event(event: yaml.Event, depth: int) -> None:
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
         raise _at(event, "anchors and aliases are not supported; write the value out", "anchor")
     if tag := getattr(event, "tag", None):

@@ -1,5 +1,6 @@
 """ask: what an agent may answer, as one prompt."""
 
+import json
 from pathlib import Path
 
 import click
@@ -57,6 +58,4 @@ def _prompt_of(question: AskedQuestion) -> str:
 
 
 def _shape(schema: dict[str, object]) -> str:
-    import msgspec  # noqa: PLC0415 (only where a question is printed)
-
-    return msgspec.json.encode(schema).decode()
+    return json.dumps(schema, separators=(",", ":"), ensure_ascii=False)

@@ -109,8 +109,9 @@ def track(items: Sequence[Any], what: str) -> Iterable[Any]:
     """A progress bar on stderr for long work, where somebody looks."""
     if len(items) < _LONG:
         return items
-    from rich.console import Console  # noqa: PLC0415 (only long work pays for rich)
-    from rich.progress import track as rich_track  # noqa: PLC0415
+    from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
 
-    console = Console(stderr=True)
-    return rich_track(items, what, console=console, transient=True, disable=not console.is_terminal)
+    screen = console.Console(stderr=True)
+    return progress.track(
+        items, what, console=screen, transient=True, disable=not screen.is_terminal
+    )

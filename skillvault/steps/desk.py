@@ -80,7 +80,7 @@ class Desk:
         dropped = self._dropped()
         seen: set[str] = set()
         chosen: list[OpenQuestion] = []
-        for question in self._open(run, untrusted=untrusted):
+        for question in self._unanswered(run, untrusted=untrusted):
             is_own = session is not None and session in question.sessions
             if question.matter_key in dropped or is_own or question.about in seen:
                 continue  # the end of a decision would tell what its verdict must not know
@@ -100,7 +100,9 @@ class Desk:
         Nothing is committed unless all can be: BadInputError has every reason.
         """
         run = self._look()
-        by_key = {question.matter_key: question for question in self._open(run, untrusted=True)}
+        by_key = {
+            question.matter_key: question for question in self._unanswered(run, untrusted=True)
+        }
         records: list[Answer] = []
         reasons: list[str] = []
         for reply in answers:
@@ -117,7 +119,7 @@ class Desk:
     def drop_question(self, key: str) -> None:
         """Keep the offline words of what a question is about: this clone asks it no more."""
         if key not in {
-            question.matter_key for question in self._open(self._look(), untrusted=True)
+            question.matter_key for question in self._unanswered(self._look(), untrusted=True)
         }:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
         place = self._place()
@@ -125,7 +127,7 @@ class Desk:
         with place.open("a", encoding="utf-8") as file:
             file.write(f"{key}\n")
 
-    def _open(self, run: "Run", *, untrusted: bool) -> "list[OpenQuestion]":
+    def _unanswered(self, run: "Run", *, untrusted: bool) -> "list[OpenQuestion]":
         return questions.open_questions(run, _agent_of(run), untrusted=untrusted)
 
     def _room(self, run: "Run", session: str) -> int:

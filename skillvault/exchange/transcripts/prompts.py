@@ -152,7 +152,9 @@ class PromptReader:
         if tool and not _BACKGROUND.match(result.text):
             output = shorten_lines(self._cleaned(tail_of(result.text), None), _OUTPUT)
             command = self._cleaned(call.command, _TASK)
-            run.checks = [*run.checks, check_of(command, tool, output, code, result.at)][-_MOST:]
+            run.checks = [*run.checks, check_of(command, tool, output, code=code, at=result.at)][
+                -_MOST:
+            ]
             run.is_stale = False
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MOST:
             run.commits += _COMMITTED.findall(result.text)[:1]
@@ -175,7 +177,7 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
             command = calls.pop(event.id)
             if tool := tool_of(command, patterns):
                 output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
-                check = check_of(clean(command), tool, output, _exit_code(event), event.at)
+                check = check_of(clean(command), tool, output, code=_exit_code(event), at=event.at)
                 ran[event.prompt] = [*ran.get(event.prompt, ()), check][-_MOST:]
     return ran
 

@@ -84,7 +84,12 @@ def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, boo
 
 
 def check_of(
-    command: str, tool: tuple[str, bool], output: str, code: int | None, at: datetime | None
+    command: str,
+    tool: tuple[str, bool],
+    output: str,
+    *,
+    code: int | None,
+    at: datetime | None,
 ) -> Check:
     """How a check ended."""
     name, is_own = tool

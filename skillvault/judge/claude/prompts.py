@@ -35,7 +35,7 @@ from skillvault.brief import (
 )
 from skillvault.conditions import Separation, clause
 from skillvault.records import Decision, Evaluation, Outcome, Scalar, Session, stamp
-from skillvault.text import count_of, percent
+from skillvault.text import count_of, percent, shorten
 
 NAMES = (
     "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
@@ -44,8 +44,9 @@ NAMES = (
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
-_ITEMS = 120  # of a list or a mapping
-_SHOWN = 12  # outcomes of a period that are told in full
+_ITEMS = 200  # of a list or a mapping
+_SHOWN = 12  # outcomes of an account that are told in full
+_LINE = 240  # characters of one that is told in a line
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
@@ -229,7 +230,9 @@ def surroundings(brief: Brief, plain: Draft) -> dict[str, Any]:
     if isinstance(brief, Recurrence):
         shown["evaluations"] = [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]]
     if isinstance(brief, Period):
-        shown["latest"] = [_brief(o, brief.evaluations) for o in brief.outcomes[-_SHOWN:]]
+        shown["outcomes"] = [_in_a_line(o, brief.evaluations) for o in brief.outcomes]
+    if isinstance(brief, Agreement):
+        return shown  # a draft of what it is to find would be repeated
     return {**shown, "draft": {"title": plain.title, "sections": dict(plain.sections)}}
 
 
@@ -327,6 +330,15 @@ def _brief(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> dict[str,
     evaluation = evaluations.get(outcome.id)
     learned = {"insight": evaluation.key_insight} if evaluation else {}
     return ended(outcome) | learned
+
+
+def _in_a_line(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> str:
+    """What was decided, how it ended and what it taught."""
+    evaluation, score = evaluations.get(outcome.id), outcome.result.score
+    subject = " on ".join(filter(None, outcome.subject[1:]))
+    ended = outcome.result.status + (f" {percent(score)}" if score is not None else "")
+    learned = evaluation.key_insight if evaluation and evaluation.key_insight else ""
+    return shorten(f"{outcome.occurred_at:%Y-%m-%d} {subject}: {ended}. {learned}", _LINE)
 
 
 def _evaluated(evaluation: Evaluation) -> dict[str, Any]:

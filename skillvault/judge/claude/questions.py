@@ -49,7 +49,7 @@ from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Ski
 _Value = TypeVar("_Value")
 
 
-class Believed(Protocol):
+class Convert(Protocol):
     """What of a reply is kept, given what was shown; UnusableError with every reason."""
 
     def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
@@ -67,7 +67,7 @@ class Asked(Generic[_Value]):
     matter: Matter
     make: Callable[[], Question]
     shape: type[Struct]
-    believed: Believed
+    believed: Convert
     value: Callable[[Any], _Value]
     clean: Callable[[Any], Any]
 
@@ -160,7 +160,7 @@ class Questions:
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
         before = asking.digest(case.outcome.received, str(judged["verdict"]))
         reader = InsightReader(case.outcome, frozenset(name for name, _ in case.facts))
-        reading = (InsightReply, reader.believed, reader.insight)
+        reading = (InsightReply, reader.believed, reader.insight_text)
         former = None if failures else lambda: before
         return self._asked(matter, material, reading, former=former)
 
@@ -199,7 +199,7 @@ class Questions:
         self,
         matter: Matter,
         material: Mapping[str, Any],
-        reading: tuple[type[Struct], Believed, Callable[[Any], _Value]],
+        reading: tuple[type[Struct], Convert, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,

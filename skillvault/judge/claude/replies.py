@@ -148,7 +148,7 @@ class InsightReader(NamedTuple):
         _check(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
         return reply
 
-    def insight(self, reply: InsightReply) -> InsightText:
+    def insight_text(self, reply: InsightReply) -> InsightText:
         """The insight that a reply gives; what no words of the outcome bear out is supposed."""
         quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
         supposed = "" if (reply.observed and quoted) or not reply.key_insight.strip() else SUPPOSED

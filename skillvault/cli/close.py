@@ -26,6 +26,7 @@ from skillvault.records import OBSERVERS, Observer, Status
 from skillvault.steps.closing import Closing, closing_by_exit, closing_by_report
 
 _ONE = "--junit FILE, --ctrf FILE, --from-exit N, --status S or --run -- COMMAND"
+_REPORT = click.Path(path_type=Path, exists=True)
 _WORDS = 200  # characters of a command
 _LINES = 40  # of the end of an output
 
@@ -33,8 +34,8 @@ _LINES = 40  # of the end of an output
 @click.command()
 @click.argument("decision", metavar="ID")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
-@click.option("--junit", type=click.Path(path_type=Path, exists=True), help="Close by this report.")
-@click.option("--ctrf", type=click.Path(path_type=Path, exists=True), help="Close by this report.")
+@click.option("--junit", type=_REPORT, metavar="FILE", help="Close by this JUnit report.")
+@click.option("--ctrf", type=_REPORT, metavar="FILE", help="Close by this CTRF report.")
 @click.option("--from-exit", type=int, metavar="N", help="Close by a command's exit code.")
 @click.option("--status", type=click.Choice(get_args(Status)), help="Close as a person saw it.")
 @click.option("--run", "runs", is_flag=True, help="Run COMMAND and close by its exit code.")

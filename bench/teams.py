@@ -17,7 +17,7 @@ from skillvault.api import Vault
 from tests.given import as_file, trade
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-DRIVER = "merge.skillvault.driver"
+DRIVER = "merge.skillvault"
 
 
 class Scenario(NamedTuple):
@@ -80,7 +80,7 @@ def clones_of(scenario: Scenario, place: Path) -> list[Vault]:
         git(root, "config", "skillvault.clone", root.name)
         Vault.init(root)
         if scenario.way == "pull":
-            git(root, "config", "--unset", DRIVER)
+            git(root, "config", "--remove-section", DRIVER)
     return [Vault(root) for root in roots]
 
 

@@ -192,7 +192,6 @@ def _install_driver(root: Path, git: Git) -> None:
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
-        git.run("config", "--local", "merge.skillvault.name", "skillvault's rules for records")
     local = git.dirs()[1] / "info" / "attributes"
     attributes = _content(root / ".gitattributes") + _content(local)
     if ATTRIBUTE not in attributes:

@@ -1,5 +1,6 @@
 """ask: what an agent may answer, as one prompt."""
 
+import json
 from pathlib import Path
 
 import click
@@ -53,10 +54,4 @@ def ask(
 
 def _prompt_of(question: AskedQuestion) -> str:
     parts = (f"## {question.key}", question.prompt, question.record)
-    return "\n\n".join((*parts, f"Schema of the answer:\n{_shape(question.schema)}"))
-
-
-def _shape(schema: dict[str, object]) -> str:
-    import msgspec  # noqa: PLC0415 (only where a question is printed)
-
-    return msgspec.json.encode(schema).decode()
+    return "\n\n".join((*parts, f"Schema of the answer:\n{json.dumps(question.schema)}"))

@@ -170,7 +170,7 @@ def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
     changes: dict[str, Any], expected: tuple[str, str | None, str | None]
 ) -> None:
     reply = replace(insight("Chasing loses."), slug="a stop before the entry", **changes)
-    text = READER.insight(READER.believed(reply, Shown(RECORD), last=False))
+    text = READER.insight_text(READER.believed(reply, Shown(RECORD), last=False))
     assert (text.key_insight, text.repeats, text.contradicts) == expected
     assert text.slug == "a-stop-before-the"
 

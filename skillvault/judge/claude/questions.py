@@ -49,7 +49,7 @@ from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Ski
 _Value = TypeVar("_Value")
 
 
-class Belief(Protocol):
+class ReplyCheck(Protocol):
     """What of a reply is kept, given what was shown; UnusableError with every reason."""
 
     def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
@@ -67,7 +67,7 @@ class Asked(Generic[_Value]):
     matter: Matter
     make: Callable[[], Question]
     shape: type[Struct]
-    believed: Belief
+    believed: ReplyCheck
     value: Callable[[Any], _Value]
     clean: Callable[[Any], Any]
 
@@ -199,7 +199,7 @@ class Questions:
         self,
         matter: Matter,
         material: Mapping[str, Any],
-        reading: tuple[type[Struct], Belief, Callable[[Any], _Value]],
+        reading: tuple[type[Struct], ReplyCheck, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,

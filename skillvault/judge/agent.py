@@ -3,14 +3,14 @@
 Nobody is question here and nobody waits; `steps.questions` says what an agent may be question.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from skillvault.brief import Brief, Case, Draft, InsightText, Verdict
 from skillvault.judge.claude.questions import Asked, Questions
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.records import Answer, Decision, JudgeInfo, Scalar
+from skillvault.records import Answer, Decision, JudgeInfo
 
 _Value = TypeVar("_Value")
 _OFFLINE = OfflineJudge()
@@ -41,17 +41,14 @@ class AgentJudge:
         self,
         domain: str,
         decision: Decision,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
+        *conditions: Any,
     ) -> Verdict:
-        """How good the decision was, blind."""
+        """How good the decision was, blind; `conditions` is what the protocol lists behind it."""
+        context, applied, entry_value = conditions
         question = self.questions.verdict_question(
             domain, decision, context=context, applied=applied, entry_value=entry_value
         )
-        return self._answered(question) or _OFFLINE.verdict(
-            domain, decision, context, applied, entry_value
-        )
+        return self._answered(question) or _OFFLINE.verdict(domain, decision, *conditions)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """What the outcome teaches."""

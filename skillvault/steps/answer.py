@@ -62,7 +62,9 @@ def _effect(run: Run, answer: Answer, *, new: bool) -> Change | None:
     knowing = AgentJudge(judge.questions, lambda key: answer if key == answer.id else kept(key))
     if answer.kind == "verdict" or answer.kind in _OF_OUTCOMES:
         outcomes = _judged_outcomes(run, knowing, answer)
-        reworded = [one for outcome in outcomes if (one := _reworded(run, knowing, outcome))]
+        reworded = [
+            rewording for outcome in outcomes if (rewording := _reworded(run, knowing, outcome))
+        ]
         return answers.evaluation_change(answer, reworded, new=new) if reworded else None
     return _text_effect(run, knowing, answer, new=new)
 
@@ -77,7 +79,11 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
         if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()
-    return [one for one in outcomes if verdict_asked(judge, one).matter.question == answer.id]
+    return [
+        outcome
+        for outcome in outcomes
+        if verdict_asked(judge, outcome).matter.question == answer.id
+    ]
 
 
 def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:

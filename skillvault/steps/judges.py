@@ -14,15 +14,20 @@ from msgspec.structs import replace
 
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Adviser, Judge
+from skillvault.lazy import LazyModule
 from skillvault.learning.accuracy import Accuracy, accuracy
 from skillvault.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
+    from skillvault.judge import agent
     from skillvault.judge.claude.batches import Batches
     from skillvault.judge.claude.retries import Question
     from skillvault.steps.run import Run
+
+else:
+    agent = LazyModule("judge.agent")
 
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
@@ -47,7 +52,6 @@ def appointed(
         from skillvault.judge.offline.judge import OfflineJudge
 
         return OfflineJudge()
-    from skillvault.judge import agent
     from skillvault.judge.claude import judge, prompts, questions, retries, wire
     from skillvault.vault.files.redact import cleaned
 

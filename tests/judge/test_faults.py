@@ -146,7 +146,7 @@ def test_a_repair_says_what_was_wrong(tmp_path: Path, api: Server) -> None:
     judge, _ = asking(tmp_path, Clock())
     api.script = lambda _: answers.pop(0)
     found = ask(judge, "one thing")
-    said: Body = api.requests[1]["messages"][0]
+    said: Body = api.requests[1]["messages"][-1]
     assert '"of_no_use": "the reply was refused"' in said["content"]
     assert found.spent
     assert found.spent.tokens == 2 * 1200

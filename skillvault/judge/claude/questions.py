@@ -49,7 +49,7 @@ from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Ski
 _Value = TypeVar("_Value")
 
 
-class Convert(Protocol):
+class ReplyCheck(Protocol):
     """What of a reply is kept, given what was shown; UnusableError with every reason."""
 
     def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
@@ -67,7 +67,7 @@ class Asked(Generic[_Value]):
     matter: Matter
     make: Callable[[], Question]
     shape: type[Struct]
-    believed: Convert
+    believed: ReplyCheck
     value: Callable[[Any], _Value]
     clean: Callable[[Any], Any]
 
@@ -153,8 +153,8 @@ class Questions:
         judged = {"verdict": asking.judged(verdict), "shown": asking.shown(case.insights)}
         failures = [asking.ended(failure) for failure in case.failures]
         around = {"failures": failures, "account": list(case.account), "facts": dict(case.facts)}
-        told = {key: value for key, value in around.items() if value}
-        material = asking.ended(case.outcome) | judged | told
+        surrounding = {key: value for key, value in around.items() if value}
+        material = asking.ended(case.outcome) | judged | surrounding
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
@@ -199,7 +199,7 @@ class Questions:
         self,
         matter: Matter,
         material: Mapping[str, Any],
-        reading: tuple[type[Struct], Convert, Callable[[Any], _Value]],
+        reading: tuple[type[Struct], ReplyCheck, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,

@@ -143,9 +143,9 @@ class InsightReader(NamedTuple):
             insight = _without_claims(reply.key_insight, shown) if figures else reply.key_insight
             approach = _without_claims(reply.better_approach, shown, advice=True)
             if insight or not figures:
-                told = replace(reply, key_insight=insight, better_approach=approach)
-                return replace(told, relation="new", fact="") if unknown else told
-        _check(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
+                kept_reply = replace(reply, key_insight=insight, better_approach=approach)
+                return replace(kept_reply, relation="new", fact="") if unknown else kept_reply
+        _require(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
         return reply
 
     def insight_text(self, reply: InsightReply) -> InsightText:
@@ -178,7 +178,7 @@ def believed_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> Opinio
     if last:
         return kept
     claims = unsupported("\n".join((reply.insight, *reply.warnings)), shown)
-    _check([*claims, *unsupported(reply.suggestion, shown, advice=True)])
+    _require([*claims, *unsupported(reply.suggestion, shown, advice=True)])
     return reply
 
 
@@ -197,7 +197,7 @@ def _fraction(number: float) -> float:
     return round(min(max(number, 0.0), 1.0), 2)
 
 
-def _check(figures: Sequence[str], *others: str) -> None:
+def _require(figures: Sequence[str], *others: str) -> None:
     """UnusableError with every reason: figures that the record does not bear out, and others."""
     reasons = [reason for reason in others if reason]
     if figures:
@@ -260,19 +260,19 @@ class SkillReader(NamedTuple):
 
         At the `last` time the items go that claim what the record does not bear out.
         """
-        told = self._without_items(reply, shown) if last else reply
-        written = _texts_of(told)
-        title, about = flat(told.title), _plain_line(told.description)
+        kept_reply = self._without_items(reply, shown) if last else reply
+        written = _texts_of(kept_reply)
+        title, about = flat(kept_reply.title), _plain_line(kept_reply.description)
         foreign = not written or not written.keys() <= set(self.headings)
         figures = unsupported("\n".join((title, about, *written.values())), shown)
-        labels = _bad_label(told) if isinstance(told, SessionReply) else ""
-        _check(
+        labels = _bad_label(kept_reply) if isinstance(kept_reply, SessionReply) else ""
+        _require(
             figures,
             f"the sections must be of these: {', '.join(self.headings)}" if foreign else "",
             "the title or the description is empty" if not title or not about else "",
             labels,
         )
-        return told
+        return kept_reply
 
     def _without_items(self, reply: SkillReply, shown: Shown) -> SkillReply:
         """A reply without the items, or the title and description, that claim too much."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,7 +170,11 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
 
 
 def test_an_insight_is_of_its_own_outcome_alone() -> None:
-    assert set(Case.__struct_fields__) == {"outcome", "insights"}
+    given = case(outcome(reasoning=CAREFUL))
+    account, facts = ("SOL-PERP ended at -40 %",), (("f-1", "Funding turns on Fridays."),)
+    others = msgspec.structs.replace(given, account=account, facts=facts)
+    assert insight(given) is not None
+    assert insight(given) == insight(others)
 
 
 def test_the_same_lesson_on_another_day_reads_alike() -> None:

@@ -19,7 +19,9 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
 
 @click.command()
 @click.option("--next", "alone", is_flag=True, help="Print the next question alone.")
-@click.option("-n", "count", metavar="N", default=MOST, show_default=True, help="Print at most so many.")
+@click.option(
+    "-n", "count", metavar="N", default=MOST, show_default=True, help="Print at most so many."
+)
 @click.option("--session", envvar=SESSION, metavar="ID", help="Ask this session of an agent.")
 @click.option("--untrusted", is_flag=True, help="Ask about untrusted material too.")
 @click.option("--drop", metavar="KEY", help="Ask this question no more in this clone.")

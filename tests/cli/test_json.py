@@ -36,7 +36,7 @@ def test_status(learned: Vault) -> None:
     assert list(found) == [
         "format", "head", "domains", "outcomes", "evaluations", "facts", "skills", "proposed",
         "archived", "inbox", "quarantine", "links", "waiting", "tomorrow", "edited", "judge",
-        "git", "paused", "patterns", "rules",
+        "git", "paused", "patterns", "rules", "learner", "unpushed", "silent", "undecided",
     ]  # fmt: skip
     assert found["domains"] == ["coding", "perps"]
     assert (found["format"], found["outcomes"], found["evaluations"]) == (1, 2, 2)
@@ -144,7 +144,9 @@ def test_a_skill_without_links_has_no_sources(learned: Vault, person: Person) ->
 def test_run(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))])
     report = ask(vault, "run", *NOW)
-    assert list(report) == ["changes", "waiting", "rejected", "counts", "problems", "broken"]
+    assert list(report) == [
+        "changes", "waiting", "rejected", "counts", "problems", "broken", "learner",
+    ]  # fmt: skip
     assert [change["step"] for change in report["changes"]] == ["evaluate", "generate"]
     for change in report["changes"]:
         assert list(change) == ["step", "subject", "targets", "sources", "commit"]

@@ -53,6 +53,12 @@ def written_as_stated(skill: Skill, words: str, ends: Sequence[Version]) -> Writ
     return Written(bodies=marks, descriptions=descriptions, ends=ends)
 
 
+def taken_back(versions: Sequence[Version], current: str) -> bool:
+    """Whether a person took back what the program wrote last: the text is a former one of its."""
+    afters = [version.after.strip() for version in versions]
+    return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
+
+
 def theirs(versions: Bodies, current: str) -> frozenset[Key]:
     """The sections that a person changed, added or removed since the program wrote them.
 

@@ -18,7 +18,7 @@ from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
-from skillvault.learning.sections import Version, Written, written_as_stated
+from skillvault.learning.sections import Version, Written, taken_back, written_as_stated
 from skillvault.policy import Policy
 from skillvault.records import (
     Answer,
@@ -33,6 +33,7 @@ from skillvault.records import (
     Skill,
     Trust,
 )
+from skillvault.steps.learner import ALL
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -256,7 +257,9 @@ class Run:
             for part in range(3)
         )
         skill = self.view.skills.find(name)
-        if skill and skill.written:
+        # Where several clones write, the latest commit need not be the one that was kept.
+        is_back = self.policy.learner != ALL and taken_back(bodies, skill.body if skill else "")
+        if skill and skill.written and not is_back:
             return written_as_stated(skill, skill.written, ends)
         return Written(bodies=bodies, descriptions=descriptions, ends=ends)
 

@@ -176,7 +176,7 @@ def test_the_rest_of_the_front_matter_keeps_its_bytes(vault: Vault, person: Pers
     learn(vault, *tasks(12, 12), hour=1)
     front, old = ((t.partition("\n---\n")[0]).splitlines() for t in (_read(vault), edited))
     changed = [line.partition(":")[0].strip() for line in front if line not in old]
-    assert changed == ["account", "created", "expires"]
+    assert changed == ["account", "created", "expires", "written"]
 
 
 def _read(vault: Vault) -> str:

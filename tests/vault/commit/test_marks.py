@@ -8,6 +8,7 @@ from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import EditedError
 from skillvault.records import Skill
 from skillvault.vault.index.snapshot import Snapshot
+from skillvault.written import as_words, marks_of
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, applied
 
@@ -38,7 +39,8 @@ def test_a_skill_that_is_written_as_proposed_is_internal(vault: Vault) -> None:
     skill = Skill("a-skill", "Does it.", "Do it.", status="proposed", origin="generated")
     view = applied(vault, Change(step="generate", subject="one", writes=(skill,)))
     assert MARK in text_of(view, "proposed")
-    assert view.skills.proposed["a-skill"] == replace(skill, internal=True)
+    written = as_words(marks_of("Does it.", "Do it."))
+    assert view.skills.proposed["a-skill"] == replace(skill, internal=True, written=written)
 
 
 @pytest.mark.parametrize("text", [TEXT, MINE, TEXT.replace("\n", "\r\n")])

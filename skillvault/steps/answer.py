@@ -24,11 +24,16 @@ _OF_OUTCOMES = ("insight", "contrast")
 def step(run: Run) -> Iterator[Change]:
     """One change an answer; what agents answered just now is in it.
 
-    Where somebody edits what it is about, a new answer is committed alone, and the rest waits.
+    Where somebody edits what it is about, a new answer is committed alone, and the rest waits. A
+    clone that does not learn commits answers alone: what follows from them is the learner's.
     """
+    fresh = [answer for answer in run.options.answers if answer.id not in run.view.answers]
+    if run.report.learner:  # they stay due, as this clone may be the learner one day
+        yield from (answers.bare_change([answer]) for answer in fresh)
+        return
     due = set(run.view.due.keys(STEP))
     held: set[str] = set()
-    for answer in run.options.answers:
+    for answer in fresh:
         change = _effect(run, answer, new=True)
         if change is None or _edited(run, change):
             held |= {answer.id} if change else set()
@@ -42,7 +47,7 @@ def step(run: Run) -> Iterator[Change]:
                 run.wait(path, reason)
         elif change is not None:
             yield change
-    run.settle(STEP, {*due, *(answer.id for answer in run.options.answers)} - held)
+    run.settle(STEP, {*due, *(answer.id for answer in fresh)} - held)
 
 
 def _edited(run: Run, change: Change) -> dict[str, str]:

@@ -4,7 +4,7 @@ Floor 3, beside the steps: which questions are open is said in `questions`, what
 in `answer`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ else:  # only who asks pays for them
     judge_replies, questions = LazyModule("steps.judge_replies"), LazyModule("steps.questions")
 
 MOST = 5  # questions of one prompt, if nobody says how many
+_TRIES = 5  # to commit answers while others write
 _LONGEST = 64 * 1024  # bytes of a reply
 
 
@@ -97,13 +98,31 @@ class Desk:
     ) -> "Report | None":
         """Commit what was answered, and what follows from it; None where all of it is before.
 
-        Nothing is committed unless all can be: BadInputError has every reason.
+        Nothing is committed unless all can be: BadInputError has every reason. Of two that answer
+        one question at once the second is refused, and what it is told of is looked at anew.
         """
+        report: Report | None = None
+        reason = ""
+        for _ in range(_TRIES):
+            records = self._records(answers, session)
+            if not records:
+                return report
+            earlier = report.done if report else []
+            report = self._commit(list(records.values()), now)
+            report.done[:0] = earlier
+            lost = self._lost(records)
+            if not lost:
+                return report
+            answers = [reply for reply in answers if reply.key in lost]
+            reason = "; ".join(f"{waiting.path}: {waiting.reason}" for waiting in report.waiting)
+        raise _useless(f"not kept, answer again ({reason})")
+
+    def _records(self, answers: Sequence[AgentReply], session: str | None) -> dict[str, Answer]:
+        """key -> answer to be kept, of those that are not; BadInputError with every reason."""
         run = self._look()
-        by_key = {
-            question.matter_key: question for question in self._unanswered(run, untrusted=True)
-        }
-        records: list[Answer] = []
+        open_now = self._unanswered(run, untrusted=True)
+        by_key = {question.matter_key: question for question in open_now}
+        records: dict[str, Answer] = {}
         reasons: list[str] = []
         for reply in answers:
             try:
@@ -111,10 +130,15 @@ class Desk:
             except BadInputError as error:
                 reasons.append(f"{reply.key}: {error.message}")
             else:
-                records += [record] if record else []
+                records |= {reply.key: record} if record else {}
         if reasons:
             raise BadInputError("\n".join(reasons), code="bad-answer")
-        return self._commit(records, now) if records else None
+        return records
+
+    def _lost(self, records: Mapping[str, Answer]) -> list[str]:
+        """The keys of those that another writer kept from the branch."""
+        kept = self._look().view.answers.get_many(records)
+        return [key for key, record in records.items() if kept.get(key) != record]
 
     def drop_question(self, key: str) -> None:
         """Keep the offline words of what a question is about: this clone asks it no more."""

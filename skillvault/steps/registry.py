@@ -76,6 +76,7 @@ _LOOP = (
         needs_published=False,
         writes_skills=True,
         depends_on=answer.DEPENDS_ON,
+        everywhere=True,  # to keep one; what it changes is the learner's
     ),
     Step(
         name="promote",

@@ -152,9 +152,10 @@ class Questions:
             return None
         judged = {"verdict": asking.judged(verdict), "shown": asking.shown(case.insights)}
         failures = [asking.ended(failure) for failure in case.failures]
-        around = {"failures": failures, "account": list(case.account), "facts": dict(case.facts)}
+        # First what questions of one domain and subject share.
+        around = {"facts": dict(case.facts), "account": list(case.account), "failures": failures}
         surrounding = {key: value for key, value in around.items() if value}
-        material = asking.ended(case.outcome) | judged | surrounding
+        material = surrounding | asking.ended(case.outcome) | judged
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
+_CACHEABLE = 16_384  # characters: 4096 tokens, the least that every model caches
 _BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
 # `cache` runs a function twice for two threads that come first together, and a connection that
 # one event loop has opened fails in another.
@@ -72,8 +73,10 @@ class Refusal(NamedTuple):
 
 
 def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
-    """A question as the Messages API takes it; the fixed part is cached."""
-    fixed = {"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}
+    """A question as the Messages API takes it; the fixed part is cached if it is long enough."""
+    fixed: dict[str, Any] = {"type": "text", "text": question.system}
+    if len(question.system) >= _CACHEABLE:
+        fixed["cache_control"] = {"type": "ephemeral"}
     body: dict[str, Any] = {
         "model": question.model,
         "max_tokens": question.limit(rules),

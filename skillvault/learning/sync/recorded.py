@@ -1,4 +1,4 @@
-"""What is written once (outcome, recommendation, session, link, evaluation): which copy stays.
+"""What is written once (outcome, recommendation, session, link, judgement): which copy stays.
 
 The content decides: two copies of one id say the same, but for what each clone knew of it alone.
 """
@@ -84,7 +84,7 @@ def _joined_mappings(
     return {**known, **{name: shared[name] for name in sorted(shared.keys() - known.keys())}}
 
 
-def merged_evaluation(versions: Versions) -> bytes:
+def merged_judgement(versions: Versions) -> bytes:
     """One of both, whole: a paid judge's, the newer version, then the lesser bytes."""
     return file_by(lambda v: max(reversed(v.sides), key=_rank), versions)
 
@@ -101,5 +101,6 @@ RECORDED: Mapping[str, Rule] = {
     "recommendation": merged_record,
     "session": merged_record,
     "link": merged_record,
-    "evaluation": merged_evaluation,
+    "evaluation": merged_judgement,
+    "answer": merged_judgement,
 }

@@ -12,7 +12,8 @@ import pytest
 from skillvault.api import Vault
 from skillvault.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.errors import BadInputError
-from skillvault.judge.claude.wire import _loop, _started_loop
+from skillvault.judge.claude.retries import Question
+from skillvault.judge.claude.wire import _loop, _started_loop, params
 from skillvault.policy import policy_from
 from skillvault.records import Evaluation
 from tests.conftest import NOW, Person
@@ -181,9 +182,22 @@ def test_a_policy_that_cannot_be_kept_is_refused(judge: Body, said: str) -> None
         policy_from({"judge": judge})
 
 
-def test_the_fixed_part_of_a_request_is_cached(claudes: Vault, api: Server) -> None:
-    learn(claudes, trade())
-    assert all(body["system"][0]["cache_control"] == {"type": "ephemeral"} for body in api.requests)
+def test_the_fixed_part_of_a_request_is_cached_if_it_is_long_enough() -> None:
+    rules = policy_from({}).judge
+    for length, is_cached in ((16_383, False), (16_384, True)):
+        question = Question(
+            key="k", model="claude-sonnet-5-5", system="x" * length, user="u", schema={}
+        )
+        (fixed,) = params(question, rules)["system"]
+        assert ("cache_control" in fixed) is is_cached
+
+
+def test_what_questions_of_one_domain_share_stands_first(claudes: Vault, api: Server) -> None:
+    learn(claudes, *(trade(number) for number in range(3)))
+    learn(claudes, trade(3))
+    keys = [list(record(body)) for body in api.requests if asked_for(body) == "insight"]
+    assert keys[-1][:2] == ["facts", "account"]
+    assert keys[0][0] == "decision"
 
 
 def test_the_prices_that_are_shown_are_the_programs() -> None:

@@ -198,7 +198,7 @@ def test_prompts_end_as_a_person_would_say_and_most_checks_are_understood(
     [
         ("pytest -x", ("pytest", True)),
         ("cd app && timeout 60 uv run pytest", ("pytest", True)),
-        (".venv/bin/python -m pytest tests", ("python -m pytest", True)),
+        (".venv/bin/python -m pytest tests", ("pytest", True)),
         ("npx vitest run", ("vitest", True)),
         ("pytest || true", ("pytest", False)),
         ("pytest\necho done", ("pytest", False)),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.records import Status
 
@@ -28,6 +29,14 @@ _MISSING = re.compile(
     r"|can't open file|no tests ran|ERROR: (?:file or directory|not) (?:not )?found"
 )
 _NOT_RUN = frozenset({126, 127})
+# What was ended by a signal or its time did not come to its end.
+_CUT_OFF = frozenset({124, 130, 137, 143})
+_TIMED_OUT = re.compile(r"^Command timed out\b", re.MULTILINE)
+# How one tool is started otherwise.
+_LAUNCH = re.compile(r"^python[\d.]* -m ")
+_REDIRECTED = re.compile(r"\d?>+\s*[^\s&]+")
+# A file or folder, without what is chosen of it.
+_PLACE = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR)\b|\bBUILD FAILED\b"
     r"|\berror(?: TS\d+|\[E\d+\]|:)|^--- FAIL|test result: FAILED|Tests failed",
@@ -35,7 +44,8 @@ _FAILED = re.compile(
 )
 _PASSED = re.compile(
     r"\b\d+ (?:passed|passing)\b|^OK\b|test result: ok|^ok\s+\S+|^PASS\b|\bAll checks passed\b"
-    r"|Success: no issues found|BUILD SUCCESS|\b0 errors\b|0 problems",
+    r"|Success: no issues found|BUILD SUCCESS|\b0 errors\b|0 problems"
+    r"|^\s*Finished `",
     re.MULTILINE,
 )
 _BAD_WORDS = re.compile(
@@ -79,7 +89,8 @@ def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, boo
         match = next((m for p in patterns if (m := p.match(part))), None)
         if match:
             rest = parts[place + 1 :: 2]
-            found = " ".join(match[0].split()), all(mark == "&&" for mark in rest)
+            name = _LAUNCH.sub("", " ".join(match[0].split()))
+            found = name, all(mark == "&&" for mark in rest)
     return found
 
 
@@ -97,7 +108,7 @@ def check_of(
 
 
 def _passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
-    if code in _NOT_RUN or _MISSING.search(output):
+    if code in _NOT_RUN | _CUT_OFF or _MISSING.search(output) or _TIMED_OUT.search(output):
         return None
     if is_own and code is not None:
         return code == 0
@@ -107,10 +118,33 @@ def _passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
 
 
 def deciding(checks: Iterable[Check]) -> Check | None:
-    """Of the last run of each tool the one that decides: one that failed, else the last."""
-    last = {check.tool: check for check in checks if check.passed is not None}
-    failing = [check for check in last.values() if not check.passed]
-    return next(reversed(failing or list(last.values())), None)
+    """Of the last run of each tool the one that decides: one that failed, else the last.
+
+    A run that nobody can judge takes the place of those before it, and so does one that passed
+    without what had failed.
+    """
+    last: dict[str, Check] = {}
+    failed: dict[str, Check] = {}
+    for check in checks:
+        earlier = failed.get(check.tool)
+        is_part = bool(check.passed and earlier and not _repeats(check, earlier))
+        last[check.tool] = replace(check, passed=None) if is_part else check
+        if check.passed is False:
+            failed[check.tool] = check
+        elif check.passed and not is_part:
+            failed.pop(check.tool, None)
+    judged = [check for check in last.values() if check.passed is not None]
+    failing = [check for check in judged if not check.passed]
+    return next(reversed(failing or judged), None)
+
+
+def _repeats(check: Check, failed: Check) -> bool:
+    """Whether a run takes in what had failed: all there is, the same places, or one it named."""
+    parts = _PARTS.split(_REDIRECTED.sub("", check.command))
+    own = next((part for part in parts if check.tool in " ".join(part.split())), "")
+    places = _PLACE.findall(own)
+    told = failed.command + failed.output
+    return not places or any(place in told for place in places)
 
 
 def words_say(text: str) -> Status | None:

@@ -13,7 +13,7 @@ def test_every_step_stands_at_the_place_that_names_it() -> None:
 
 
 def test_what_writes_and_what_moves_skills_follows_from_the_registry() -> None:
-    assert WRITERS == {
+    assert {
         "answer", "promote", "generate", "distill", "refresh", "merge", "capture"
-    }  # fmt: skip
+    } == WRITERS  # fmt: skip
     assert {ASSESS, "expire", "refresh", "merge", "retire", "restore"} == MOVERS

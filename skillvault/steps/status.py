@@ -110,7 +110,9 @@ def status(run: Run) -> Status:
         silent=silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),
-        undecided=undecided((run.store.root / layout.MARK).read_text("utf-8", "replace")),
+        undecided=undecided(
+            head.files.read([layout.MARK]).get(layout.MARK, b"").decode(errors="replace")
+        ),
     )
 
 

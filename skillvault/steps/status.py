@@ -4,6 +4,7 @@ Floor 3.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -110,10 +111,14 @@ def status(run: Run) -> Status:
         silent=silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),
-        undecided=undecided(
-            head.files.read([layout.MARK]).get(layout.MARK, b"").decode(errors="replace")
-        ),
+        undecided=_undecided(run.store.root),
     )
+
+
+def _undecided(root: Path) -> dict[str, list[str]]:
+    """What vault.yaml in the work tree leaves open; a branch without it leaves nothing."""
+    mark = root / layout.MARK
+    return undecided(mark.read_text("utf-8", "replace")) if mark.exists() else {}
 
 
 def _unpushed(run: Run) -> int:

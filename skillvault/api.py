@@ -527,8 +527,8 @@ class Vault:
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
         against = list(sides.both_sides(run, ref).against)
-        told = answered.answers_behind(run, ref)
-        shown = {"answers": told} if told else {}
+        answers = answered.answers_behind(run, ref)
+        shown = {"answers": answers} if answers else {}
         return {**tree, "against": against, "rules": rules.tested(run, ref), **shown}
 
     def impact(self, text: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ Event = Literal[
     "changed",  # its file came, changed or went
     "moved",  # it came, went, or stands in another folder
     "gone",  # it went or changed; what led from it until then counts
+    "went",  # its file went; what led from it until then counts
     "used",  # which skills an outcome used was detected anew
     "rewritten",  # a skill has had another text since a time that was not known
     "committed",  # a commit that is not the program's touches it
@@ -48,9 +49,12 @@ class Through(Struct, frozen=True):
 
 
 class Same(Struct, frozen=True):
-    """From an outcome or a recommendation to the outcomes of its decision, or of its subject."""
+    """From an outcome or a recommendation to the outcomes of its decision, or of its subject.
 
-    of: Literal["decision", "subject"]
+    `clock`: to those of its domain, if none there ended later so that its clock goes back.
+    """
+
+    of: Literal["decision", "subject", "clock"]
 
 
 class Uses(Struct, frozen=True):

@@ -64,19 +64,20 @@ def completed(outcome: Outcome, others: Iterable[Outcome]) -> Outcome:
     described = [other for other in others if other.is_described]
     if outcome.observer == "agent" or not described:
         return outcome
-    said = max(described, key=_agents_word_first)
+    description = max(described, key=_agents_word_first)
     return replace(
         outcome,
-        domain=outcome.domain if outcome.is_described else said.domain,
-        decision=_decision_described(outcome.decision, said.decision),
-        result=_result_with_claim(outcome.result, said),
-        context={**outcome.context, **said.context},
-        applied=said.applied if outcome.applied is None else outcome.applied,
-        lesson=outcome.lesson or said.lesson,
+        domain=outcome.domain if outcome.is_described else description.domain,
+        decision=_decision_described(outcome.decision, description.decision),
+        result=_result_with_claim(outcome.result, description),
+        # What a result alone came with is known only once it is there: no part of the decision.
+        context={**(outcome.context if outcome.is_described else {}), **description.context},
+        applied=description.applied if outcome.applied is None else outcome.applied,
+        lesson=outcome.lesson or description.lesson,
         source=replace(
             outcome.source,
-            session=outcome.source.session or said.source.session,
-            batch=outcome.source.batch or said.source.batch,
+            session=outcome.source.session or description.source.session,
+            batch=outcome.source.batch or description.source.batch,
         ),
     )
 

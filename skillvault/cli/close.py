@@ -108,8 +108,8 @@ def _closing(source: str, value: Any) -> Closing:
 def _watched(command: tuple[str, ...]) -> tuple[Closing, int]:
     ended = watch_command(command)
     lines = printable(ended.output).splitlines()[-_LINES:]
-    told = failing_assertion(ended.output) if ended.exit_code else "\n".join(lines)
-    return closing_by_exit(ended.exit_code, told, shlex.join(command)[:_WORDS]), ended.exit_code
+    evidence = failing_assertion(ended.output) if ended.exit_code else "\n".join(lines)
+    return closing_by_exit(ended.exit_code, evidence, shlex.join(command)[:_WORDS]), ended.exit_code
 
 
 def _close_quietly(

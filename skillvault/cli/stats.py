@@ -175,11 +175,11 @@ def _seen_lines(decision: dict[str, Any]) -> list[str]:
         return []
     lines = [f"seen by {decision['observed_by']}"]
     claim = shorten(decision["claim"], _CLAIM)
-    said = f": {claim}" if claim else ""
+    quote = f": {claim}" if claim else ""
     if decision["surprise"]:
-        lines.append(f"a surprise: the agent claimed success{said}")
+        lines.append(f"a surprise: the agent claimed success{quote}")
     elif decision["claimed"] is not None:
-        lines.append(f"the agent claimed {decision['claimed']}{said}")
+        lines.append(f"the agent claimed {decision['claimed']}{quote}")
     return lines
 
 

@@ -21,7 +21,12 @@ from skillvault.steps.sync import Exchanged
 
 @click.command()
 @click.option("--once", is_flag=True, help="Do what `skillvault run` does, and end.")
-@click.option("--sync", "syncs", is_flag=True, help="Also run `skillvault sync`: every minute.")
+@click.option(
+    "--sync",
+    "syncs",
+    is_flag=True,
+    help="Also run `skillvault sync`, after commits and each minute.",
+)
 @vault_option
 @now_option
 def watch(once: bool, syncs: bool, vault_path: Path | None, now: datetime | None) -> None:

@@ -1,6 +1,6 @@
 """An agent as the judge: what it answered counts, and until then the offline judge's words.
 
-Nobody is question here and nobody waits; `steps.questions` says what an agent may be question.
+Nobody is asked here and nobody waits; `steps.questions` says what an agent may be asked.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which answers stand behind a record: what was question, who answered, in which words.
+"""Which answers stand behind a record: what was asked, who answered, in which words.
 
 Floor 3, beside the steps.
 """

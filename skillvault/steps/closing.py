@@ -63,8 +63,8 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
         "applied": None if closing.applied is None else list(closing.applied),
         "source": _filled({"agent": closing.agent, "batch": closing.batch}),
     }
-    said = {key: value for key, value in raw.items() if value is not None and value != {}}
-    data = json.dumps(said, ensure_ascii=False).encode(errors="replace")
+    file = {key: value for key, value in raw.items() if value is not None and value != {}}
+    data = json.dumps(file, ensure_ascii=False).encode(errors="replace")
     return f"result-{hashlib.sha256(data).hexdigest()[:_HEX]}.json", data
 
 

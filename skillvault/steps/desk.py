@@ -96,7 +96,7 @@ class Desk:
         session: str | None = None,
         now: datetime | None = None,
     ) -> "Report | None":
-        """Commit what was answered, and what follows from it; None where all of it is before.
+        """Commit what was answered, and what follows from it; None if all was answered before.
 
         Nothing is committed unless all can be: BadInputError has every reason. Of two that answer
         one question at once the second is refused, and what it is told of is looked at anew.

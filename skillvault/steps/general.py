@@ -53,7 +53,7 @@ def general_changes(run: Run, of_facts: OfFacts) -> Iterator[Change]:
     """One change a skill that leaves, comes of it or is told anew."""
     plan = general_plan(run, of_facts)
     for skill in plan.left:
-        yield leave_change(skill, shelf_of(run, skill))
+        yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
     for material, pattern in plan.due:
         name = pattern.skill.name if pattern.skill else f"general-{pattern.recurring.facts[0].id}"
         yield from run.written(partial(_general_skill, run, material, pattern), name)

@@ -31,7 +31,8 @@ def silence(head: Topics, learner: str | None, waiting: int, now: datetime) -> s
     if latest is not None and now - latest < _SILENT:
         return None
     since = f"since {latest:%Y-%m-%d}" if latest else "at all"
+    outcomes = f"{waiting} outcome waits" if waiting == 1 else f"{waiting} outcomes wait"
     return (
-        f"{waiting} outcome(s) wait, and {learner}, which learns, has made no commit {since}; run "
+        f"{outcomes}, and {learner}, which learns, has made no commit {since}; run "
         "it there, or `skillvault sync --take-over` here"
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from skillvault.errors import PausedError, UsageError
 from skillvault.records import Link, Recommendation
 from skillvault.steps.learner import learner_elsewhere
-from skillvault.steps.registry import STEPS
+from skillvault.steps.registry import STEPS, Step
 from skillvault.steps.run import Report, Run
 
 
@@ -22,15 +22,29 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
     if paused and not state.options.dry:
         raise PausedError(f"paused: {paused}")
     state.report.learner = learner_elsewhere(state.store.git, state.policy)
-    for name, step in STEPS.items():
-        if (not names or name in names) and (step.everywhere or not state.report.learner):
-            if step.needs_published:
-                state.flush()
-            for change in step.run(state):
-                state.perform(change)
+    chosen = [
+        step
+        for name, step in STEPS.items()
+        if (not names or name in names) and (step.everywhere or not state.report.learner)
+    ]
+    for step in chosen:
+        has_changed = _do(state, step)
+        for name in step.wakes if has_changed else ():
+            if STEPS[name] in chosen:
+                _do(state, STEPS[name])
     state.flush()
     state.report.rejected = sorted(set(state.report.rejected))
     return state.report
+
+
+def _do(state: Run, step: Step) -> bool:
+    """Do what is due in a step; whether that was anything."""
+    if step.needs_published:
+        state.flush()
+    count = 0
+    for count, change in enumerate(step.run(state), 1):  # noqa: B007 (it is what is left)
+        state.perform(change)
+    return count > 0
 
 
 def counts(report: Report) -> dict[str, int]:

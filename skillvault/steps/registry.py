@@ -33,7 +33,7 @@ class Step(Struct, frozen=True, kw_only=True):
     `needs_published`: it begins once all that was done before it is published. `writes_skills`:
     it writes the text of skills. `moves`: it puts skills into archive/, or takes them out.
     `depends_on`: what makes it due. `everywhere`: every clone of a team does it, not the learner
-    alone.
+    alone. `wakes` are earlier steps that have to look again once this one is done.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Step(Struct, frozen=True, kw_only=True):
     moves: bool = False
     depends_on: tuple[Queue, ...] = ()
     everywhere: bool = False
+    wakes: tuple[str, ...] = ()
 
 
 def lazy(place: str) -> Callable[..., Any]:
@@ -114,6 +115,7 @@ _LOOP = (
         writes_skills=True,
         moves=True,
         depends_on=merge.DEPENDS_ON,
+        wakes=("generate", "refresh"),  # of what a merged skill stood for until it left
     ),
     Step(
         name="assess",

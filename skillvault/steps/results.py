@@ -51,8 +51,10 @@ class DecisionDomains:
         for receipt in self._view.recommendations.by_decision(decision):
             self._note_domain(decision, receipt)
         trusts: tuple[Trust, Trust] = (item.trust, "local")
-        known = next(filter(None, (self._arrived.get((trust, decision)) for trust in trusts)), None)
-        return min(known)[2] if known else None
+        entries = next(
+            filter(None, (self._arrived.get((trust, decision)) for trust in trusts)), None
+        )
+        return min(entries)[2] if entries else None
 
     def _note_domain(self, decision: str, record: Outcome | Recommendation) -> None:
         is_receipt = isinstance(record, Recommendation)

@@ -120,7 +120,7 @@ def _outcome_of_prompt(
 ) -> dict[str, Any] | None:
     """The outcome of a prompt; None for one that no time or nothing that was done is known of."""
     ended = run.ended_at or run.at
-    if ended is None or not run.text.strip() or not (run.said or run.has_changed or run.checks):
+    if ended is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
         return None
     header = reader.header
     ending = _ending(run, header.cwd)
@@ -172,21 +172,23 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     """The strongest sign of how it ended."""
     check = run.check
     last = check or next(iter(run.checks[-1:]), None)
-    told = f"`{last.command}`" if last else ""
+    command = f"`{last.command}`" if last else ""
     output = last.output if last else ""
     if check is not None:
         how = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
-        return Ending(status, "exit-code", f"{told} {how}{code}", output)
+        return Ending(status, "exit-code", f"{command} {how}{code}", output)
     if cwd and (state := _of_commits(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     words = words_say(run.next_words) if run.next_words else None
     if words is not None:
-        said = redacted_text(run.next_words or "")[:_OPENING]
-        return Ending(words, "person", f"the person's next words: {said}", output)
-    return Ending("neutral", None, f"{told} ran, and what it says is open" if last else "", output)
+        quote = redacted_text(run.next_words or "")[:_OPENING]
+        return Ending(words, "person", f"the person's next words: {quote}", output)
+    return Ending(
+        "neutral", None, f"{command} ran, and what it says is open" if last else "", output
+    )
 
 
 def _of_commits(run: PromptRun, folder: Path) -> str | None:

@@ -366,3 +366,17 @@ def test_a_reverted_growth_is_not_redone(vault: Vault, person: Person) -> None:
     assert vault.skill(name)[0].body == kept
     assert "Stands for 3 subjects" in kept
     assert vault.run(now=NOW).done == []
+
+
+def test_what_a_merged_skill_stood_for_comes_back_in_the_run_in_which_that_leaves(
+    vault: Vault, person: Person
+) -> None:
+    name = three(vault)
+    assert vault.run(now=NOW).done == []  # nothing is left to be looked at
+    paths = sorted((vault.root / "evaluations").rglob("*.yaml"))
+    person.git("rm", "-q", *(str(path.relative_to(vault.root)) for path in paths[:2]))
+    person.git("commit", "-qm", "away with two")
+    report = vault.run(now=NOW)
+    assert f"archive {name}" in merges(report)
+    assert len(warnings(vault)) == 1
+    assert vault.run(now=NOW).done == []

@@ -353,3 +353,21 @@ def test_a_skill_that_cannot_be_read_is_not_made_a_second_time(
     learn(vault, ended(1))
     assert vault.status().waiting["generate"] == 0
     assert [path.name for path in (vault.root / "skills").iterdir()] == [NAME]
+
+
+def test_a_domain_whose_latest_outcome_is_taken_away_is_as_young_as_before(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    late = NOW + timedelta(days=200)
+    file = raw(1, decision__action="release", occurred_at=stamp(late - timedelta(days=2)))
+    file["decision"]["made_at"] = file["occurred_at"]
+    vault.record([("late.json", as_file(file))], now=late)
+    vault.run(now=late)
+    assert vault.run(now=late).done == []  # nothing is left to be looked at
+    assert shelf(vault) == "archive"
+    (path,) = (vault.root / "outcomes/coding/2027").rglob("*.yaml")
+    remove(vault, person, str(path.relative_to(vault.root)))
+    vault.run(now=late)
+    assert shelf(vault) == "skills"
+    assert vault.run(now=late).done == []

@@ -128,3 +128,14 @@ def test_what_a_refused_claim_taught_before_is_served_no_more(new_vault: Any) ->
     arrive(vault, ["result"], at_once=False)
     served = [fact.text for fact in vault.recommend("coding", "raise the timeout checkout").facts]
     assert not any("succeeded" in text for text in served)
+
+
+def test_what_a_result_came_with_is_no_part_of_the_decision(new_vault: Any) -> None:
+    vault = new_vault("after")
+    ended = Closing(status="failure", observed_by="tests", context={"tool": "junit"})
+    files = [ARRIVALS["outcome"], closing_file("d-1", ended, NOW)]
+    vault.record(files, now=NOW)
+    vault.run(now=NOW)
+    judged = vault.store.head().evaluations.values()
+    assert judged
+    assert "junit" not in " ".join(w for e in judged for w in (*e.weaknesses, *e.missed_factors))

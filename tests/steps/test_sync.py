@@ -328,4 +328,4 @@ def test_the_learner_that_is_silent_while_outcomes_wait_is_told_of(team: Team) -
     assert silence(head, "ada", 0, late) is None
     assert silence(head, "ada", 3, LATER) is None
     assert silence(head, None, 3, late) is None
-    assert "3 outcome(s) wait, and ada, which learns" in str(silence(head, "ada", 3, late))
+    assert "3 outcomes wait, and ada, which learns" in str(silence(head, "ada", 3, late))

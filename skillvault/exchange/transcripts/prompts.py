@@ -54,7 +54,7 @@ class PromptRun(Struct, kw_only=True):
     text: str
     at: datetime | None
     ended_at: datetime | None = None
-    said: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     claim: str = ""
     has_changed: bool = False
     is_stale: bool = False
@@ -72,8 +72,8 @@ class PromptRun(Struct, kw_only=True):
     @property
     def reasoning(self) -> str:
         """What was said before the first change; the last message alone is none."""
-        said = self.said if self.has_changed else [one for one in self.said if one != self.claim]
-        return shorten_lines("\n".join(said), _REASONING)
+        remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
+        return shorten_lines("\n".join(remarks), _REASONING)
 
 
 class _Call(Struct, frozen=True):
@@ -121,8 +121,8 @@ class PromptReader:
         match event:
             case Remark(text=text) if text.strip():
                 run.claim = self._cleaned(text, _CLAIM)
-                if not run.has_changed and sum(map(len, run.said)) < _REASONING:
-                    run.said.append(run.claim)
+                if not run.has_changed and sum(map(len, run.remarks)) < _REASONING:
+                    run.remarks.append(run.claim)
             case ToolCall():
                 self._begin(event, run)
             case ToolResult():

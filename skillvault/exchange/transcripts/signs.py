@@ -83,15 +83,15 @@ class Check(Struct, frozen=True):
 def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
     """(the check that a command runs, whether its exit code is the check's own); None for none."""
     parts = _PARTS.split(_QUOTED.sub("''", command))
-    found: tuple[str, bool] | None = None
+    check: tuple[str, bool] | None = None
     for place in range(0, len(parts), 2):
         part = _PATH.sub("", _LEAD.sub("", parts[place].strip() + " ")).strip()
         match = next((m for p in patterns if (m := p.match(part))), None)
         if match:
             rest = parts[place + 1 :: 2]
             name = _LAUNCH.sub("", " ".join(match[0].split()))
-            found = name, all(mark == "&&" for mark in rest)
-    return found
+            check = name, all(mark == "&&" for mark in rest)
+    return check
 
 
 def check_of(
@@ -143,8 +143,8 @@ def _repeats(check: Check, failed: Check) -> bool:
     parts = _PARTS.split(_REDIRECTED.sub("", check.command))
     own = next((part for part in parts if check.tool in " ".join(part.split())), "")
     places = _PLACE.findall(own)
-    told = failed.command + failed.output
-    return not places or any(place in told for place in places)
+    record = failed.command + failed.output
+    return not places or any(place in record for place in places)
 
 
 def words_say(text: str) -> Status | None:

@@ -36,7 +36,7 @@ _Value = TypeVar("_Value")
 class ClaudeJudge:
     """Asks for a verdict before the result is shown, then for what it teaches; writes skills.
 
-    `answers` gives what was answered to a question by its key: nobody is question that again.
+    `answers` gives what was answered to a question by its key: nobody is asked that again.
     """
 
     questions: Questions
@@ -71,7 +71,7 @@ class ClaudeJudge:
         return msgspec.structs.replace(verdict, spent=spent)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """What the outcome teaches; nobody is question where it supports no statement."""
+        """What the outcome teaches; nobody is asked where it supports no statement."""
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
@@ -118,7 +118,7 @@ class ClaudeJudge:
         return with_answer(question.says(reply), answer_given), spent
 
     def _replied(self, question: Asked[_Value]) -> tuple[Mapping[str, object], Spent]:
-        """What of a reply is believed, and what it took; question once more with the reason."""
+        """What of a reply is believed, and what it took; asked once more with the reason."""
         first = self.caller.ask(question.sent)
         try:
             return question.accepted(first), _rounded(first.spent)
@@ -135,12 +135,12 @@ class ClaudeJudge:
     def _again(self, sent: Question, reply: str, reason: str) -> Question:
         """The question, with the reply and what was wrong; as data, since it quotes outcomes."""
         why = self.questions.prompts.fenced({"of_no_use": reason})
-        told = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
+        complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
         return msgspec.structs.replace(
             sent,
             key=f"{sent.key}-again",
             former=tuple(f"{key}-again" for key in sent.former),
-            refused=(reply.strip() or "(nothing)", told),
+            refused=(reply.strip() or "(nothing)", complaint),
         )
 
 

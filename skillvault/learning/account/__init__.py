@@ -7,6 +7,7 @@ CHANGES = (
     When("outcome"),
     When("evaluation"),
     When("outcome", "gone", along=(Same("subject"),)),
+    When("outcome", "went", along=(Same("clock"),)),  # what had expired may not have
     When("recommendation", along=(Same("decision"),)),
 )
 # The skills that were merged into one, and the outcomes that all of them were made of.

@@ -1,6 +1,6 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
 
-from skillvault.due import LinkedFrom, Queue, Source, Target, When
+from skillvault.due import LinkedFrom, Queue, Reached, Source, Target, When
 
 GENERAL = "general"  # the queue of facts that may hold in every domain, by trust
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
@@ -10,6 +10,7 @@ _RECURRENCE = (
     When("link", along=(Source("fact"),)),
     When("link", along=(Target("fact"),)),
     When("skill", along=(LinkedFrom("fact", "derived"),)),
+    When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
 )
 DEPENDS_ON = (
     Queue(

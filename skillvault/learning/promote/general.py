@@ -27,6 +27,10 @@ from skillvault.sameness import Form, components, normal_form
 from skillvault.text import count_of, inert, listed, shorten, slug, theme
 
 _TITLE = 70  # characters
+NOT_SHOWN = (
+    "Its facts are not borne out any more: too few domains, sessions or runs say the same, or too "
+    "few of the runs ended well; `skillvault why` lists them."
+)
 
 
 class Recurring(Struct, frozen=True, kw_only=True):

@@ -41,6 +41,11 @@ from skillvault.records import (
 )
 from skillvault.text import inert, shorten, similarity, slug, theme
 
+NO_GROUNDS = (
+    "Too few of its facts are left that say the same and for which more runs speak than "
+    "against them; `skillvault why` lists both."
+)
+
 
 class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
@@ -398,16 +403,13 @@ def _key_edits(
     yield from key_edits(path, skill, grown, written, policy=policy)
 
 
-def leave_change(skill: Skill, shelf: str) -> Change:
-    """The commit that archives a skill whose facts do not recur any more."""
+def leave_change(skill: Skill, shelf: str, reason: str = NO_GROUNDS) -> Change:
+    """The commit that archives a skill, as its facts do not recur any more or for this reason."""
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
         commit_with=skill_series(STEP, skill.domain),
-        reason=(
-            "Too few of its facts are left that say the same and for which more runs speak than "
-            "against them; `skillvault why` lists both."
-        ),
+        reason=reason,
         moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
     )

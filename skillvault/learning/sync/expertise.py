@@ -23,10 +23,11 @@ def _both_expertises(versions: Versions) -> bytes:
     }
     merged["patterns"] = _patterns(*(_by_key(side) for side in sides))
     merged["evolution_log"] = _log(*(_log_entries(side) for side in sides))
-    known = {name: merged[name] for name in _ORDER if name in merged}
-    return strict_yaml.dump(
-        {**known, **{n: v for n, v in merged.items() if n not in known}}
-    ).encode()
+    ordered = {name: merged[name] for name in _ORDER if name in merged}
+    text = strict_yaml.dump({**ordered, **{n: v for n, v in merged.items() if n not in ordered}})
+    # A person's comments stay, above all of it: the lines that they stood at are written anew.
+    above = joined_set(*(strict_yaml.comments(front_matter.text_of(s or b"")) for s in versions))
+    return "".join([*(f"{comment}\n" for comment in above), text]).encode()
 
 
 def _expertise_in(content: bytes | None) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ Git sees paths; a skill that one clone put away and the other changed would stan
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from skillvault import front_matter
 from skillvault.learning.sync.expertise import merged_expertise
 from skillvault.learning.sync.skill import is_edited, merged_skill
 from skillvault.learning.sync.texts import merged_statements, parted
-from skillvault.learning.sync.three_way import Versions
+from skillvault.learning.sync.three_way import Versions, file_by
 from skillvault.records import PROGRAMS_OWN
 
 FILE = "SKILL.md"
@@ -146,11 +147,9 @@ def _merged_file(
         return merged_skill(versions)
     if path == EXPERTISE:
         return merged_expertise(versions)
-    if ours in (theirs, base):
-        return theirs
-    if theirs == base:
-        return ours
-    return max(ours, theirs) if is_programs else _of_two_persons(path, versions)
+    if is_programs:
+        return file_by(lambda both: both.sides[1], versions)
+    return file_by(partial(_of_two_persons, path), versions)
 
 
 def _of_two_persons(path: str, versions: Versions) -> bytes:

@@ -59,8 +59,8 @@ class Upstream:
         """How many commits of `tip` the remote does not have, as far as is known here."""
         if tip is None:
             return 0
-        known = self.known()
-        span = [tip, f"^{known}"] if known else [tip]
+        there = self.known()
+        span = [tip, f"^{there}"] if there else [tip]
         return int(self._git.text("rev-list", "--count", *span))
 
     def push(self, commit: str) -> Answer:

@@ -46,9 +46,17 @@ _SAME = {
     "subject": " and ".join(
         f"{{new}}.{field} is {{old}}.{field}" for field in ("domain", "action", "target", "trust")
     ),
+    "clock": (
+        "{new}.domain = {old}.domain and not exists (select 1 from outcome later "
+        "where later.domain = {old}.domain and later.at >= {old}.at "
+        "and later.n not in (select n from moved))"
+    ),
 }
 # Files whose numbers stand in these tables; of any other event the keys are handed over.
-_FILES: Mapping[Event, str] = {"changed": "changed", "gone": "changed", "moved": "moved"}
+_FILES: Mapping[Event, str] = {
+    "changed": "changed", "gone": "changed", "moved": "moved", "went": "moved",
+}  # fmt: skip
+_GOING = ("gone", "went")  # what led from a file is known while it is shown as it was
 
 
 class _Path(NamedTuple):
@@ -110,7 +118,7 @@ def mark_files(
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
         database.execute(f"delete from {table}")
         database.executemany(f"insert into {table} values (?)", [(n,) for n in rows])
-    events = [event for event in _FILES if going or event != "gone"]
+    events = [event for event in _FILES if going or event not in _GOING]
     for kind in sorted(set(numbers.values())):
         for event in events:
             for query in marks.queries.get((kind, event), ()):

@@ -303,3 +303,15 @@ def test_a_set_is_the_same_with_the_sides_exchanged(
     merged = joined_set(base, ours, theirs)
     assert merged == joined_set(base, theirs, ours)
     assert set(merged) == (set(ours) & set(theirs)) | ((set(ours) ^ set(theirs)) - set(base))
+
+
+def test_comments_in_expertise_of_both_stay() -> None:
+    sides = [
+        f"# ours to keep\nversion: 1\npatterns: []  # {name} wrote this\n".encode()
+        for name in ("ada", "bo")
+    ]
+    base = b"# ours to keep\nversion: 1\npatterns: []\n"
+    merged = both("expertise.yaml", base, *sides)
+    assert merged == both("expertise.yaml", base, *reversed(sides))
+    lines = merged.splitlines()
+    assert {"# ours to keep", "# ada wrote this", "# bo wrote this"} <= set(lines)

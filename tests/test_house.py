@@ -9,7 +9,7 @@ WORDS = {
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
-    "observed", "written",
+    "observed", "written", "html_table", "one_thread",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
@@ -48,6 +48,7 @@ HOMES = {
     "wordllama": {"vault/search"},
     "snowballstemmer": {"sameness/stemming"},
     "numpy": {"learning/contrast", "learning/effect", "vault/search"},
+    "threadpoolctl": {"one_thread"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}

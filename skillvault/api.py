@@ -811,7 +811,7 @@ def page(
     UsageError for a domain that the vault does not know.
     """
     until = now or _clock()
-    status, effects = vault.status(), vault.effects(domain=domain)
+    status, effects = vault.status(), vault.stats(domain=domain)
     run = _question(vault)
     if domain is not None and domain not in run.view.domains:
         known = ", ".join(run.view.domains) or "none yet"

@@ -23,13 +23,13 @@ def used(vault: Vault, person: Person) -> Vault:
 
 def test_its_numbers_are_those_of_stats_and_status(used: Vault) -> None:
     told = page(used, now=LATER)
-    assert list(told.benefit.skills) == used.effects()
+    assert list(told.benefit.skills) == used.stats()
     assert told.status == used.status()
 
 
 def test_the_rates_with_a_skill_and_without_are_of_all_closed_decisions(used: Vault) -> None:
     benefit = page(used, now=LATER).benefit
-    by_name = {one.skill: one for one in used.effects()}
+    by_name = {one.skill: one for one in used.stats()}
     succeeded = by_name["good"].success_count + by_name["bad"].success_count
     assert (benefit.applied.successes, benefit.applied.count) == (succeeded, 60)
     assert benefit.bare.count == 30

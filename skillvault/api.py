@@ -437,6 +437,7 @@ class Vault:
         role: str | None = None,
         stage: str | None = None,
         pins: Sequence[str] = (),
+        seen: Sequence[str] = (),
         k: int | None = None,
         budget: int | None = None,
         strategy: Strategy | None = None,
@@ -453,7 +454,8 @@ class Vault:
         For a domain that the vault does not know the answer is empty, and not recorded. With a
         `decision` the answer is recorded through the inbox, and only then skills are held out;
         otherwise nothing is written. `agent` is who asks, as `source.agent` of its outcomes says:
-        only those are joined with what is recorded. UsageError for a domain that is no slug, a
+        only those are joined with what is recorded; what it has `seen` is not held out. UsageError
+        for a domain that is no slug, a
         decision that is empty, an agent without one, and what cannot be recorded.
         """
         setup.check_domains([domain])
@@ -467,6 +469,7 @@ class Vault:
             role=role,
             stage=stage,
             pins=tuple(pins),
+            seen=tuple(seen),
             limit=k,
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),

@@ -75,7 +75,7 @@ def _below(module: str) -> set[str]:
     floor = _floor(module)
     if floor in WORDS:
         return WORDS
-    if floor in {"learning", "vault", "judge", "exchange"}:
+    if floor in {"learning", "vault", "judge", "exchange", "clients"}:
         return WORDS | {floor}
     everything = {_floor(name) for name in modules()}
     return everything - DOORS if floor == "steps" else everything

@@ -11,7 +11,7 @@ WORDS = {
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
     "observed", "written", "html_table", "one_thread",
 }  # fmt: skip
-DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
+DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
@@ -41,6 +41,8 @@ HOMES = {
     "fcntl": {"vault/commit"},
     "click": {"cli"},
     "rich": {"cli"},
+    "jinja2": {"page"},
+    "markupsafe": {"page"},
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},

@@ -14,10 +14,18 @@ from skillvault.learning.generate import strategy as strategies
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.promote import general
+from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.general import GeneralPattern
+from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.records import Skill
 from skillvault.steps import strategy
+from skillvault.steps.derived_skills import shelf_of
+from skillvault.steps.general import told_everywhere
 from skillvault.steps.merge import current_merging, references
+from skillvault.steps.promote import of_facts, told_patterns
 from skillvault.steps.run import Run
 
 
@@ -30,12 +38,40 @@ class Telling(NamedTuple):
 
 
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Telling]:
-    """The texts of a domain that these outcomes are told in."""
+    """The texts of a domain: accounts that these outcomes are told in, and all others."""
     if run.policy.choices.skills == "subject":
         yield from _accounts(run, outcomes)
     if run.policy.choices.merges == "causes":
         yield from _agreements(run, domain)
     yield from _strategy(run, domain)
+    yield from _recurrences(run, domain)
+
+
+def general_texts(run: Run) -> Iterator[Telling]:
+    """The texts of no domain."""
+    for found, pattern in told_everywhere(run, of_facts):
+        brief = general.general_brief(pattern, found)
+        if pattern.skill is not None:
+            rewritten = partial(_general_text, run, pattern, pattern.skill)
+            yield Telling(pattern.skill.name, brief, rewritten)
+
+
+def _general_text(run: Run, pattern: GeneralPattern, skill: Skill, draft: Draft) -> Change | None:
+    written, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return general.retold_change(pattern, draft, skill, written, shelf=shelf, policy=run.policy)
+
+
+def _recurrences(run: Run, domain: str) -> Iterator[Telling]:
+    for found, pattern, skill in told_patterns(run, domain):
+        brief = recurrence.pattern_brief(pattern, found)
+        yield Telling(skill.name, brief, partial(_recurring_text, run, pattern, skill))
+
+
+def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> Change | None:
+    written, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return recurrence.growth_change(
+        pattern, draft, skill, written, shelf=shelf, now=run.now, policy=run.policy
+    )
 
 
 def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[Telling]:

@@ -87,23 +87,10 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
     standing: set[str] = set()  # in service, or left to its end
     for kind, facts in _recurring(material, policy):
         refused = [r for fact in facts if (r := _skill_taken_away(fact, material))]
-        named = [material.skills_of[f.id] for f in facts if f.id in material.skills_of]
-        skill = max(sorted(set(named)), key=named.count, default=None)
-        independent = len(material.sessions(facts)) >= policy.promote.min_sessions
-        fresh = tuple(f for f in facts if f.id not in material.skills_of)
-        reading = _Reading()
-        if policy.choices.facts == "support":
-            reading = _reading(facts, material)
-        pattern = Pattern(
-            facts=facts,
-            fresh=fresh,
-            independent=independent,
-            kind=kind,
-            skill=skill,
-            **reading._asdict(),
-        )
+        pattern = _pattern_of(kind, facts, material, policy)
+        skill = pattern.skill
         if (
-            reading.digest
+            pattern.digest
             and kind == "warning"
             and material.counts.is_of_one_subject([f.id for f in facts])
         ):
@@ -117,12 +104,43 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             standing.add(skill)
             if skill not in skills or over:
                 continue
+            fresh = pattern.fresh
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
-            admitted = independent and _held_back(skills[skill])
-            if linkable or admitted or _says_otherwise(skills[skill], reading.digest):
+            admitted = pattern.independent and _held_back(skills[skill])
+            if linkable or admitted or _says_otherwise(skills[skill], pattern.digest):
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
     left = _without_grounds(material, skills, standing)
     return Patterns(tuple(due), tuple(sorted(set(rejected))), left)
+
+
+def _pattern_of(
+    kind: SkillKind, facts: tuple[Fact, ...], material: PromotionMaterial, policy: Policy
+) -> Pattern:
+    """What recurs, with the skill that most of its facts made, and what that is to tell now."""
+    named = [material.skills_of[f.id] for f in facts if f.id in material.skills_of]
+    weighs = policy.choices.facts == "support"
+    reading = _reading(facts, material) if weighs else _Reading()
+    return Pattern(
+        facts=facts,
+        fresh=tuple(f for f in facts if f.id not in material.skills_of),
+        independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
+        kind=kind,
+        skill=max(sorted(set(named)), key=named.count, default=None),
+        **reading._asdict(),
+    )
+
+
+def told_patterns(
+    material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
+) -> Iterator[Pattern]:
+    """What recurs and stands in one of these skills as it is counted now."""
+    for kind, facts in _recurring(material, policy):
+        pattern = _pattern_of(kind, facts, material, policy)
+        skill = skills.get(pattern.skill or "")
+        if skill is None or skill.status in ("pinned", "retired") or pattern.fresh:
+            continue
+        if pattern.digest in (None, skill.account):
+            yield pattern
 
 
 def _ends(pattern: Pattern, policy: Policy) -> datetime | None:

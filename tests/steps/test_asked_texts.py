@@ -1,12 +1,16 @@
-"""An agent is asked for the texts of facts too: those that recur in a domain, and in several."""
+"""An agent is asked for other texts too: of facts that recur, and of finished sessions."""
+
+import json
 
 import pytest
 
 from skillvault.api import Vault
-from skillvault.steps.desk import AskedQuestion
+from skillvault.steps.desk import AgentReply, AskedQuestion
 from tests.conftest import NOW, Person
+from tests.given import ended
 from tests.judge.conftest import appoint
 from tests.steps.test_answer import answered, every, rebuilt, tree
+from tests.steps.test_distill import taken
 from tests.steps.test_general import FIVE, general, learned
 
 
@@ -70,3 +74,41 @@ def test_a_section_that_a_person_wrote_stays(recurring: Vault, person: Person) -
     assert "- In my words." in body
     assert "Agent on Application" not in body
     assert question.key in recurring.store.head().answers
+
+
+def labelled(question: AskedQuestion) -> AgentReply:
+    """What an agent says of sessions, with labels."""
+    told = json.loads(answered(question).text)
+    return AgentReply(question.key, json.dumps({**told, "tags": ["retries"], "roles": ["builder"]}))
+
+
+def test_an_answer_rewrites_the_skill_of_a_session_with_its_labels(
+    vault: Vault, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    appoint(vault, provider="agent")
+    taken(vault, ended())
+    (skill,) = vault.skills()
+    (question,) = every(vault)
+    assert (question.kind, question.about) == ("session", skill.name)
+    vault.desk.answer([labelled(question)], session="s-9", now=NOW)
+    found, path = vault.skill(skill.name)
+    assert path == f"skills/{skill.name}/SKILL.md"
+    assert "- Agent on What Failed and Why." in found.body
+    assert (found.tags, found.roles) == (("coding", "retries"), ("builder",))
+    assert every(vault) == []
+    assert vault.run(now=NOW).done == []
+    assert vault.check().problems == []
+    clone = rebuilt(vault, tmp_path_factory.mktemp("clone") / "vault")
+    assert clone.skill(skill.name) == vault.skill(skill.name)
+    text, again = ((root / path).read_text(encoding="utf-8") for root in (vault.root, clone.root))
+    assert sorted(text.splitlines()) == sorted(again.splitlines())  # new keys stand last
+
+
+def test_sessions_that_say_the_same_are_asked_about_together(vault: Vault) -> None:
+    appoint(vault, provider="agent")
+    taken(vault, *(ended(f"s-{number}") for number in range(4)))
+    questions = every(vault)
+    assert {question.kind for question in questions} == {"session"}
+    vault.desk.answer([labelled(question) for question in questions], now=NOW)
+    assert vault.run(now=NOW).done == []
+    assert vault.check().problems == []

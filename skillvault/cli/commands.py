@@ -31,6 +31,7 @@ COMMANDS = tuple(
     record
     run
     search
+    setup
     skill
     stats
     status

@@ -11,7 +11,7 @@ WORDS = {
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
     "observed", "written", "html_table", "managed_block", "one_thread",
 }  # fmt: skip
-DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
+DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
@@ -41,6 +41,9 @@ HOMES = {
     "fcntl": {"vault/commit"},
     "click": {"cli"},
     "rich": {"cli"},
+    "jinja2": {"page"},
+    "markupsafe": {"page"},
+    "matplotlib": {"page/chart"},
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},

@@ -29,6 +29,7 @@ COMMANDS = tuple(
     quarantine
     recommend
     record
+    report
     run
     search
     setup

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,8 @@ from skillvault.hidden_characters import escaped, json_escaped
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_FAR = 10_000  # hours, days or weeks that are looked back at most
 _LONG = 200  # items from which on work is worth a progress bar
 
 
@@ -57,6 +59,16 @@ def now_option(function: _F) -> _F:
     )(function)
 
 
+def since_option(function: _F) -> _F:
+    """`--since AGE`: from how long ago on, or from which day."""
+    return click.option(
+        "--since",
+        callback=_since,
+        metavar="AGE",
+        help="Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: 7d).",
+    )(function)
+
+
 def dry_option(function: _F) -> _F:
     """`--dry-run`: the same path, nothing published."""
     return click.option(
@@ -73,6 +85,24 @@ def vault_path_of(vault_path: Path | None) -> Path:
     """Where to look for the vault: the command's `--vault`, the group's, the environment's."""
     before: Path | None = click.get_current_context().find_root().params.get("vault_path")
     return vault_path or before or Path()
+
+
+def _since(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> timedelta | datetime | None:
+    """A span of time, or the time from which on; None if nobody says."""
+    if value is None:
+        return None
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _FAR:
+        return int(number) * unit
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        at = None
+    if at is None or not _SANE[0] <= at.year <= _SANE[1]:
+        raise UsageError(f"--since {value}: no time; write it as 7d, 2w, 12h or 2026-11-20")
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:

@@ -38,7 +38,7 @@ def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit
     """A file of JSON that is to hold these values."""
 
     def put_all(text: str) -> str:
-        return reduce(_put, wishes, text or "{}\n")
+        return reduce(_wish_put, wishes, text or "{}\n")
 
     def take_out_all(text: str) -> str:
         emptied = reduce(_taken, reversed(wishes), text)
@@ -70,7 +70,7 @@ def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish
     return wishes
 
 
-def _put(text: str, wish: JsonWish) -> str:
+def _wish_put(text: str, wish: JsonWish) -> str:
     if wish.is_value:
         return set_in(text, wish.path, wish.value)
     return put_in(text, wish.path, wish.value, is_ours)

@@ -16,16 +16,16 @@ _SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
-class Span(NamedTuple):
+class JsonSpan(NamedTuple):
     """A value in a text; `parts` are (key or None, where the member begins, its value)."""
 
     kind: str
     start: int
     end: int
-    parts: tuple[tuple[str | None, int, "Span"], ...] = ()
+    parts: tuple[tuple[str | None, int, "JsonSpan"], ...] = ()
 
 
-def parsed(text: str) -> tuple[Span, Any]:
+def parsed(text: str) -> tuple[JsonSpan, Any]:
     """(where everything stands, the value); BadInputError for what is no object of strict JSON."""
     try:
         value = json.loads(text, object_pairs_hook=_unique)
@@ -54,17 +54,17 @@ def _end_of_text(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _place_at(text: str, at: int) -> tuple[Span, int]:
+def _place_at(text: str, at: int) -> tuple[JsonSpan, int]:
     """(the value that begins here, where it ends); the text is known to be JSON."""
     if text[at] == '"':
         end = _end_of_text(text, at)
-        return Span("text", at, end), end
+        return JsonSpan("text", at, end), end
     if text[at] not in "{[":
         match = _SCALAR.match(text, at)
         end = match.end() if match else at
-        return Span("scalar", at, end), end
+        return JsonSpan("scalar", at, end), end
     kind, close = ("object", "}") if text[at] == "{" else ("array", "]")
-    parts: list[tuple[str | None, int, Span]] = []
+    parts: list[tuple[str | None, int, JsonSpan]] = []
     here = _skip(text, at + 1)
     while text[here] != close:
         key, begin = None, here
@@ -77,10 +77,10 @@ def _place_at(text: str, at: int) -> tuple[Span, int]:
         here = _skip(text, here)
         if text[here] == ",":
             here = _skip(text, here + 1)
-    return Span(kind, at, here + 1, tuple(parts)), here + 1
+    return JsonSpan(kind, at, here + 1, tuple(parts)), here + 1
 
 
-def place_under(part: Span, key: str) -> Span | None:
+def place_under(part: JsonSpan, key: str) -> JsonSpan | None:
     """The value of a key."""
     return next((value for name, _, value in part.parts if name == key), None)
 
@@ -157,7 +157,7 @@ def taken_out(text: str, path: Sequence[str], is_own: Callable[[Any], bool]) -> 
     return text
 
 
-def _trail(text: str, path: Sequence[str]) -> tuple[list[tuple[str, Span]] | None, Any]:
+def _trail(text: str, path: Sequence[str]) -> tuple[list[tuple[str, JsonSpan]] | None, Any]:
     """(each value on the way with its key, the last value); None where the path does not lead."""
     part, whole = parsed(text)
     trail = [("", part)]
@@ -170,7 +170,7 @@ def _trail(text: str, path: Sequence[str]) -> tuple[list[tuple[str, Span]] | Non
     return trail, whole
 
 
-def _without_member(text: str, holder: Span, number: int) -> str:
+def _without_member(text: str, holder: JsonSpan, number: int) -> str:
     """A text without one member of an object or list, and its comma."""
     _, begin, value = holder.parts[number]
     if len(holder.parts) == 1:
@@ -181,7 +181,7 @@ def _without_member(text: str, holder: Span, number: int) -> str:
     return text[:begin] + text[holder.parts[1][1] :]
 
 
-def _inserted(text: str, holder: Span, key: str | None, value: Any) -> str:
+def _inserted(text: str, holder: JsonSpan, key: str | None, value: Any) -> str:
     """A text with one more member at the end of an object or list, written as the others are."""
     name = "" if key is None else f"{json.dumps(key)}: "
     if holder.parts:

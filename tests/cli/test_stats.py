@@ -1,49 +1,25 @@
 """stats: whether skills help, in words, as data and as a picture."""
 
 import json
-from datetime import timedelta
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
+from click.testing import CliRunner
 
 from skillvault.api import Vault
+from skillvault.cli.commands import cli
 from skillvault.errors import UsageError
 from tests.cli.test_recommend import call
-from tests.conftest import NOW, Person
-from tests.given import START, as_file, raw, shown
+from tests.conftest import Person
+from tests.used import use_skills
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
 def used(vault: Vault, person: Person) -> Vault:
-    """A vault with a skill that helps, one that hurts, and one that nobody used."""
-    for name in ("good", "bad", "idle"):
-        person.write(f"skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: d\n---\n\nx\n")
-    person.git("add", "skills")
-    person.git("commit", "-qm", "skills")
-    vault.record([*map(ended, range(90)), *map(receipt, range(0, 90, 3))], now=NOW)
-    return vault
-
-
-def ended(number: int) -> tuple[str, bytes]:
-    skill = ("good", "bad", None)[number % 3]
-    success = {"good": number % 20 != 0, "bad": number % 20 == 1, None: number % 2 == 0}[skill]
-    at = (START + timedelta(hours=number)).isoformat()
-    given = raw(occurred_at=at, decision__id=f"d-{number}")
-    del given["decision"]["made_at"]
-    given |= {"result": {"status": "success" if success else "failure"}}
-    given |= {"applied": [skill] if skill else []}
-    return f"o{number}.json", as_file(given)
-
-
-def receipt(number: int) -> tuple[str, bytes]:
-    """That a decision was shown the skill that helps."""
-    at = (START + timedelta(hours=number)).isoformat()
-    skills = [{"skill": "good", "blob": "0" * 40}]
-    given = shown(decision=f"d-{number}", domain="coding", at=at, shown=skills, held_out=[])
-    return f"r{number}.json", as_file(given)
+    return use_skills(vault, person)
 
 
 def test_a_skill_is_told_with_its_numbers_and_the_decision_they_lead_to(used: Vault) -> None:
@@ -91,17 +67,31 @@ def test_one_skill_is_one_object(used: Vault) -> None:
 
 
 def test_the_picture_has_a_line_a_skill_worst_first(used: Vault, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     place = tmp_path / "lift.svg"
     call(used, "stats", "--plot", str(place))
     picture = fromstring(place.read_bytes())  # noqa: S314 (our own)
     titles = [one.text or "" for one in picture.iter(f"{SVG}title")]
-    assert [title.partition(":")[0] for title in titles] == ["bad", "good"]
-    assert len(list(picture.iter(f"{SVG}circle"))) == 2
+    assert titles[0] == "What skills change: all domains"
+    assert [title.partition(":")[0] for title in titles[1:]] == ["bad", "good"]
+    texts = [one.text for one in picture.iter(f"{SVG}text")]
+    assert {"helps", "open", "hurts", "good", "bad"} <= {*texts}  # a legend, and the names
 
 
-def test_a_picture_of_nothing_says_so(vault: Vault, tmp_path: Path) -> None:
-    call(vault, "stats", "--plot", str(tmp_path / "lift.svg"))
-    assert "no skill has a lift yet" in (tmp_path / "lift.svg").read_text(encoding="utf-8")
+def test_a_picture_of_nothing_says_so_and_is_not_made(vault: Vault, tmp_path: Path) -> None:
+    place = tmp_path / "lift.svg"
+    args = ["--vault", str(vault.root), "stats", "--plot", str(place)]
+    result = CliRunner().invoke(cli, args)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("nothing to draw: no skill of all domains has a lift yet;")
+    assert not place.exists()
+
+
+def test_a_picture_is_an_svg(used: Vault, tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"the picture is an SVG; choose a name that ends in \.svg"
+    ):
+        call(used, "stats", "--plot", str(tmp_path / "lift.png"))
 
 
 def test_a_picture_that_cannot_be_written_is_one_sentence(used: Vault, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         capture,
         imported,
         judges,
+        logbook,
         lookup,
         loop,
         older_vault,
@@ -105,6 +106,7 @@ else:
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
+    logbook = LazyModule("steps.logbook")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
@@ -505,9 +507,12 @@ class Vault:
         self.shelf.ready()
         return overview.status(_question(self))
 
-    def log(self, limit: int | None = None) -> list[Commit]:
-        """The program's commits, newest first."""
-        return self.store.head().history.log(limit)
+    def log(self, limit: int | None = None, wanted: logbook.Wanted | None = None) -> list[Commit]:
+        """The program's commits, newest first; of all, or those that are `wanted`."""
+        head = self.store.head()
+        if wanted is None:
+            return head.history.log(limit)
+        return logbook.commits_wanted(head, wanted, limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources, against, rules}`: a record back to where it came from.
@@ -757,6 +762,11 @@ def distill(
     with vault._run_turn:  # noqa: SLF001 (its own)
         report = _taken_in(vault, files, options, now or _clock(), steps=("record", "distill"))
     return source.session, source.unread, report
+
+
+def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCommit]:
+    """These commits as a person reads them: the skill, what it rests on, its links."""
+    return logbook.logged(vault.store, vault.store.head(), commits)
 
 
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:

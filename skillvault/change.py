@@ -22,6 +22,8 @@ INTAKE = "intake"
 FOUNDING = "init"  # the step that founds a vault and mends an older one
 FEW = 2  # so many skills that a step changes in a row have a commit each
 _RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message
+LINES = 40  # of a message before its trailers, which are for the program
+_CUT = "… {} more lines; the diff has all of it"
 
 STEP, SOURCE, TARGET, JUDGE = (
     "Skillvault-Step",
@@ -208,8 +210,16 @@ def message_of(changes: Sequence[Change]) -> str:
     reasons = dict.fromkeys(_wrapped(reason) for reason in _reasons(changes))  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
-    parts = [headline_of(changes), *reasons, "\n".join(trailers)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    text = "\n\n".join(part for part in (headline_of(changes), *reasons) if part)
+    return "\n\n".join([_within_lines(text), "\n".join(trailers)]) + "\n"
+
+
+def _within_lines(text: str) -> str:
+    """A text of at most so many lines; the last one says how many were left out."""
+    lines = text.split("\n")
+    if len(lines) <= LINES:
+        return text
+    return "\n".join([*lines[: LINES - 1], _CUT.format(len(lines) - LINES + 1)])
 
 
 def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:

@@ -35,6 +35,18 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{{files: {self.files}, bytes: {self.bytes}}}"
 
 
+class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose the commits are."""
+
+    author: Annotated[
+        Literal["program", "person"],
+        Meta(
+            description="The author of what the program learns: skillvault <skillvault@localhost>, "
+            "or who commits it."
+        ),
+    ] = "program"
+
+
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are taken in."""
 
@@ -648,6 +660,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ProfileName,
         Meta(description="seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove."),
     ] = "lift"
+    commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)

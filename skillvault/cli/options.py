@@ -1,8 +1,9 @@
 """What the commands share: the options, opening the vault, JSON, progress."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from skillvault.hidden_characters import escaped, json_escaped
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
+_AGO = re.compile(r"(?P<count>[0-9]{1,4})(?P<unit>[hdw])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _LONG = 200  # items from which on work is worth a progress bar
 
 
@@ -57,6 +60,16 @@ def now_option(function: _F) -> _F:
     )(function)
 
 
+def since_option(function: _F) -> _F:
+    """`--since TIME`: a time, a day, or how long ago."""
+    return click.option(
+        "--since",
+        callback=_ago,
+        metavar="TIME",
+        help="Show what was made since then: 1w, 3d, 12h ago, a day or a time.",
+    )(function)
+
+
 def dry_option(function: _F) -> _F:
     """`--dry-run`: the same path, nothing published."""
     return click.option(
@@ -84,6 +97,21 @@ def _time(_context: click.Context, _option: click.Parameter, value: str | None) 
         raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
     if not _SANE[0] <= at.year <= _SANE[1]:
         raise UsageError(f"--now {value}: the year must be from {_SANE[0]} to {_SANE[1]}")
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _ago(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    if match := _AGO.fullmatch(value):
+        return datetime.now(UTC) - int(match["count"]) * _UNITS[match["unit"]]
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise UsageError(
+            f"--since {value}: not a time; write it as 1w, 3d, 12h, 2026-11-20 or "
+            "2026-11-20T10:15:00Z"
+        ) from None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

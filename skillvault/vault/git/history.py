@@ -85,6 +85,28 @@ class History:
                 paths = paths_of.setdefault(commit, [])
         return paths_of
 
+    def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """commit -> (who is its author, its message without the trailers)."""
+        if not commits:
+            return {}
+        form = "--format=%H%x00%an%x00%B%x00%(trailers)"
+        args = ("log", "-z", "--no-walk=unsorted", form, "--stdin")
+        out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode())
+        return {
+            sha: (author, text.strip().removesuffix(trailers.strip()).strip())
+            for sha, author, text, trailers in _fields(out, 4)
+        }
+
+    def patch(self, commit: str, paths: Sequence[str]) -> str:
+        """What a commit changes in these files, as git shows it; "" for none of them."""
+        if not paths:
+            return ""
+        safe = ("--no-ext-diff", "--no-textconv", "--no-color")
+        out = self._git.run(
+            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe, commit, "--", *paths
+        )
+        return out.decode(errors="replace")
+
     def touching(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
         """(commit, author, date, subject) of those that change a file, the newest first."""
         if commit is None:

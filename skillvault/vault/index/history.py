@@ -37,6 +37,14 @@ class History:
         rows = self._reader.rows(query, [-1 if limit is None else limit])
         return self._commits(number for (number,) in rows)
 
+    def touched(self, sha: str) -> list[Ref]:
+        """The records whose files a commit changes, sorted."""
+        query = (
+            "select distinct t.ref_kind, t.ref_id from commits c join touch t on t.c = c.c "
+            "where c.sha = ? order by 1, 2"
+        )
+        return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
+
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""
         query = "select c from touch where ref_kind = ? and ref_id in {}"

@@ -3,7 +3,7 @@
     python bench/asking.py
 
 Claude answers on loopback, as in the tests; four characters count as a token, the schema included.
-Imports of `../shared/data` are judged one day of record after the other, as a vault gets them.
+The files of `../shared/data` are imported and judged at once.
 """
 
 import json

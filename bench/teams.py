@@ -1,7 +1,8 @@
 """Clones of one vault around one remote: how often they stop, with `git pull` and with sync.
 
 python bench/teams.py [ROUNDS] [SCENARIO]. A round: each clone records two outcomes and runs the
-loop, then all bring themselves together. Every clone learns, but in `one learns`.
+loop, then all bring themselves together. Every clone learns, but where one is named; in those
+scenarios a person edits a skill in each round, and pins every fifth.
 """
 
 import subprocess
@@ -35,7 +36,7 @@ class Scenario(NamedTuple):
 SCENARIOS = [
     *(Scenario(n, s, "all", "pull") for n, s in ((2, 0), (3, 0), (3, 20), (5, 20))),
     *(Scenario(n, s, "all", "sync") for n, s in ((2, 0), (3, 0), (3, 20), (5, 20))),
-    Scenario(3, 20, "clone-0", "sync"),
+    *(Scenario(3, 20, "clone-0", way) for way in ("pull", "sync")),
 ]
 
 
@@ -94,6 +95,20 @@ def outcomes(scenario: Scenario, clone: int, number: int) -> Iterator[tuple[str,
         yield f"{name}.json", as_file(trade(number % 18, (seed % 9 - 5) / 20, **changes))
 
 
+def edit(vault: Vault, number: int, now: datetime) -> None:
+    """A person writes a section of their own into a skill, and pins every fifth."""
+    skills = [skill for skill in vault.skills() if skill.status in ("testing", "proven")]
+    if not skills:
+        return
+    skill = skills[number % len(skills)]
+    if number % 5 == 4:
+        vault.curate.pin(skill.name, now=now)
+        return
+    place = vault.root / skill.path
+    place.write_text(f"{place.read_text().rstrip()}\n\n## Note {number}\n\nAsk of {number}.\n")
+    git(vault.root, "commit", "-qanm", f"Note {number}")
+
+
 def pulled(vault: Vault) -> int:
     """`git pull`, the conflicts resolved by the other side, and push; how many paths conflicted."""
     git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", ok=False)
@@ -124,6 +139,8 @@ def measured(scenario: Scenario, rounds: int, place: Path) -> Figures:
         for clone, vault in enumerate(vaults):
             vault.record(outcomes(scenario, clone, number), now=now + timedelta(minutes=clone))
             vault.run(now=now + timedelta(minutes=clone))
+        if scenario.learner != "all":
+            edit(vaults[number % len(vaults)], number, now)
         for vault in [*vaults, *vaults]:
             together(scenario, vault, figures, now)
         figures.rounds += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import islice
@@ -27,6 +27,7 @@ from skillvault.policy import Policy
 from skillvault.records import (
     Answer,
     Commit,
+    Outcome,
     Problem,
     Ref,
     Scalar,
@@ -36,6 +37,7 @@ from skillvault.records import (
 from skillvault.steps.curate import Curator
 from skillvault.steps.desk import Desk
 from skillvault.steps.exporting import Exporter
+from skillvault.steps.inquiry import Inquiry
 from skillvault.steps.memory import FactsOnRecord
 from skillvault.steps.notebook import Notebook
 from skillvault.steps.registry import AGENDA
@@ -49,12 +51,11 @@ from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.git.sharing import obey_sharing
 
 if TYPE_CHECKING:
-    from skillvault import exchange
+    from skillvault import exchange, html_table
     from skillvault.judge import Judge
     from skillvault.judge.claude.retries import Question
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
-    from skillvault.learning.effect.stats import SkillStats
     from skillvault.learning.promote import facts as promote
     from skillvault.learning.recommend import recommend as selection
     from skillvault.learning.recommend import render
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         lookup,
         loop,
         older_vault,
+        outcome_file,
         quota,
         registry,
         rules,
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
         transcripts,
     )
     from skillvault.steps import closing as closings
+    from skillvault.steps import decision as decisions
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import learned as tiers
     from skillvault.steps import run as runs
@@ -86,9 +89,10 @@ if TYPE_CHECKING:
     from skillvault.steps import sync as exchange_of_clones
     from skillvault.steps import why_not as reasons
     from skillvault.steps.closing import Closing
+    from skillvault.steps.decision import OpenDecision
     from skillvault.steps.doctor import Row
     from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
-    from skillvault.steps.shelf import Found, Shelf
+    from skillvault.steps.shelf import Shelf
     from skillvault.steps.status import Status
     from skillvault.steps.sync import Exchanged
     from skillvault.vault import check as checks
@@ -97,18 +101,19 @@ if TYPE_CHECKING:
     from skillvault.vault.files import redact
     from skillvault.vault.index.snapshot import Topics
 else:
-    exchange = LazyModule("exchange")
+    exchange, html_table = LazyModule("exchange"), LazyModule("html_table")
     promote = LazyModule("learning.promote.facts")
     selection = LazyModule("learning.recommend.recommend")
     render = LazyModule("learning.recommend.render")
     advising = LazyModule("steps.advise")
-    closings = LazyModule("steps.closing")
+    closings, decisions = LazyModule("steps.closing"), LazyModule("steps.decision")
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     logbook = LazyModule("steps.logbook")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
+    outcome_file = LazyModule("steps.outcome_file")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
@@ -165,6 +170,8 @@ class Vault:
         self.exporter = Exporter(self.store, lambda: self.shelf)
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
+        self.inquiry = Inquiry(lambda: self.shelf)
+        self.search, self.stats = self.inquiry.search, self.inquiry.stats
         self.memory = FactsOnRecord(self.store, _clock)
         self.desk = Desk(
             lambda: _question(self),
@@ -173,6 +180,16 @@ class Vault:
         )
         self._judge = judge
         self._run_turn = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"Vault({str(self.root)!r})"
+
+    def _repr_html_(self) -> str:
+        """What `status` says, as notebooks show it."""
+        at_a_glance = self.status()
+        keys = ("outcomes", "evaluations", "facts", "skills", "proposed", "inbox", "paused")
+        rows = [(key, getattr(at_a_glance, key)) for key in keys]
+        return html_table.html_table(str(self.root), (), rows)
 
     @property
     def judge(self) -> Judge:
@@ -293,15 +310,24 @@ class Vault:
 
     def record(
         self,
-        files: Iterable[tuple[str, bytes]],
+        outcomes: Mapping[str, Any] | Outcome | Iterable[tuple[str, bytes]],
         *,
         now: datetime | None = None,
         dry: bool = False,
         track: Tracker | None = None,
     ) -> Report:
-        """Put outcomes, as (file name, bytes), through the inbox into the vault."""
+        """Put outcomes through the inbox into the vault: one, or files as (name, bytes).
+
+        A file that is refused is in the report; for one outcome BadInputError says why, and nothing
+        of it is kept.
+        """
+        now = now or _clock()
         options = runs.RunOptions(dry=dry, track=track)
-        return _taken_in(self, files, options, now or _clock())
+        if not isinstance(outcomes, Mapping | Outcome):
+            return _taken_in(self, outcomes, options, now)
+        files = [outcome_file.outcome_file(outcomes)]
+        report = _unrefused(_taken_in(self, files, replace(options, dry=True), now))
+        return report if dry else _unrefused(_taken_in(self, files, options, now))
 
     def close(
         self,
@@ -455,39 +481,37 @@ class Vault:
                 list(self.inbox.drop([(f"recommendation-{decision}.json", said.encode())]))
         return answer
 
-    def search(
+    def decision(
         self,
-        text: str,
+        domain: str,
+        task: str,
         *,
-        kind: str | None = None,
-        domain: str | None = None,
-        k: int = 10,
-        semantic: bool = True,
-        untrusted: bool = False,
-    ) -> list[Found]:
-        """The skills, facts and evaluations that answer a text best.
+        k: int | None = None,
+        budget: int | None = None,
+        now: datetime | None = None,
+        **about: Any,
+    ) -> AbstractContextManager[OpenDecision]:
+        """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
-        `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
-        what is near in meaning comes first, where the extra of that name is installed.
-        `untrusted`: also facts and evaluations of untrusted sources.
+        `about` are the keys of a `steps.decision.DecisionSubject`; `k` and `budget` are those of
+        `recommend`. The outcome is recorded when the block is left. UsageError for a domain that
+        looks like another one's name.
         """
-        return self.shelf.search(
-            text, kind=kind, domain=domain, k=k, semantic=semantic, untrusted=untrusted
+        subject = decisions.subject_of(domain, task, **about)
+        answer = self.recommend(
+            domain,
+            task,
+            context=subject.context,
+            k=k,
+            budget=budget,
+            decision=subject.id,
+            agent=subject.agent,
+            action=subject.action,
+            now=now,
         )
-
-    def effects(self, skill: str | None = None, *, domain: str | None = None) -> list[SkillStats]:
-        """What is known of one skill's use, or of every used one's (of a domain), best lift first.
-
-        UsageError where there is no such skill.
-        """
-        return self.shelf.effects(skill, domain)
-
-    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
-        """What a decision was shown, what it applied, how it ended; see `effect.detect`.
-
-        `agent`: of several that use the same id, whose it is; else of the one who asked.
-        """
-        return self.shelf.stats(decision, agent)
+        clock = _clock if now is None else partial(datetime.fromtimestamp, now.timestamp(), UTC)
+        opened = decisions.OpenDecision(subject, answer, clock())
+        return decisions.carried_out(opened, lambda raw, at: self.record(raw, now=at), clock)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
         """Whether a decision may be carried out: a file like an outcome's, without its result.
@@ -669,6 +693,13 @@ def _recover_if_free(store: Store) -> None:
     """
     with suppress(VaultBusyError, PausedError):
         store.recover(wait=False)
+
+
+def _unrefused(report: Report) -> Report:
+    """A report; BadInputError if anything was refused."""
+    for refused in report.quarantined:
+        raise BadInputError(refused.message, code=refused.code, line=refused.line)
+    return report
 
 
 def _new_run(

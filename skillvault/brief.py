@@ -327,7 +327,8 @@ class Period(Struct, frozen=True, kw_only=True):
     `episodes` says in how many they were decided, "" if each is one. `heading`
     is the domain's word for its context; `graded` says whether the results have scores; `outliers`
     are what stood out of the greatest loss and gain. `insights` are what each outcome shows by
-    itself, by its id.
+    itself, by its id. A model is told too which text the strategy has now (`current`), and what the
+    domain holds to be true (`facts`): by id, in a line each.
     """
 
     domain: str
@@ -339,6 +340,8 @@ class Period(Struct, frozen=True, kw_only=True):
     episodes: str = ""
     outliers: tuple[Outlier, ...] = ()
     insights: Mapping[str, tuple[Insight, ...]] = field(default_factory=dict)
+    current: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 class Agreement(Struct, frozen=True, kw_only=True):

@@ -58,10 +58,14 @@ class Move(Struct, frozen=True):
 
 
 class Rewrite(Struct, frozen=True):
-    """The body of a markdown file gets another text; its front matter stays."""
+    """The body of a markdown file gets another text; its front matter stays.
+
+    `theirs` are the sections of it that a person wrote elsewhere, and that stay theirs.
+    """
 
     path: str
     body: str
+    theirs: tuple[str, ...] = ()
 
 
 class Replacement(Struct, frozen=True):

@@ -47,6 +47,7 @@ MODELS: Mapping[str, Price] = {
     "claude-haiku-5-5": Price(0.1, 0.5),  # of prompts to 100,000 tokens; none of ours is longer
     "claude-haiku-4-5": Price(1, 5, tempered=True),
 }
+CACHEABLE = 16_384  # characters: 4096 tokens, the least that every model caches
 BATCH = 0.5  # what the Message Batches API asks of a price
 _CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, if a cache is read or written
 _MILLION = 1_000_000

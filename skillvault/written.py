@@ -7,7 +7,7 @@ No file is opened here.
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from skillvault import markdown
 
@@ -58,8 +58,12 @@ def as_words(marks: Mapping[str, str]) -> str:
     return " ".join(f"{heading}{text}" for heading, text in marks.items())
 
 
-def marks_after(marks: Mapping[str, str], before: str, after: str) -> dict[str, str]:
+def marks_after(
+    marks: Mapping[str, str], before: str, after: str, theirs: Collection[str] = ()
+) -> dict[str, str]:
     """The marks once the program has rewritten a body; what it left as it was keeps its own.
+
+    `theirs` are sections that it took over from a person, and get none.
 
     A mark of a section that a person removed stays, as that is theirs to have removed.
     """
@@ -67,6 +71,8 @@ def marks_after(marks: Mapping[str, str], before: str, after: str) -> dict[str, 
     kept = {name: mark for name, mark in marks.items() if name not in map(heading_mark, old)}
     for key, text in new.items():
         name = heading_mark(key)
+        if key not in old and plain_section(text) in theirs:
+            continue
         if key not in old or plain_section(old[key]) != plain_section(text):
             kept[name] = text_mark(text)
         elif name in marks:

@@ -36,6 +36,14 @@ def pytest_configure() -> None:
         tempfile.tempdir = None  # pytest asks for it again
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """`-n auto`: a worker more than there are cores, as tests of a daemon mostly wait for it."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
+
+
 def _holds_vaults(place: Path) -> bool:
     """Whether there is room in a folder, and a hook in it can be run."""
     if not os.access(place, os.W_OK):

@@ -133,7 +133,7 @@ def test_the_agent_runs_end_in_the_same_skills(
     assert "Refused as answers to this task: 24 (5 runs), -19 (1 run)." in warning
 
 
-@pytest.mark.parametrize(("number", "story"), one_of(2, list(enumerate(STORIES))))
+@pytest.mark.parametrize(("number", "story"), one_of(5, list(enumerate(STORIES))))
 def test_the_outcomes_of_a_story_end_in_the_same_skills(
     tmp_path: Path, empty: Path, stage: Stage, number: int, story: str
 ) -> None:

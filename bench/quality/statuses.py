@@ -47,7 +47,7 @@ def judged(world: tuple[Any, ...], root: Path, *, each: bool) -> Iterator[Judged
         for done in vault.run(["assess"], now=NOW).done:
             status, name = done.change.subject.split(" ")[:2]
             had[name].add(status)
-    known = {one.skill: one for one in vault.effects()}
+    known = {one.skill: one for one in vault.stats()}
     for name in sorted(known):
         one = known[name]
         if one.lift is not None and one.error is not None:

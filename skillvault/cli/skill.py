@@ -140,7 +140,7 @@ def show(name: str, vault_path: Path | None, as_data: bool) -> None:
     record, path = vault.skill(name)
     is_own = not Path(path).is_absolute()
     is_out = not is_own and record.name in vault.store.head().policy.shelf.hidden
-    stats = next(iter(vault.effects(path.split("/")[1] if is_own else record.name)), None)
+    stats = next(iter(vault.stats(path.split("/")[1] if is_own else record.name)), None)
     if as_data:
         sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
         print_json(

@@ -50,11 +50,13 @@ def stats(
             raise UsageError(
                 "--decision ID asks about one decision; remove SKILL, --domain and --plot"
             )
-        _print_decision(open_vault(vault_path).stats(decision, agent), as_data=as_data)
+        _print_decision(
+            open_vault(vault_path).stats(decision=decision, agent=agent), as_data=as_data
+        )
         return
     if agent is not None:
         raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
-    skills = open_vault(vault_path).effects(skill, domain=domain)
+    skills = open_vault(vault_path).stats(skill, domain=domain)
     if plot is not None:
         _draw(plot, domain or "all domains", skills)
     elif as_data:

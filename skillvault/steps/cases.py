@@ -4,6 +4,7 @@ Floor 3, beside the step `evaluate`.
 """
 
 from skillvault.brief import Case
+from skillvault.claude_models import CACHEABLE
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.naming import subject_key
 from skillvault.records import Outcome
@@ -11,6 +12,7 @@ from skillvault.steps.run import Run
 from skillvault.text import flat, shorten
 
 _FACTS, _LINE = 20, 160  # facts of a domain that are told, and characters of one
+_CACHED_FACTS = 150  # told where Claude keeps them from one question to the next
 _BEHIND = 8  # outcomes of the subject that are looked at for failures in a row
 
 
@@ -19,7 +21,7 @@ def case_of(run: Run, outcome: Outcome) -> Case:
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
     return evaluate.case_of(
-        outcome, _before(run, outcome), _account(run, outcome), _facts(run, outcome.domain)
+        outcome, _before(run, outcome), _account(run, outcome), domain_facts(run, outcome.domain)
     )
 
 
@@ -43,10 +45,16 @@ def _account(run: Run, outcome: Outcome) -> list[str]:
     return [shorten(flat(skill.description), _LINE) for skill in skills if skill]
 
 
-def _facts(run: Run, domain: str) -> list[tuple[str, str]]:
-    """The latest facts of a domain that nothing supersedes, by id, a line each."""
+def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
+    """The latest facts of a domain that nothing supersedes, by id, a line each, oldest first.
+
+    Claude is told many where they are enough to be cached: that costs less than a few that are not.
+    """
     facts = run.view.facts.by_domain([domain])
     superseded = {fact.supersedes for fact in facts.values()}
     current = [f for f in facts.values() if f.id not in superseded and f.trust == "local"]
-    latest = sorted(current, key=lambda fact: fact.order)[-_FACTS:]
-    return [(fact.id, shorten(flat(fact.text), _LINE)) for fact in latest]
+    latest = sorted(current, key=lambda fact: fact.order)[-_CACHED_FACTS:]
+    told = [(fact.id, shorten(flat(fact.text), _LINE)) for fact in latest]
+    size = sum(len(name) + len(line) for name, line in told)
+    is_cached = run.policy.judge.provider == "claude" and size >= CACHEABLE
+    return told if is_cached else told[-_FACTS:]

@@ -19,6 +19,7 @@ from skillvault.records import Answer, Evaluation, Outcome, Ref
 from skillvault.steps import quota
 from skillvault.steps.cases import case_of
 from skillvault.steps.judge_replies import answer_record, checked, standing_of
+from skillvault.steps.judges import judge_of
 from skillvault.steps.record import by_domain
 from skillvault.steps.run import Run, Waiting, flush_for_judge
 from skillvault.vault.files import layout
@@ -207,6 +208,7 @@ def _pages(outcomes: Iterable[Outcome], size: int) -> Iterator[list[Outcome]]:
 def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
     """The judge's word on one outcome: the verdict first and blind, then the insight."""
     outcome = case.outcome
+    judge = judge_of(judge, case, policy.judge.provider)
     try:
         reply = judge.verdict(
             outcome.domain,

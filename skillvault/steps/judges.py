@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
+from skillvault.brief import Case
 from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge import Adviser, Judge
 from skillvault.lazy import LazyModule
@@ -22,12 +23,15 @@ from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.judge import agent
+    from skillvault.judge.claude import judge as claude
     from skillvault.judge.claude.batches import Batches
     from skillvault.judge.claude.retries import Question
+    from skillvault.judge.offline import telling
     from skillvault.steps.run import Run
 
 else:
-    agent = LazyModule("judge.agent")
+    agent, claude = LazyModule("judge.agent"), LazyModule("judge.claude.judge")
+    telling = LazyModule("judge.offline.telling")
 
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
@@ -68,6 +72,18 @@ def appointed(
 def _answer(store: Store, key: str) -> Answer | None:
     """What the vault holds of a question, asked by whatever thread, each with its connection."""
     return store.staged.answers.get(key)
+
+
+def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
+    """Who judges an outcome: Claude is not asked about one of which nothing could be learned.
+
+    What was answered counts all the same. A verdict stays blind: its question holds nothing of how
+    the decision ended, asked or not.
+    """
+    if provider != "claude" or telling.told(case) is not None:
+        return judge
+    asking = judge if isinstance(judge, claude.ClaudeJudge) else None
+    return agent.AgentJudge(asking.questions, asking.answers) if asking else judge
 
 
 def record_of(judge: Judge, head: Topics) -> Accuracy | None:

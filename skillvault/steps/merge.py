@@ -17,6 +17,7 @@ from skillvault.learning.length import References
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import STEP, Group
+from skillvault.learning.merge.taken_in import TakenIn, taken_in
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.records import Outcome, Placed, Ref, Skill, stamp
 from skillvault.steps.accounts import BACK
@@ -151,6 +152,7 @@ def _merging(run: Run, group: Group, *, current: bool) -> Merging | None:
         read=digest,
         present=present,
         own=own,
+        taken=tuple(_taken(run, group, present)),
         fresh=evolved.fresh_of(brief, present.linked),
     )
 
@@ -200,6 +202,33 @@ def _own(run: Run, group: Group) -> tuple[str, ...]:
             if ours and not is_edited(run, at) and not is_brought_back(run, skill.name):
                 places.append(at)
     return tuple(places)
+
+
+def _taken(run: Run, group: Group, present: Present) -> Iterator[TakenIn]:
+    """The living skills that a person edited while another clone merged them into this one."""
+    evolved_skill = present.skill
+    if evolved_skill is None or not evolved_skill.written or present.shelf == "archive":
+        return
+    into = Ref("skill", evolved_skill.name)
+    for voice in group.voices:
+        for place in run.view.skills.by_subject(voice.subject):
+            skill = run.view.skills.find(place.name)
+            if skill is None or place.shelf != "skills" or skill.status in ("pinned", "retired"):
+                continue
+            ref, at = Ref("skill", skill.name), f"{place.shelf}/{place.name}"
+            taken = taken_in(at, skill, run.versions(skill.name).bodies)
+            merged = run.view.links.sources_among([ref], into)
+            if taken and merged and not _knew_of_merge(run, ref, into):
+                yield taken
+
+
+def _knew_of_merge(run: Run, ref: Ref, into: Ref) -> bool:
+    """Whether the person who wrote in a skill last had its merge in their clone already."""
+    history = run.view.history
+    merges = (c for c in history.commits_from(ref) if c.step == STEP and str(into) in c.targets)
+    merge = next(merges, None)
+    edit = next((commit for commit in history.commits_touching([ref]) if not commit.step), None)
+    return not (merge and edit) or run.store.git.history.is_ancestor(merge.sha, edit.sha)
 
 
 def is_edited(run: Run, place: str) -> bool:

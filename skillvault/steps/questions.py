@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from skillvault.brief import Case, InsightText, Verdict
 from skillvault.judge.agent import AgentJudge
+from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.questions import Asked
 from skillvault.judge.offline.judge import OfflineJudge
@@ -116,7 +117,7 @@ def _of_texts(
     run: Run, judge: AgentJudge, domain: str, names: Sequence[str]
 ) -> Iterator[OpenQuestion]:
     for text in texts_about(run, domain, names) if names else ():
-        asked = text_asked(judge, text)
+        asked = None if prompts.says_too_little(text.brief) else text_asked(judge, text)
         if asked is not None:
             rank = _RANKS.get(asked.matter.kind, _TEXT)
             standing = standing_of_brief(text.brief)

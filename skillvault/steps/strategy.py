@@ -5,6 +5,8 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from skillvault.brief import Period
 from skillvault.change import Change
 from skillvault.conditions import Separation
@@ -15,6 +17,7 @@ from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.records import Outcome, Ref
+from skillvault.steps.cases import domain_facts
 from skillvault.steps.clock import clock
 from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
@@ -119,13 +122,18 @@ def brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
     """What a strategy is written from."""
     outcomes = run.view.outcomes.get_many(material.read)
     read = [outcomes[name] for name in material.read if name in outcomes]
-    return period_of(
+    brief = period_of(
         material.domain,
         read,
         run.view.evaluations.get_many(material.read),
         rules=rules(run, read),
         policy=run.policy,
     )
+    if run.policy.judge.provider == "offline":
+        return brief
+    current = material.skill.body if material.skill else ""
+    facts = domain_facts(run, material.domain)
+    return msgspec.structs.replace(brief, current=current, facts=tuple(facts))
 
 
 def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:

@@ -114,7 +114,7 @@ def tree(root: Path) -> dict[str, bytes]:
 def test_offline_words_stand_at_once_and_the_best_question_comes_first(agents: Vault) -> None:
     assert {e.judge.name for e in agents.store.head().evaluations.values()} == {"offline"}
     assert len(agents.skills()) == 2
-    assert kinds(every(agents)) == ["contrast", "insight", "insight", "account", "account"]
+    assert kinds(every(agents)) == ["contrast", "insight", "insight", "account"]
 
 
 def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them(
@@ -123,7 +123,7 @@ def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them
     report = agents.desk.answer([answered(q) for q in every(agents)], session="s-9", now=NOW)
     assert report is not None
     steps = [one.step for one in agents.log()]
-    assert steps.count("answer") == 5
+    assert steps.count("answer") == 4
     assert {e.key_insight for e in agents.store.head().evaluations.values()} == {INSIGHT}
     assert "Agent on Checklist" in agents.skill("warning-perps-open-long-sol-perp")[0].body
     assert [fact.text.partition("\n")[0] for fact in agents.memory.facts()] == [INSIGHT]

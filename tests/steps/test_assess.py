@@ -91,7 +91,7 @@ def test_without_receipts_nothing_is_proven_for_how_it_was_selected_is_unknown(
     vault: Vault,
 ) -> None:
     assert learned(vault, *UNASKED) == []
-    (found,) = vault.effects("guide")
+    (found,) = vault.stats("guide")
     assert (found.selection, found.p_helps and found.p_helps > 0.99) == ("unknown", True)
 
 
@@ -113,7 +113,7 @@ def test_what_one_look_proves_is_not_enough_for_one_of_many(
     for start in range(0, len(files), batch):
         vault.record(files[start : start + batch], now=NOW)
     assert learned(vault) == expected
-    (found,) = vault.effects("guide")
+    (found,) = vault.stats("guide")
     assert found.p_helps
     assert 0.95 < found.p_helps < 0.98
 
@@ -140,13 +140,13 @@ def test_the_same_evidence_counts_once_whatever_is_run_or_recorded_again(vault: 
 
 def test_an_outcome_whose_file_a_person_copied_counts_once(vault: Vault, person: Person) -> None:
     learned(vault, *HURTS[::3])
-    before = vault.effects()
+    before = vault.stats()
     for path in sorted((vault.root / "outcomes").rglob("*.yaml"))[:8]:
         there = path.relative_to(vault.root).as_posix().replace("/coding/", "/perps/")
         person.write(there, path.read_text())
     person.git("add", "-A")
     person.git("commit", "-qm", "copied by mistake", "--no-verify")
-    assert vault.effects() == before
+    assert vault.stats() == before
 
 
 def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
@@ -176,7 +176,7 @@ def test_what_its_use_retired_is_tried_again_after_200_decisions(vault: Vault) -
     skill, path = vault.skill("guide")
     assert (skill.status, path, skill.trial) == ("testing", GUIDE, stamp(at(299)))
     assert learned(vault) == []
-    (found,) = vault.effects("guide")
+    (found,) = vault.stats("guide")
     assert (found.times_applied, [one.times_applied for one in found.earlier]) == (0, [40])
     assert found.decision == "testing: tried again, 0 of 10 decisions that a trial asks for"
     assert vault.check().problems == []

@@ -78,13 +78,15 @@ def claimed(pattern: Path, tmp_path: Path) -> Vault:
 
 def _evidence(vault: Vault) -> object:
     """All that coder-1's three decisions show."""
-    stats = [vault.stats(decision, "coder-1") for decision in (NAMED, NAMELESS, HELD)]
+    stats = [
+        vault.stats(decision=decision, agent="coder-1") for decision in (NAMED, NAMELESS, HELD)
+    ]
     return [{key: value for key, value in one.items() if key != "others"} for one in stats]
 
 
 def _counts(vault: Vault) -> tuple[int, int, int, int]:
     """How often the skill was applied, with success, shown, held out."""
-    (one,) = vault.effects(SKILL)
+    (one,) = vault.stats(SKILL)
     return one.times_applied, one.success_count, one.shown, one.held_out
 
 
@@ -249,7 +251,7 @@ def test_what_a_pull_brought_is_counted_apart(claimed: Vault) -> None:
     person.git("checkout", "-q", "FETCH_HEAD", "--", path)
     person.git("commit", "-qm", "what they recorded")
     assert _evidence(claimed) == before
-    assert [one["agent"] for one in claimed.stats(NAMED)["others"]] == ["coder-2"]
+    assert [one["agent"] for one in claimed.stats(decision=NAMED)["others"]] == ["coder-2"]
 
 
 def test_who_took_an_id_before_it_was_asked_is_not_joined(claimed: Vault) -> None:
@@ -259,10 +261,10 @@ def test_who_took_an_id_before_it_was_asked_is_not_joined(claimed: Vault) -> Non
     claimed.record([("y.json", as_file(_end("d-9")))], now=NOW)
     claimed.run(now=NOW)
     assert _refused(claimed) == []
-    found = claimed.stats("d-9")
+    found = claimed.stats(decision="d-9")
     assert (found["agent"], found["outcome"]) == ("coder-1", "success")
     assert [(row["skill"], row["shown"]) for row in found["skills"]] == [(SKILL, True)]
-    squat = claimed.stats("d-9", "squatter")
+    squat = claimed.stats(decision="d-9", agent="squatter")
     assert [(row["skill"], row["shown"]) for row in squat["skills"]] == [(SKILL, False)]
 
 
@@ -271,7 +273,7 @@ def test_of_one_agent_s_outcomes_of_a_decision_the_last_counts_and_none_is_refus
 ) -> None:
     claimed.record([("x.json", as_file(_end(NAMED, "failure", 15)))], now=NOW)
     assert _refused(claimed) == []
-    assert claimed.stats(NAMED)["outcome"] == "failure"
+    assert claimed.stats(decision=NAMED)["outcome"] == "failure"
     assert _counts(claimed)[:2] == (3, 2)
 
 
@@ -285,19 +287,19 @@ def test_without_a_receipt_two_agents_may_use_one_id(claimed: Vault) -> None:
     claimed.record([(f"{n}.json", as_file(end)) for n, end in enumerate(ends)], now=NOW)
     assert _refused(claimed) == []
     assert _counts(claimed)[:2] == (5, 4)
-    assert claimed.stats("task-1", "coder-1")["outcome"] == "success"
-    assert claimed.stats("task-1", "coder-2")["outcome"] == "failure"
+    assert claimed.stats(decision="task-1", agent="coder-1")["outcome"] == "success"
+    assert claimed.stats(decision="task-1", agent="coder-2")["outcome"] == "failure"
     text, _ = call(claimed, "stats", "--decision", "task-1")
     assert "as the agent coder-2 used the id too: failure; `--agent coder-2` shows it" in text
 
 
 def _of_nobody(vault: Vault) -> None:
-    vault.stats(NAMED, "coder-9")
+    vault.stats(decision=NAMED, agent="coder-9")
 
 
 def _of_untrusted(vault: Vault) -> None:
     _drop(vault, Attempt("apart", (_end("d-77"),), untrusted=True))
-    vault.stats("d-77")
+    vault.stats(decision="d-77")
 
 
 def _agent_alone(vault: Vault) -> None:

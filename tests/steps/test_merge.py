@@ -380,3 +380,19 @@ def test_what_a_merged_skill_stood_for_comes_back_in_the_run_in_which_that_leave
     assert f"archive {name}" in merges(report)
     assert len(warnings(vault)) == 1
     assert vault.run(now=NOW).done == []
+
+
+def test_a_skill_that_a_person_brought_back_and_wrote_in_stays_beside_what_it_merged_into(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, loss(0))
+    (own,) = warnings(vault)
+    learn(vault, loss(1), loss(2))
+    (name,) = evolved(vault)
+    person.git("mv", f"archive/{own}", f"skills/{own}")
+    text = (vault.root / f"skills/{own}/SKILL.md").read_text(encoding="utf-8")
+    person.write(f"skills/{own}/SKILL.md", f"{text}\n## Ask first\n\nMara knows.\n")
+    person.git("commit", "-qam", "Bring it back")
+    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
+    assert warnings(vault) == [own]
+    assert "Mara" not in vault.skill(name)[0].body

@@ -54,7 +54,7 @@ def _outcome(called: str, **changes: Any) -> tuple[str, bytes]:
 
 
 def _applied(vault: Vault) -> list[str]:
-    rows = vault.stats(DECISION)["skills"]
+    rows = vault.stats(decision=DECISION)["skills"]
     return [row["skill"] for row in rows if row["applied"]]
 
 
@@ -110,14 +110,14 @@ def test_the_judge_takes_a_handle_too(served: Vault) -> None:
 def test_a_handle_of_nothing_that_was_shown_is_told(served: Vault, called: str) -> None:
     served.record([_outcome(called)], now=NOW)
     served.run(now=NOW)
-    assert served.stats(DECISION)["unresolved"] == [called]
+    assert served.stats(decision=DECISION)["unresolved"] == [called]
     text, _ = call(served, "stats", "--decision", DECISION)
     assert f"  {called}: no such handle in what was shown" in text
 
 
 def test_a_handle_without_a_receipt_is_told(vault: Vault) -> None:
     vault.record([_outcome("[S1]")], now=NOW)
-    assert vault.stats(DECISION)["unresolved"] == ["[S1]"]
+    assert vault.stats(decision=DECISION)["unresolved"] == ["[S1]"]
 
 
 class _NotingInbox(Inbox):
@@ -172,7 +172,7 @@ def test_a_fact_that_was_applied_is_told(vault: Vault, person: Person, called: s
     vault.recommend("coding", "seed the generators of a flaky test", decision=DECISION, now=NOW)
     vault.record([_outcome(called or "other")], now=NOW)
     vault.run(["record"], now=NOW)
-    (row,) = vault.stats(DECISION)["facts"]
+    (row,) = vault.stats(decision=DECISION)["facts"]
     assert (row["fact"], row["applied"], len(row["blob"])) == ("f-1", called is not None, 40)
     part = "applied" if called else "not applied"
     assert f"  fact f-1: shown, {part}\n" in call(vault, "stats", "--decision", DECISION)[0]

@@ -60,7 +60,7 @@ def arrive(vault: Vault, names: Iterable[str], *, at_once: bool) -> None:
 
 def told(vault: Vault) -> str:
     """All that a vault serves and says of the decision."""
-    decision = vault.stats("d-1")
+    decision = vault.stats(decision="d-1")
     skills = {listed.name: vault.skill(listed.name)[0].body for listed in vault.skills()}
     answer = vault.recommend("coding", "fix the flaky checkout test")
     served = [skill.name for skill in answer.recommended], [fact.text for fact in answer.facts]
@@ -116,7 +116,7 @@ def test_a_later_and_weaker_word_changes_nothing(new_vault: Any) -> None:
     later = Closing(status="success", observed_by="person", domain="coding", at=NOW)
     vault.close("d-1", later, now=NOW)
     vault.run(now=NOW)
-    decision = vault.stats("d-1")
+    decision = vault.stats(decision="d-1")
     assert (decision["outcome"], decision["observed_by"]) == ("failure", "ci")
     assert len(decision["outcomes"]) == 3
 
@@ -124,7 +124,7 @@ def test_a_later_and_weaker_word_changes_nothing(new_vault: Any) -> None:
 def test_what_a_refused_claim_taught_before_is_served_no_more(new_vault: Any) -> None:
     vault = new_vault("v")
     arrive(vault, ["outcome"], at_once=False)
-    assert vault.stats("d-1")["outcome"] == "success"
+    assert vault.stats(decision="d-1")["outcome"] == "success"
     arrive(vault, ["result"], at_once=False)
     served = [fact.text for fact in vault.recommend("coding", "raise the timeout checkout").facts]
     assert not any("succeeded" in text for text in served)

@@ -241,7 +241,7 @@ def test_a_decisions_recommendation_becomes_a_record(vault: Vault) -> None:
     assert report.quarantined == []
     assert vault.inbox.names() == []
     assert vault.check().problems == []
-    found = vault.stats(DECISION)
+    found = vault.stats(decision=DECISION)
     assert (found["domain"], found["outcome"]) == ("coding", "pending")
     assert [row["skill"] for row in found["skills"] if row["shown"]] == shown(answer)
     (receipt,) = vault.store.head().recommendations.by_decision(DECISION)
@@ -253,7 +253,7 @@ def test_any_decision_is_recorded_under_a_name_that_can_stand(vault: Vault, deci
     vault.recommend("coding", decision=decision, now=NOW)
     report = vault.run(["record"], now=NOW)
     assert (report.quarantined, report.waiting) == ([], [])
-    assert vault.stats(decision)["decision"] == decision
+    assert vault.stats(decision=decision)["decision"] == decision
     assert vault.check().problems == []
 
 
@@ -298,7 +298,7 @@ def test_the_decision_joins_them_whichever_comes_first(vault: Vault, first: str)
     vault.run(now=NOW)
     if first == "recommendation":
         dropped(vault, result)
-    found = vault.stats(DECISION)
+    found = vault.stats(decision=DECISION)
     row = next(row for row in found["skills"] if row["skill"] == SEED)
     assert found["outcome"] == "success"
     assert (row["shown"], row["applied"], row["match"]) == (True, True, "tool")
@@ -307,7 +307,7 @@ def test_the_decision_joins_them_whichever_comes_first(vault: Vault, first: str)
 
 def test_an_unknown_decision_is_refused(vault: Vault) -> None:
     with pytest.raises(UsageError, match="no recommendation and no outcome"):
-        vault.stats("d-0")
+        vault.stats(decision="d-0")
 
 
 # ── uses ─────────────────────────────────────────────────────────────────────────────
@@ -338,7 +338,9 @@ def test_each_way_of_using_a_skill_counts(
         vault.recommend("coding", pins=["flaky-guide"], decision=decision, now=NOW)
         dropped(vault, outcome(day, decision__id=decision, **changes))
     assert badge(vault, "flaky-guide") == "📊 Testing (2 uses)"
-    rows = [row for row in vault.stats(decisions[0])["skills"] if row["skill"] == "flaky-guide"]
+    rows = [
+        row for row in vault.stats(decision=decisions[0])["skills"] if row["skill"] == "flaky-guide"
+    ]
     assert [(row["applied"], row["match"]) for row in rows] == [(True, match)]
 
 
@@ -369,7 +371,7 @@ def test_what_a_skill_of_another_layer_earned_is_computed(vault: Vault) -> None:
     ]
     dropped(vault, *files, *((f"r{n}.json", as_file(one)) for n, one in enumerate(receipts)))
     assert badge(vault, seed) == "✅ Proven (100% success, 20 uses)"
-    assert vault.effects(seed)[0].decision == "proven: it helps as far as is known"
+    assert vault.stats(seed)[0].decision == "proven: it helps as far as is known"
     assert [commit.step for commit in vault.log() if commit.step == "assess"] == []
 
 
@@ -598,7 +600,7 @@ def test_deleting_the_projection_changes_no_answer(vault: Vault, commit: Commit)
             of.search("lift", kind="skill"),
             of.shelf.top_k(k=20),
         ]
-        return f"{said}{json.dumps(of.stats(DECISION))}"
+        return f"{said}{json.dumps(of.stats(decision=DECISION))}"
 
     before = answers(vault)
     assert answers(Vault.open(vault.root)) == before
@@ -618,7 +620,7 @@ def test_another_tools_counters_are_prior_evidence_and_no_more(
 ) -> None:
     files = {"good": counted("good", 400, 0.9), "bad": counted("bad", 400, 0.1)}
     vault.shelf.add_dir(folder(tmp_path, **files, plain=text("plain")))
-    good, plain = vault.effects("good")[0], vault.effects("plain")[0]
+    good, plain = vault.stats("good")[0], vault.stats("plain")[0]
     assert (good.elsewhere, plain.elsewhere) == (Elsewhere(5, 0.9), None)
     assert (good.times_applied, good.status, good.lift) == (0, "testing", None)
     assert shown(vault.recommend("coding", k=3)) == ["good", "plain", "bad"]
@@ -648,15 +650,15 @@ def test_a_run_counts_what_the_decisions_that_ended_say_of_skills(vault: Vault, 
     offered = [one for one in answer.withheld if one.reason == "held-out"]
     assert counted_by_run["skills_updated"] == len(answer.recommended) + len(offered) == 2
     assert counted_by_run["effectiveness_recalculated"] == 2
-    assert vault.stats(DECISION)["detections"] == 1
+    assert vault.stats(decision=DECISION)["detections"] == 1
 
 
 def test_when_a_skill_was_proven_is_told(vault: Vault, commit: Commit) -> None:
     by_the_seed_rule(vault, commit)
     commit("skills/mine/SKILL.md", text("mine"))
-    assert vault.effects("mine")[0].qualified_at is None
+    assert vault.stats("mine")[0].qualified_at is None
     dropped(
         vault, *(outcome(day, applied=["mine"], result={"status": "success"}) for day in range(3))
     )
-    (proven,) = [one for one in vault.effects() if one.skill == "mine"]
+    (proven,) = [one for one in vault.stats() if one.skill == "mine"]
     assert (proven.status, proven.qualified_at) == ("proven", NOW)

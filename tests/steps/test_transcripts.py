@@ -127,7 +127,7 @@ def test_a_prompt_joins_the_receipt_of_its_id(vault: Vault, person: Person) -> N
     receipt = shown(decision=decision, domain="coding", shown=[], held_out=held)
     vault.record([("recommendation-r.json", as_file(receipt))], now=LATER)
     imported(vault, REAL)
-    (row,) = vault.stats(decision)["skills"]
+    (row,) = vault.stats(decision=decision)["skills"]
     assert (row["skill"], row["held_out"], row["read"], row["applied"]) == (
         *("money-rounding", True, True, True),
     )  # held out and read all the same: it counts as shown
@@ -267,10 +267,10 @@ def test_what_a_person_says_next_counts_in_place_of_an_open_end(
     asked: tuple[str, list[Step], str] = ("raise the limit", [EDIT], "Done.")
     path = session(tmp_path / "s.jsonl", asked)
     imported(vault, path)
-    assert vault.stats("s-1-p0")["outcome"] == "neutral"
+    assert vault.stats(decision="s-1-p0")["outcome"] == "neutral"
     session(path, asked, ("no, undo that", [EDIT], "Undone."))
     imported(vault, path)
-    stats = vault.stats("s-1-p0")
+    stats = vault.stats(decision="s-1-p0")
     assert (stats["outcome"], stats["observed_by"], len(stats["outcomes"])) == (
         "failure",
         "person",

@@ -22,6 +22,7 @@ from skillvault.brief import (
     spent_of,
 )
 from skillvault.errors import UnansweredError
+from skillvault.judge.claude.prompts import says_too_little
 from skillvault.judge.claude.questions import Asked, Questions, with_answer
 from skillvault.judge.claude.replies import UnusableError
 from skillvault.judge.claude.retries import Caller, Question
@@ -83,8 +84,11 @@ class ClaudeJudge:
         plain = OfflineJudge().write(brief)
         if plain is None:
             return None
+        question = self.questions.text_question(brief, plain)
+        if says_too_little(brief):
+            return question.answered(self.answers(question.matter.question)) or plain
         try:
-            draft, _ = self._answered(self.questions.text_question(brief, plain))
+            draft, _ = self._answered(question)
         except UnansweredError as error:
             why = shorten(flat(str(error)), 200)
             note = f"Written by the offline judge, as Claude's text was of no use: {why}."

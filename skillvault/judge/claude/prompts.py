@@ -45,8 +45,9 @@ _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
 _ITEMS = 200  # of a list or a mapping
-_SHOWN = 12  # outcomes of an account that are told in full
-_LINE = 240  # characters of one that is told in a line
+_SHOWN = 12  # outcomes of an account that are told, sessions, evaluations behind facts
+_LINE = 240  # characters of an outcome in a line
+_END = "\n}\n</record>"  # of data, which are a mapping
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
@@ -76,6 +77,11 @@ class Prompts(Struct, frozen=True):
     def fenced(self, material: Mapping[str, Any]) -> str:
         """Data between the marks that the prompts speak of."""
         return f"<record>\n{_dumped(self.clean(material))}\n</record>"
+
+    def shared(self, user: str, first: Mapping[str, Any]) -> int:
+        """With how many characters `user` begins as all does that has this first."""
+        start = self.fenced(first).removesuffix(_END) if first else ""
+        return len(start) if user.startswith(start) else 0
 
 
 @cache
@@ -226,14 +232,35 @@ def surroundings(brief: Brief, plain: Draft) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     if isinstance(brief, Findings):
         account = brief.account
-        shown["latest"] = [_brief(o, account.evaluations) for o in brief.significant[-_SHOWN:]]
+        latest = brief.significant[-_SHOWN:]
+        shown["latest"] = [_in_a_line(o, account.evaluations) for o in latest]
     if isinstance(brief, Recurrence):
         shown["evaluations"] = [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]]
     if isinstance(brief, Period):
+        around = {"facts": dict(brief.facts), "current": brief.current}
+        shown |= {key: value for key, value in around.items() if value}
         shown["outcomes"] = [_in_a_line(o, brief.evaluations) for o in brief.outcomes]
     if isinstance(brief, Agreement):
         return shown  # a draft of what it is to find would be repeated
     return {**shown, "draft": {"title": plain.title, "sections": dict(plain.sections)}}
+
+
+def says_too_little(brief: Brief) -> bool:
+    """Whether nothing could come of a model's words: the text by rule says all there is.
+
+    That is an account of reports alone, which are told and never advised, or of one statement and
+    at most one report; and a strategy where nothing separates, stood out or is known.
+    """
+    if isinstance(brief, Findings):
+        reports = sum(map(_is_report, brief.statements))
+        others = len(brief.statements) - reports
+        return others == 0 or (others == 1 and reports <= 1)
+    return isinstance(brief, Period) and not (brief.rules or brief.outliers or brief.facts)
+
+
+def _is_report(statement: Statement) -> bool:
+    cause = statement.cause if isinstance(statement, Remedy) else statement
+    return isinstance(cause, Cause) and cause.report
 
 
 def subject_of(brief: Brief) -> str:
@@ -324,12 +351,6 @@ def _period(brief: Period) -> dict[str, Any]:
         "last": brief.outcomes[-1].id,
         "stood_out": [_statement(outlier, "warning") for outlier in brief.outliers],
     }
-
-
-def _brief(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
-    evaluation = evaluations.get(outcome.id)
-    learned = {"insight": evaluation.key_insight} if evaluation else {}
-    return ended(outcome) | learned
 
 
 def _in_a_line(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> str:

@@ -47,6 +47,7 @@ from skillvault.policy import DistillPolicy, JudgePolicy
 from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
 _Value = TypeVar("_Value")
+_OF_DOMAIN = ("sections", "facts")  # what stands first in a record, as in others of its domain
 
 
 class ReplyCheck(Protocol):
@@ -210,12 +211,15 @@ class Questions:
 
         def make() -> Question:
             name, system = model or self.rules.model, self.prompts.text(matter.kind)
+            user = self.prompts.fenced(material)
+            of_domain = {key: material[key] for key in _OF_DOMAIN if key in material}
             return Question(
                 key=matter.question,
                 model=name,
                 system=system,
-                user=self.prompts.fenced(material),
+                user=user,
                 schema=schema(shape),
+                shared=self.prompts.shared(user, of_domain),
                 max_tokens=limit,
                 former=self._former(matter.kind, name, former()) if former else (),
             )

@@ -25,6 +25,7 @@ _TURN = 0.1  # seconds between two looks whether it is our turn
 class Question(Struct, frozen=True, kw_only=True):
     """What is sent. `key` is what its reply is kept under, the same after a crash.
 
+    The first `shared` characters of `user` are those of other questions of its kind and domain too.
     `former` are the keys under which earlier versions kept it. `max_tokens`: the most of its reply,
     if that is not the policy's to say. `refused` is the reply to the same that was of no use, and
     what it is told of that.
@@ -35,6 +36,7 @@ class Question(Struct, frozen=True, kw_only=True):
     system: str
     user: str
     schema: dict[str, Any]
+    shared: int = 0
     max_tokens: int | None = None
     refused: tuple[str, str] | None = None
     former: tuple[str, ...] = ()

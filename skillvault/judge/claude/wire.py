@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.claude_models import Usage
+from skillvault.claude_models import CACHEABLE, Usage
 from skillvault.errors import UnavailableError
 from skillvault.judge.claude.retries import Fault, Question, Reply
 from skillvault.policy import JudgePolicy
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KEY = "ANTHROPIC_API_KEY"
 _OFFLINE = "or set `judge: {provider: offline}` in vault.yaml"
-_CACHEABLE = 16_384  # characters: 4096 tokens, the least that every model caches
+_CACHED = {"cache_control": {"type": "ephemeral"}}
 _BATCH_SECONDS = 300.0  # for the requests and replies of a whole batch
 # `cache` runs a function twice for two threads that come first together, and a connection that
 # one event loop has opened fails in another.
@@ -73,10 +73,13 @@ class Refusal(NamedTuple):
 
 
 def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
-    """A question as the Messages API takes it; the fixed part is cached if it is long enough."""
+    """A question as the Messages API takes it.
+
+    What others share of it stands first, and is cached if it is long enough.
+    """
     fixed: dict[str, Any] = {"type": "text", "text": question.system}
-    if len(question.system) >= _CACHEABLE:
-        fixed["cache_control"] = {"type": "ephemeral"}
+    if len(question.system) >= CACHEABLE:
+        fixed |= _CACHED
     body: dict[str, Any] = {
         "model": question.model,
         "max_tokens": question.limit(rules),
@@ -89,13 +92,22 @@ def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
     return body
 
 
-def _turns(question: Question) -> list[dict[str, str]]:
+def _turns(question: Question) -> list[dict[str, Any]]:
     """What is said in turn; a reply of no use stands as the assistant's."""
-    asked = {"role": "user", "content": question.user}
+    asked = {"role": "user", "content": _user_content(question)}
     if question.refused is None:
         return [asked]
     reply, why = question.refused
     return [asked, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
+
+
+def _user_content(question: Question) -> str | list[dict[str, Any]]:
+    """What is asked; in two parts if the first, with the prompt, is worth a place in the cache."""
+    shared = question.shared
+    if not shared or len(question.system) + shared < CACHEABLE:
+        return question.user
+    first = {"type": "text", "text": question.user[:shared], **_CACHED}
+    return [first, {"type": "text", "text": question.user[shared:]}]
 
 
 def reply_of(body: bytes) -> Reply:

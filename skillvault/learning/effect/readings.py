@@ -143,6 +143,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(wav|brush|push|cast|put|set)\w* aside X
         \b(even though|although|though|while|whereas|knowing|i know|we know|i knew|we knew|aware)(
            (that|of|full well|well|was|had|has|were))* X (<say>)
+        \b(even though|although|though) X (?!(is|was|does|has|applies|covers|concerns
+          |lacks|remains|refers|deals|addresses|exists|seems|looks|fails|appears)\b)\w+s\b
+        \bunlike X,? (i|we)\b
         \b(even though|although|though) (i|we) (<gap>){0,2}(know|knew|read|seen|saw|aware of) X
         \b(know|knew|aware of|saw|read|seen|remembered|noticed|had) X,? (and|but|yet)( still|
            (<gap>){0,4}(<anyway>))
@@ -282,7 +285,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |recommendation for)\b(?!.*\bdone: X).*X
         \b(plan|plans|planning|plan is|intend|intends|going|hope|hoping|about|need|ought|likely
           |tempted|ready) to (<gap>){0,3}X(?=.*\b(but|no time|ran out|then the|tomorrow|later|next
-          |did not|however)\b| ?[.!]?$)
+          |did not|however|once|as soon as|after|when|before|until|if)\b| ?[.!]?$)
         \b(future|recommendation:|recommendation is|advice:|advice is|suggestion:
           |proposal:)(?!.*\b(applied|followed|used) X).*X
         \b(remaining|pending|next|outstanding|open|missing|e\.g\.?)( \w+)?: .*X
@@ -315,6 +318,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(yesterday|last (week|month|time|year|session|run)|previously|in the past
           |back then)\b[^.]*X""",
     ),
+    # A verb that holds for the second, too: `used y to write and x to export`.
+    ("named", r"\b(<done>) Y [^,:;]*,? and (then )?X (to|for|in|on|when|while)\b"),
     # Listed, or a quote of the prompt.
     (
         "open",
@@ -364,7 +369,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |relevant|right|spot on|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
           |enough)
         X\)? (<be>) (now |both |all |each )*(\w+ly )?(applied|used|followed|heeded|respected|obeyed
-          |loaded|invoked|consulted|decisive)
+          |loaded|invoked|consulted|decisive|observed|honou?red|adopted|(worked|gone|run|walked)
+           through|carried out|ticked off|met)
         X (<say>)\b.*\b(so|hence|therefore|thus|and (so )?(i|we)) ?(i|we|no|it)?\b
         \b(factor|reason|basis|lesson|rule|source|motive|argument|ground|cause|credit)s? ((for
           |behind) \w+ |here )?(was|is|goes to|belongs to) X

@@ -26,6 +26,7 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.merge.groups import STEP, Group
+from skillvault.learning.merge.taken_in import TakenIn, with_parts
 from skillvault.learning.naming import free_name, numbered_name
 from skillvault.policy import Policy
 from skillvault.reading import is_narration
@@ -43,7 +44,8 @@ class Merging(Struct, frozen=True, kw_only=True):
     """A group whose evolved skill is to be made, or written anew.
 
     `read` is twelve hex digits of what it rests on. `own` are the living skills of its subjects, as
-    `<shelf>/<name>`, that it takes the place of; `fresh` the evaluations to be linked. `at` is when
+    `<shelf>/<name>`, that it takes the place of; `taken` those that a person edited while they
+    were merged; `fresh` the evaluations to be linked. `at` is when
     it is made, if that is not the time of what it rests on. A group without a key has no subject
     of its own: its skill goes by its title.
     """
@@ -53,6 +55,7 @@ class Merging(Struct, frozen=True, kw_only=True):
     read: str
     present: Present
     own: tuple[str, ...] = ()
+    taken: tuple[TakenIn, ...] = ()
     fresh: tuple[str, ...] = ()
     at: datetime | None = None
 
@@ -208,6 +211,7 @@ def growth_change(
     path = f"{shelf}/{skill.name}/SKILL.md"
     text, files = evolved_text(due, draft, policy, references)
     body = sections.rewritten(skill.body, written.bodies, text)
+    body, theirs = with_parts(body, due.taken)
     back = (Move(f"archive/{skill.name}", f"skills/{skill.name}"),) if shelf == "archive" else ()
     links = tuple(_links(due, skill.name, "reinforced"))
     return Change(
@@ -218,7 +222,7 @@ def growth_change(
         writes=links,
         files=placed(skill.name, "skills", references.placed(files)),
         edits=tuple(_edits(due, draft, written, policy)),
-        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        rewrites=(Rewrite(path, body, theirs),) if body != skill.body else (),
         moves=(*back, *_moves(due)),
         sources=_sources(due),
         targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
@@ -248,16 +252,24 @@ def _links(due: Merging, name: str, support: LinkType) -> Iterator[Link]:
 
 
 def _own(due: Merging) -> list[Ref]:
-    return [Ref("skill", place.partition("/")[2]) for place in due.own]
+    return [_skill_at(place) for place in due.own]
+
+
+def _taken(due: Merging) -> list[Ref]:
+    return [_skill_at(each.place) for each in due.taken]
+
+
+def _skill_at(place: str) -> Ref:
+    return Ref("skill", place.partition("/")[2])
 
 
 def _sources(due: Merging) -> tuple[Ref, ...]:
-    return (*_own(due), *(Ref("evaluation", outcome_id) for outcome_id in due.fresh))
+    return (*_own(due), *_taken(due), *(Ref("evaluation", outcome_id) for outcome_id in due.fresh))
 
 
 def _moves(due: Merging) -> tuple[Move, ...]:
-    names = ((place, place.partition("/")[2]) for place in due.own)
-    return tuple(Move(place, f"archive/{name}") for place, name in names)
+    places = (*due.own, *(each.place for each in due.taken))
+    return tuple(Move(place, f"archive/{_skill_at(place).id}") for place in places)
 
 
 def fresh_of(brief: Agreement, linked: frozenset[str]) -> tuple[str, ...]:
@@ -304,6 +316,10 @@ def _reason(due: Merging, name: str, file: str = _SOURCES) -> str:
     lead = f"{name} stands for {_subjects(len(due.brief.apart))} that say{'s' * alone} the same"
     lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {what}."]
     lines += [f"{ref.id} goes to archive/." for ref in _own(due)]
+    lines += [
+        f"{ref.id} goes to archive/; what a person wrote in it stands here now."
+        for ref in _taken(due)
+    ]
     told = [
         f"  {subject_words(findings.account.outcomes[0])}: {line}"
         for findings, fates in _fates(due)

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
+from skillvault.html_table import html_table
 from skillvault.learning.effect.verdict import (
     Evidence,
     evidence_line,
@@ -141,6 +142,16 @@ class Selection(Struct, frozen=True):
     facts: list[ServedFact] = field(default_factory=list)
     near_domain: str | None = None
     unknown_context: list[str] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        """The shown skills and facts, as notebooks show them."""
+        skills = [
+            (skill.handle, skill.name, skill.badge, f"{skill.relevance:.2f}", skill.description)
+            for skill in self.recommended
+        ]
+        facts = [(fact.handle, fact.id, "", f"{fact.share:.2f}", fact.text) for fact in self.facts]
+        columns = ("handle", "name", "use", "relevance", "about")
+        return html_table(f"recommended in {self.domain}", columns, [*skills, *facts])
 
 
 class Background(Struct, frozen=True):

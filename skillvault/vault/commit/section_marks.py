@@ -4,7 +4,7 @@ What the program leaves as it stands keeps its mark, so that a person's section 
 A skill of an older vault has no marks and gets none: there the history tells whose a section is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -33,22 +33,28 @@ def encoded_with_marks(skill: Record) -> bytes:
 
 
 def remarked(
-    files: Mapping[str, bytes | None], before: Mapping[str, bytes], paths: Iterable[str]
+    files: Mapping[str, bytes | None],
+    before: Mapping[str, bytes],
+    paths: Iterable[str],
+    theirs: Mapping[str, Collection[str]],
 ) -> dict[str, bytes]:
-    """path -> a skill's file with the marks of what the program changed since `before`."""
+    """path -> a skill's file with the marks of what the program changed since `before`.
+
+    `theirs` are, by path, the sections that it took over from a person.
+    """
     changed: dict[str, bytes] = {}
     for path in paths:
         content, old = files.get(path), before.get(path)
-        if content and old and (marked := _remarked(path, content, old)):
+        if content and old and (marked := _remarked(path, content, old, theirs.get(path, ()))):
             changed[path] = marked
     return changed
 
 
-def _remarked(path: str, content: bytes, before: bytes) -> bytes | None:
+def _remarked(path: str, content: bytes, before: bytes, theirs: Collection[str]) -> bytes | None:
     new, old = parsed(path, content), parsed(path, before)
     if not (isinstance(new, Skill) and isinstance(old, Skill) and old.written):
         return None
-    marks = marks_after(read_marks(old.written), old.body, new.body)
+    marks = marks_after(read_marks(old.written), old.body, new.body, theirs)
     if new.description != old.description:
         marks[heading_mark(DESCRIPTION)] = text_mark(new.description)
     words = as_words(marks)

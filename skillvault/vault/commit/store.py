@@ -188,7 +188,8 @@ class Store(threading.local):
                 raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
             files[rewrite.path] = front_matter.with_body(before, rewrite.body)
         if is_programs and (texts := _rewritten_skills(change)):
-            files |= section_marks.remarked(files, base.files.read(texts), texts)
+            theirs = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
+            files |= section_marks.remarked(files, base.files.read(texts), texts, theirs)
         files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())

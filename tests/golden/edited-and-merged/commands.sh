@@ -1,6 +1,7 @@
 # A person edits a warning in one clone while the loop of the other, which learns, merges that
 # warning into an evolved skill. Git would carry the edit into archive/, and no agent would see it.
-# After `sync` the warning is served with the edit in both clones, and the next runs leave it so.
+# After `sync` the warning is served with the edit in both clones, and the next run leaves it so. Once
+# the evolved skill grows, it says what the person wrote, and the warning goes to archive/ again.
 drop() { # DAY TARGET
   sed "s/DAY/$1/g; s/TARGET/$2/" ../loss.yaml > inbox/$1.yaml
   touch -d 2026-11-01 inbox/$1.yaml
@@ -31,3 +32,11 @@ say skillvault sync --now 2026-11-20T14:00:00Z
 say skillvault recommend --domain perps
 say skillvault check
 say skillvault run --now 2026-11-20T14:00:00Z
+drop 05 DOGE-PERP
+say skillvault run --now 2026-11-21T12:00:00Z
+say ls skills archive
+say skillvault recommend --domain perps
+say skillvault check
+drop 06 AVAX-PERP
+say skillvault run --now 2026-11-22T12:00:00Z
+say tail -n 8 skills/evolved-perps-stopped-out-during-the-5d89eb/SKILL.md

@@ -200,6 +200,32 @@ def test_what_questions_of_one_domain_share_stands_first(claudes: Vault, api: Se
     assert keys[0][0] == "decision"
 
 
+def test_many_facts_are_told_and_cached_apart_from_what_differs(
+    claudes: Vault, api: Server
+) -> None:
+    learn(claudes, trade(0))
+    person = Person(claudes.root)
+    for number in range(160):
+        text = f"Fact {number}: " + f"pair {number} moves with funding and volume " * 4
+        person.write(f"memory/perps/fact-{number:03}.md", f"{text}\n")
+    person.git("add", "memory")
+    person.git("commit", "-q", "-m", "What we know", "--no-verify")
+    api.requests.clear()
+    learn(claudes, trade(1), trade(2))
+    asked = [body for body in api.requests if asked_for(body) == "insight"]
+    parts = [body["messages"][0]["content"] for body in asked]
+    assert len(parts) == 2
+    (first, rest), (again, other) = parts
+    assert first == again
+    assert rest["text"] != other["text"]
+    assert first["cache_control"] == {"type": "ephemeral"}
+    assert "cache_control" not in rest
+    told_facts = json.loads((first["text"] + rest["text"]).split("\n", 1)[1].rpartition("\n")[0])
+    assert len(told_facts["facts"]) == 150
+    assert len(first["text"]) >= 16_384
+    assert '"decision"' not in first["text"]
+
+
 def test_the_prices_that_are_shown_are_the_programs() -> None:
     shown = PAGE.read_text(encoding="utf-8").partition("<!-- prices:begin -->")[2]
     for name, price in MODELS.items():

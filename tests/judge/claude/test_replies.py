@@ -196,3 +196,56 @@ def test_a_strategy_keeps_its_counts(claudes: Vault, api: Server) -> None:
     assert "Win rate 50 % (5 of 10)" in body
     assert "## Performance Notes" in body
     assert "Claude on performance notes" not in body
+
+
+def test_a_strategy_is_asked_for_with_its_text_the_facts_and_a_line_an_outcome(
+    claudes: Vault, api: Server
+) -> None:
+    claudes.memory.add_fact("Funding resets every eight hours.", "perps", now=NOW)
+    for first in (0, 12):
+        learned(claudes, *(trade(n, 0.05 * (-1) ** n) for n in range(first, first + 12)))
+    first_request, *_, request = [r for r in map(record, texts(api)) if "outcomes" in r]
+    assert "current" not in first_request
+    (strategy,) = [one for one in claudes.skills() if one.kind == "strategy"]
+    before = claudes.store.git.text("show", f"HEAD~1:skills/{strategy.name}/SKILL.md")
+    assert "Claude on entry rules" in request["current"]
+    assert request["current"].strip() in before
+    assert "Funding resets every eight hours." in request["facts"].values()
+    assert request["outcomes_in_all"] == len(request["outcomes"]) == 20
+    assert all(line.count("\n") == 0 and len(line) <= 240 for line in request["outcomes"])
+
+
+def test_the_outcomes_of_an_account_are_told_in_a_line_each(claudes: Vault, api: Server) -> None:
+    long = {"score": -0.2, "summary": "stopped out", "evidence": "a line of the log\n" * 500}
+    learned(claudes, trade(0, result=long), trade(1, -0.2))
+    latest = record(texts(api)[-1])["latest"]
+    assert [line.partition(":")[0] for line in latest] == [
+        f"2026-11-0{day} open_long on SOL-PERP" for day in (1, 2)
+    ]
+    assert all(len(line) <= 240 for line in latest)
+
+
+DEPLOY = {"action": "deploy", "target": "site", "reasoning": "Let me deploy this."}
+
+
+def deployed(**result: str) -> Body:
+    """An outcome with a reasoning that says nothing: nobody recorded what it met."""
+    return trade(result=result, context={}, decision=DEPLOY)
+
+
+def test_nobody_is_asked_about_an_outcome_of_which_nothing_could_be_learned(
+    claudes: Vault, api: Server
+) -> None:
+    learned(claudes, deployed(status="success"))
+    (found,) = claudes.store.head().evaluations.values()
+    assert (found.key_insight, found.judge.name, found.judge.tokens) == (None, "offline", None)
+    assert api.requests == []
+
+
+def test_nobody_is_asked_for_a_text_that_could_say_no_more(claudes: Vault, api: Server) -> None:
+    error = "OSError: no space left on device"
+    (commit,) = learned(claudes, deployed(status="failure", evidence=error))
+    (skill,) = claudes.skills()
+    assert error in claudes.skill(skill.name)[0].body
+    assert texts(api) == []
+    assert "offline judge" not in said(claudes, commit)

@@ -35,7 +35,7 @@ def rewritten(content: bytes, *pairs: tuple[str, str]) -> bytes:
     for old, new in pairs:
         text = text.replace(old, new)
     after = text.encode()
-    return remarked({PATH: after}, {PATH: content}, [PATH]).get(PATH, after)
+    return remarked({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
 
 
 def edited(content: bytes, *pairs: tuple[str, str]) -> bytes:

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         outcome_file,
         quota,
         registry,
+        review,
         rules,
         session_sources,
         shelf_rules,
@@ -114,6 +115,7 @@ else:
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
+    review = LazyModule("steps.review")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
@@ -798,6 +800,17 @@ def distill(
 def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCommit]:
     """These commits as a person reads them: the skill, what it rests on, its links."""
     return logbook.logged(vault.store, vault.store.head(), commits)
+
+
+def proposals(vault: Vault) -> list[review.Proposal]:
+    """What waits for a person, by name: its text, its diff, what it rests on."""
+    vault.shelf.ready()
+    return list(review.proposals(_question(vault)))
+
+
+def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:
+    """A skill's text beside that of a revision; see `steps.review.text_pair`."""
+    return review.text_pair(_question(vault), name.replace("_", "-"), revision)
 
 
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:

@@ -25,12 +25,14 @@ _RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person
 LINES = 40  # of a message before its trailers, which are for the program
 _CUT = "… {} more lines; the diff has all of it"
 
-STEP, SOURCE, TARGET, JUDGE = (
+STEP, SOURCE, TARGET, JUDGE, WHY = (
     "Skillvault-Step",
     "Skillvault-Source",
     "Skillvault-Target",
     "Skillvault-Judge",
+    "Skillvault-Why",
 )
+_MAX_WHY = 500  # characters of a person's reason that a trailer holds
 
 
 class Program(bytes):
@@ -116,7 +118,8 @@ class Change(Struct, frozen=True, kw_only=True):
     `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
     there. `subject` stands without its step. `takes` names the inbox entries that become redundant
     once the commit is made. `commit_with`: it shares its commit with the changes beside it that
-    state the same, intake always, others if they are more than a few.
+    state the same, intake always, others if they are more than a few. `why` is a person's reason
+    in their own words, which later runs repeat.
     """
 
     step: str
@@ -133,6 +136,7 @@ class Change(Struct, frozen=True, kw_only=True):
     sources: tuple[Ref, ...] = ()
     targets: tuple[Ref, ...] = ()
     judge: str | None = None
+    why: str = ""
     takes: tuple[str, ...] = ()
     commit_with: str = ""
     joins: Join | None = None
@@ -269,6 +273,8 @@ def _trailers(change: Change) -> Iterator[str]:
     yield from (f"{TARGET}: {ref}" for ref in change.targets)
     if change.judge:
         yield f"{JUDGE}: {change.judge}"
+    if change.why:
+        yield f"{WHY}: {shorten(' '.join(escaped(change.why).split()), _MAX_WHY)}"
 
 
 def _wrapped(reason: str) -> str:

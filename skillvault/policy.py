@@ -153,6 +153,13 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are significant enough for a skill, and how long it lives."""
 
+    gate: Annotated[
+        Literal["never", "unproven", "always"],
+        Meta(
+            description="Which new skills wait in proposed/ for a person. unproven: what rests on "
+            "one session; always: all; never: none. What is untrusted always waits."
+        ),
+    ] = "unproven"
     warning_below: Annotated[
         float, Meta(lt=0, description="A score strictly below this makes a warning.")
     ] = -0.10

@@ -45,6 +45,11 @@ class History:
         )
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
+    def commits_by(self, step: str) -> list[Commit]:
+        """The commits of a step, newest first."""
+        rows = self._reader.rows("select c from commits where step = ?", [step])
+        return self._commits(number for (number,) in rows)
+
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""
         query = "select c from touch where ref_kind = ? and ref_id in {}"

@@ -165,7 +165,7 @@ def text_pair(run: Run, name: str, revision: str | None) -> TextPair:
     if revision is None:
         touching = view.history.commits_touching([Ref("skill", name)])
         revision = f"{touching[0].sha}^" if touching else "HEAD"
-    commit = git.history.named(revision)
+    commit = git.history.commit_named(revision)
     if commit is None:
         if revision.endswith("^"):
             return TextPair("/dev/null", path, "", skill.body.strip())

@@ -88,7 +88,7 @@ def _together(
     read = run.accounts.read_part(history)
     kinds = list(run.accounts.both(run.accounts.account(read))) if read else []
     ids = {outcome.id for outcome in read}
-    refused = _refused(run, kinds)
+    refused = _refused_standing(run, kinds)
     standings = {
         placed.id: rules.outcome_standing(outcomes[placed.id], ids, kinds, run.policy)
         for placed in history
@@ -100,7 +100,7 @@ def _together(
     }
 
 
-def _refused(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> Standing | None:
+def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> Standing | None:
     """That what would be made of a subject says the same as what a person rejected.
 
     Of a judge that costs nothing its text is asked for once more.

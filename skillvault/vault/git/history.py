@@ -20,7 +20,7 @@ class History:
         """Whether a commit is still there; one that nothing refers to is gone in time."""
         return self._git.text("cat-file", "-t", commit, ok=(0, 128)) == "commit"
 
-    def named(self, text: str) -> str | None:
+    def commit_named(self, text: str) -> str | None:
         """The commit that a person names; None if there is none."""
         args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
         return self._git.text(*args, ok=(0, 1, 128)) or None

@@ -10,7 +10,7 @@ The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,00
 in a temporary folder, which needs 3 GB.
 
 A family is a module: commits, projecting, clustering, explaining, finding, recommending,
-assessing, watching.
+assessing, hooking, watching.
 Rows that do not meet what is asked are told below the table: how busy a machine is decides
 too much for an exit code.
 """
@@ -32,6 +32,7 @@ import clustering
 import commits
 import explaining
 import finding
+import hooking
 import projecting
 import recommending
 import watching
@@ -50,6 +51,7 @@ FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "explaining": explaining.rows,
     "finding": finding.rows,
     "recommending": recommending.rows,
+    "hooking": hooking.rows,
     "watching": watching.rows,
 }
 

@@ -5,7 +5,8 @@ The floor plan; imports only go down:
     4  doors    cli/ · daemon/ · api (Vault)
     3  steps    record, evaluate, promote, generate, distill, merge, assess, expire ·
                 run · shelf · doctor
-    2  edges    vault/ (commit, index, git, files, search) · judge/ (offline, claude) · exchange/
+    2  edges    vault/ (commit, index, git, files, search) · judge/ (offline, claude) ·
+                exchange/ · clients/
     1  rules    learning/: pure functions, records in, changes or values out
     0  words    records · brief · conditions · intake · strict_json · change · policy · text ·
                 errors · integrity

@@ -10,7 +10,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -92,6 +92,8 @@ if TYPE_CHECKING:
     from skillvault.steps.closing import Closing
     from skillvault.steps.decision import OpenDecision
     from skillvault.steps.doctor import Row
+    from skillvault.steps.page import page as pages
+    from skillvault.steps.page.page import Page
     from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
     from skillvault.steps.shelf import Shelf
     from skillvault.steps.status import Status
@@ -122,6 +124,7 @@ else:
     answered, capture = LazyModule("steps.answered"), LazyModule("steps.capture")
     transcripts = LazyModule("steps.transcripts")
     sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
+    pages = LazyModule("steps.page.page")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     exchange_of_clones = LazyModule("steps.sync")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
@@ -129,6 +132,7 @@ else:
     recovery = LazyModule("vault.commit.recovery")
     redact = LazyModule("vault.files.redact")
 
+_WEEK = timedelta(days=7)
 _PART = 200  # outcomes of transcripts that are recorded together
 
 
@@ -437,6 +441,7 @@ class Vault:
         role: str | None = None,
         stage: str | None = None,
         pins: Sequence[str] = (),
+        seen: Sequence[str] = (),
         k: int | None = None,
         budget: int | None = None,
         strategy: Strategy | None = None,
@@ -453,7 +458,8 @@ class Vault:
         For a domain that the vault does not know the answer is empty, and not recorded. With a
         `decision` the answer is recorded through the inbox, and only then skills are held out;
         otherwise nothing is written. `agent` is who asks, as `source.agent` of its outcomes says:
-        only those are joined with what is recorded. UsageError for a domain that is no slug, a
+        only those are joined with what is recorded; what it has `seen` is not held out. UsageError
+        for a domain that is no slug, a
         decision that is empty, an agent without one, and what cannot be recorded.
         """
         setup.check_domains([domain])
@@ -467,6 +473,7 @@ class Vault:
             role=role,
             stage=stage,
             pins=tuple(pins),
+            seen=tuple(seen),
             limit=k,
             budget=budget,
             strategy=strategy or ("hybrid" if task.strip() else "tag"),
@@ -816,6 +823,27 @@ def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.Te
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
     return sides.both_sides(_question(vault), ref)
+
+
+def page(
+    vault: Vault,
+    *,
+    since: datetime | None = None,
+    domain: str | None = None,
+    now: datetime | None = None,
+) -> Page:
+    """What a page of the vault tells, of the last seven days or `since` then; see `steps.page`.
+
+    UsageError for a domain that the vault does not know.
+    """
+    until = now or _clock()
+    status, effects = vault.status(), vault.stats(domain=domain)
+    run = _question(vault)
+    if domain is not None and domain not in run.view.domains:
+        known = ", ".join(run.view.domains) or "none yet"
+        raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
+    span = (since or until - _WEEK, until)
+    return pages.page_of(run, (status, effects), span, domain)
 
 
 def rules_wait(vault: Vault) -> bool:

@@ -638,6 +638,28 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     )
 
 
+class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the hooks of an agent's client do."""
+
+    domains: Annotated[
+        dict[str, str],
+        Meta(
+            description="Path pattern (`~/work/shop*`): the domain of the folders that it meets; "
+            "else `--domain`, else the repository's name."
+        ),
+    ] = field(default_factory=dict)
+    ask: Annotated[
+        Literal["never", "surprises", "always"],
+        Meta(
+            description="When an agent that stops is asked for a lesson: if what was observed "
+            "contradicts its claim or the skill it applied, once a session; or after each prompt."
+        ),
+    ] = "surprises"
+    briefing: Annotated[
+        int, Meta(ge=0, description="The most tokens that a session begins with; 0: none.")
+    ] = 300
+
+
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `vault.yaml` may say."""
 
@@ -680,6 +702,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     effect: EffectPolicy = field(default_factory=EffectPolicy)
     judge: JudgePolicy = field(default_factory=JudgePolicy)
     transcripts: TranscriptsPolicy = field(default_factory=TranscriptsPolicy)
+    hook: HookPolicy = field(default_factory=HookPolicy)
 
     @property
     def choices(self) -> Choices:

@@ -9,9 +9,9 @@ WORDS = {
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
-    "observed", "written", "html_table",
+    "observed", "written", "html_table", "one_thread",
 }  # fmt: skip
-DOORS = {"api", "cli", "daemon", "__main__", "__init__"}
+DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
@@ -41,11 +41,14 @@ HOMES = {
     "fcntl": {"vault/commit"},
     "click": {"cli"},
     "rich": {"cli"},
+    "jinja2": {"page"},
+    "markupsafe": {"page"},
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},
     "snowballstemmer": {"sameness/stemming"},
     "numpy": {"learning/contrast", "learning/effect", "vault/search"},
+    "threadpoolctl": {"one_thread"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.
 IMPURE = {"os", "pathlib", "subprocess", "time", "random", "socket", "shutil", "tempfile", "uuid"}
@@ -72,7 +75,7 @@ def _below(module: str) -> set[str]:
     floor = _floor(module)
     if floor in WORDS:
         return WORDS
-    if floor in {"learning", "vault", "judge", "exchange"}:
+    if floor in {"learning", "vault", "judge", "exchange", "clients"}:
         return WORDS | {floor}
     everything = {_floor(name) for name in modules()}
     return everything - DOORS if floor == "steps" else everything

@@ -5,16 +5,25 @@ This is the door where errors become one line and an exit code.
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from skillvault.cli.commands import cli
 from skillvault.errors import BadInputError, SkillvaultError
 from skillvault.hidden_characters import escaped
+from skillvault.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from skillvault.cli import hook
+else:  # a client calls it, no person
+    hook = LazyModule("cli.hook")
 
 
 def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
+    if _is_hook(sys.argv[1:]):
+        hook.run_quietly(sys.argv[1:])
     try:
         sys.exit(cli(standalone_mode=False, prog_name="skillvault"))
     except click.ClickException as error:
@@ -31,6 +40,12 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         _leave(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
+
+
+def _is_hook(words: list[str]) -> bool:
+    """Whether a client calls its hook: an error that blocks what a person asked must not happen."""
+    behind_vault = words[2:] if words[:1] == ["--vault"] else words
+    return behind_vault[:1] == ["hook"] and "--help" not in words
 
 
 def _leave(message: str, code: int) -> None:

@@ -18,7 +18,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.cli.report import end_intake
+from skillvault.cli.run_report import end_intake
 from skillvault.errors import SkillvaultError, UsageError
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.exchange.watched import watch_command

@@ -29,6 +29,7 @@ COMMANDS = tuple(
     quarantine
     recommend
     record
+    report
     run
     search
     skill
@@ -40,7 +41,7 @@ COMMANDS = tuple(
     why-not
     """.split()
 )
-HIDDEN = ("merge-driver",)  # for programs: no person types them
+HIDDEN = ("hook", "merge-driver")  # for programs: no person types them
 
 
 class Commands(click.Group):

@@ -17,7 +17,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.cli.report import end_distilling, print_done, run_shape
+from skillvault.cli.run_report import end_distilling, print_done, run_shape
 from skillvault.steps.run import Report
 
 

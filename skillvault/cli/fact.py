@@ -17,7 +17,7 @@ from skillvault.cli.options import (
     print_json,
     vault_option,
 )
-from skillvault.cli.report import print_committed, print_done, run_shape, say_sides
+from skillvault.cli.run_report import print_committed, print_done, run_shape, say_sides
 from skillvault.errors import UsageError
 from skillvault.records import Importance, ref_of
 from skillvault.steps.memory import ListedFact

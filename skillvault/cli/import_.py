@@ -16,7 +16,7 @@ from skillvault.cli.options import (
     track,
     vault_option,
 )
-from skillvault.cli.report import end_intake, pack
+from skillvault.cli.run_report import end_intake, pack
 from skillvault.cli.transcripts import import_transcripts
 from skillvault.errors import UsageError
 from skillvault.records import Trust

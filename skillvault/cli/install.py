@@ -18,7 +18,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.cli.report import pack, print_done
+from skillvault.cli.run_report import pack, print_done
 from skillvault.errors import UsageError
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.records import Problem

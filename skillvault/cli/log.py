@@ -1,7 +1,7 @@
 """log: the commits of the loop."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -23,7 +23,7 @@ from skillvault.steps.logbook import LoggedCommit, Wanted
 @click.option(
     "-n", "limit", type=click.IntRange(min=1), metavar="N", help="Show only the newest N."
 )
-@since_option
+@since_option("all")
 @click.option("--domain", metavar="NAME", help="Show what was learned in a domain.")
 @click.option("--step", metavar="STEP", help="Show what a step did, such as generate or merge.")
 @click.option("--skill", metavar="NAME", help="Show what made or changed a skill.")
@@ -32,7 +32,7 @@ from skillvault.steps.logbook import LoggedCommit, Wanted
 @json_option
 def log(
     limit: int | None,
-    since: datetime | None,
+    since: timedelta | datetime | None,
     domain: str | None,
     step: str | None,
     skill: str | None,
@@ -42,7 +42,8 @@ def log(
 ) -> None:
     """Show the commits of the loop, newest first."""
     vault = open_vault(vault_path)
-    wanted = Wanted(since=since, domain=domain, step=step, skill=skill)
+    start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
+    wanted = Wanted(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, wanted)
     if as_data:
         print_json(list(logged(vault, commits)) if patch else commits)

@@ -1,6 +1,5 @@
 """What the commands share: the options, opening the vault, JSON, progress."""
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,8 +15,8 @@ from skillvault.hidden_characters import escaped, json_escaped
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
-_AGO = re.compile(r"(?P<count>[0-9]{1,4})(?P<unit>[hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_FAR = 10_000  # hours, days or weeks that are looked back at most
 _LONG = 200  # items from which on work is worth a progress bar
 
 
@@ -60,14 +59,14 @@ def now_option(function: _F) -> _F:
     )(function)
 
 
-def since_option(function: _F) -> _F:
-    """`--since TIME`: a time, a day, or how long ago."""
+def since_option(default: str) -> Callable[[_F], _F]:
+    """`--since AGE`: from how long ago on, or from which day; `default` says what holds else."""
     return click.option(
         "--since",
-        callback=_ago,
-        metavar="TIME",
-        help="Show what was made since then: 1w, 3d, 12h ago, a day or a time.",
-    )(function)
+        callback=_since,
+        metavar="AGE",
+        help=f"Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: {default}).",
+    )
 
 
 def dry_option(function: _F) -> _F:
@@ -88,6 +87,24 @@ def vault_path_of(vault_path: Path | None) -> Path:
     return vault_path or before or Path()
 
 
+def _since(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> timedelta | datetime | None:
+    """A span of time, or the time from which on; None if nobody says."""
+    if value is None:
+        return None
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit and number.isascii() and number.isdigit() and 0 < int(number) <= _FAR:
+        return int(number) * unit
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        at = None
+    if at is None or not _SANE[0] <= at.year <= _SANE[1]:
+        raise UsageError(f"--since {value}: no time; write it as 7d, 2w, 12h or 2026-11-20")
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
 def _time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:
     if value is None:
         return None
@@ -97,21 +114,6 @@ def _time(_context: click.Context, _option: click.Parameter, value: str | None) 
         raise UsageError(f"--now {value}: not a time; write it as 2026-11-20T10:15:00Z") from None
     if not _SANE[0] <= at.year <= _SANE[1]:
         raise UsageError(f"--now {value}: the year must be from {_SANE[0]} to {_SANE[1]}")
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _ago(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    if match := _AGO.fullmatch(value):
-        return datetime.now(UTC) - int(match["count"]) * _UNITS[match["unit"]]
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        raise UsageError(
-            f"--since {value}: not a time; write it as 1w, 3d, 12h, 2026-11-20 or "
-            "2026-11-20T10:15:00Z"
-        ) from None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

@@ -15,7 +15,7 @@ from skillvault.cli.options import (
     track,
     vault_option,
 )
-from skillvault.cli.report import pack, print_done, print_refused, print_run, run_shape
+from skillvault.cli.run_report import pack, print_done, print_refused, print_run, run_shape
 from skillvault.errors import UnavailableError, UsageError
 from skillvault.steps.registry import STEPS
 

@@ -19,7 +19,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.cli.report import print_committed, print_done, run_shape, say_sides
+from skillvault.cli.run_report import print_committed, print_done, run_shape, say_sides
 from skillvault.errors import UsageError
 from skillvault.learning.recommend.shelf import is_hidden, stacked
 from skillvault.records import Shelved, Skill, ref_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from skillvault.api import Vault
 from skillvault.cli.options import echo, say
-from skillvault.cli.report import end_intake
+from skillvault.cli.run_report import end_intake
 from skillvault.records import Trust
 from skillvault.steps.transcripts import transcript_files
 from skillvault.text import flat, shorten

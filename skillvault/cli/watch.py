@@ -11,7 +11,7 @@ import msgspec
 
 from skillvault.api import Vault, sync
 from skillvault.cli.options import now_option, open_vault, say, track, vault_option
-from skillvault.cli.report import print_done, print_run
+from skillvault.cli.run_report import print_done, print_run
 from skillvault.cli.sync import print_exchanged
 from skillvault.errors import UsageError
 from skillvault.learning.rejection import Rejection

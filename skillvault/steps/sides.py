@@ -3,13 +3,14 @@
 Floor 3, beside the steps.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from skillvault.brief import Cause
-from skillvault.records import Ref, Skill
+from skillvault.records import Link, Ref, Skill
 from skillvault.steps.run import Run
+from skillvault.vault.index.links import LinkEnds
 
 
 class Sides(Struct, frozen=True):
@@ -21,7 +22,7 @@ class Sides(Struct, frozen=True):
 
 def both_sides(run: Run, ref: Ref) -> Sides:
     """What speaks for and against a fact or a skill; of a skill that of its facts too."""
-    sides = _of_links(run, ref)
+    sides = linked_sides(lambda one: run.view.links.by_target([one]), ref)
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     if skill is None or skill.subject is None or not sides.supporting:
         return sides
@@ -29,13 +30,14 @@ def both_sides(run: Run, ref: Ref) -> Sides:
     return Sides(sides.supporting, tuple(sorted(against.difference(sides.supporting))))
 
 
-def _of_links(run: Run, ref: Ref) -> Sides:
+def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
+    """What speaks for and against a fact or a skill by its links, which `links` has by target."""
     supporting, against = set[str](), set[str]()
-    for link in run.view.links.by_target([ref]):
+    for link in links(ref):
         if link.source.kind == "evaluation":
             (against if link.type == "contradicted" else supporting).add(link.source.id)
         elif link.source.kind == "fact" and ref.kind == "skill":
-            below = _of_links(run, link.source)
+            below = linked_sides(links, link.source)
             supporting.update(below.supporting)
             against.update(below.against)
     return Sides(tuple(sorted(supporting)), tuple(sorted(against)))

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from skillvault.errors import BadInputError
 from skillvault.exchange.transcripts import client_of
+from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.signs import words_say
 from skillvault.policy import TranscriptsPolicy
@@ -107,22 +108,19 @@ def _outcomes_of_file(
     for number, run in enumerate(reader, 1):
         request.advance(reader.transcript.position - position)
         position = reader.transcript.position
-        if outcome := _outcome_of_prompt(run, reader, request):
-            yield f"{slug(path.stem, limit=40) or 'session'}-{number}", outcome
+        if outcome := outcome_of_prompt(run, reader.header, request):
+            yield f"{file_stem(path.stem)}-{number}", outcome
     request.advance(reader.transcript.position - position)
     read.files += 1
     for kind, count in reader.transcript.unread.items():
         read.unread[kind] = read.unread.get(kind, 0) + count
 
 
-def _outcome_of_prompt(
-    run: PromptRun, reader: PromptReader, request: Request
-) -> dict[str, Any] | None:
+def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[str, Any] | None:
     """The outcome of a prompt; None for one that no time or nothing that was done is known of."""
     ended = run.ended_at or run.at
     if ended is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
         return None
-    header = reader.header
     ending = _ending(run, header.cwd)
     claimed = "success" if claims_success(run.claim) else None
     decision = {
@@ -195,6 +193,11 @@ def _of_commits(run: PromptRun, folder: Path) -> str | None:
     """What became of the commits: one that was taken back decides."""
     states = {commit_state(folder, commit) for commit in run.commits} if folder.is_dir() else set()
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None
+
+
+def file_stem(session: str) -> str:
+    """How the names of a session's outcomes begin in the inbox."""
+    return slug(session, limit=40) or "session"
 
 
 def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:

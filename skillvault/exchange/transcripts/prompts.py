@@ -82,41 +82,20 @@ class _Call(Struct, frozen=True):
     prompt: PromptRun
 
 
-class PromptReader:
-    """The prompts of one transcript, to be read once; `header` says more, see `Transcript`."""
+class PromptTally:
+    """What is done for a prompt, an event at a time, wherever the events come from."""
 
-    def __init__(self, path: Path, checks: Sequence[str], clean: Clean) -> None:
-        """BadInputError for a file that no known client wrote."""
-        self.transcript = Transcript(path)
-        self.header = self.transcript.header
+    def __init__(self, checks: Sequence[str], clean: Clean) -> None:
         self._patterns = [re.compile(pattern) for pattern in checks]
         self._clean = clean
         self._calls: OrderedDict[str, _Call] = OrderedDict()
-        self._aside = _checks_of_subagents(path, checks, clean)
 
-    def __iter__(self) -> Iterator[PromptRun]:
-        """Each prompt once all of it is read."""
-        current: PromptRun | None = None
-        for event in self.transcript:
-            if isinstance(event, Prompt):
-                if current is not None:
-                    current.next_words = event.text
-                    yield self._with_asides(current)
-                current = PromptRun(id=event.id, text=self._cleaned(event.text, _TASK), at=event.at)
-            elif current is not None:
-                self._take(event, current)
-        if current is not None:
-            yield self._with_asides(current)
+    def open_run(self, event: Prompt) -> PromptRun:
+        """A prompt for which nothing is done yet."""
+        return PromptRun(id=event.id, text=self._cleaned(event.text, _TASK), at=event.at)
 
-    def _with_asides(self, run: PromptRun) -> PromptRun:
-        """A prompt with what its subagents checked in files of their own."""
-        aside = self._aside.pop(run.id or "", [])
-        if aside:
-            ordered = sorted((*run.checks, *aside), key=lambda c: (c.at is not None, c.at))
-            run.checks = ordered[-_MOST:]
-        return run
-
-    def _take(self, event: Event, run: PromptRun) -> None:
+    def note_event(self, event: Event, run: PromptRun) -> None:
+        """Take in what happened for a prompt."""
         run.ended_at = event.at or run.ended_at
         match event:
             case Remark(text=text) if text.strip():
@@ -124,13 +103,13 @@ class PromptReader:
                 if not run.has_changed and sum(map(len, run.remarks)) < _REASONING:
                     run.remarks.append(run.claim)
             case ToolCall():
-                self._begin(event, run)
+                self._begin_call(event, run)
             case ToolResult():
                 self._finish(event)
             case Interruption():
                 run.is_interrupted = True
 
-    def _begin(self, call: ToolCall, run: PromptRun) -> None:
+    def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_in(call.arguments)
         self._calls[call.id] = _Call(call.tool, command, run)
         if len(self._calls) > _OPEN:
@@ -162,6 +141,39 @@ class PromptReader:
     def _cleaned(self, text: str, size: int | None) -> str:
         cleaned = self._clean(printable(text))
         return cleaned if size is None else shorten_lines(cleaned, size, from_start=True)
+
+
+class PromptReader:
+    """The prompts of one transcript, to be read once; `header` says more, see `Transcript`."""
+
+    def __init__(self, path: Path, checks: Sequence[str], clean: Clean) -> None:
+        """BadInputError for a file that no known client wrote."""
+        self.transcript = Transcript(path)
+        self.header = self.transcript.header
+        self._tally = PromptTally(checks, clean)
+        self._aside = _checks_of_subagents(path, checks, clean)
+
+    def __iter__(self) -> Iterator[PromptRun]:
+        """Each prompt once all of it is read."""
+        current: PromptRun | None = None
+        for event in self.transcript:
+            if isinstance(event, Prompt):
+                if current is not None:
+                    current.next_words = event.text
+                    yield self._with_asides(current)
+                current = self._tally.open_run(event)
+            elif current is not None:
+                self._tally.note_event(event, current)
+        if current is not None:
+            yield self._with_asides(current)
+
+    def _with_asides(self, run: PromptRun) -> PromptRun:
+        """A prompt with what its subagents checked in files of their own."""
+        aside = self._aside.pop(run.id or "", [])
+        if aside:
+            ordered = sorted((*run.checks, *aside), key=lambda c: (c.at is not None, c.at))
+            run.checks = ordered[-_MOST:]
+        return run
 
 
 def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:

@@ -25,9 +25,10 @@ class Transcript:
     `unread` counts the lines that are not understood, by what they are.
     """
 
-    def __init__(self, path: Path) -> None:
-        """BadInputError for a file that no known client wrote."""
+    def __init__(self, path: Path, start: int = 0) -> None:
+        """BadInputError for a file that no known client wrote; `start` is where a line begins."""
         self.path = path
+        self._start = start
         self._client = _client_module(path)
         self.client: str = self._client.CLIENT
         self.header = Header()
@@ -36,7 +37,7 @@ class Transcript:
 
     def __iter__(self) -> Iterator[Event]:
         """The events in their order."""
-        for line in _lines(self.path, self._advance):
+        for line in _lines(self.path, self._advance, self._start):
             if isinstance(line, str):
                 self.unread[line] += 1
                 continue
@@ -79,10 +80,13 @@ def _kind(line: dict[str, Any]) -> str:
     return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
 
 
-def _lines(path: Path, advance: Callable[[int], object] = int) -> Iterator[dict[str, Any] | str]:
+def _lines(
+    path: Path, advance: Callable[[int], object] = int, start: int = 0
+) -> Iterator[dict[str, Any] | str]:
     """Each line as a mapping, or why it is none."""
     try:
         with path.open("rb") as file:
+            file.seek(start)
             while data := file.readline(LONGEST):
                 advance(len(data))
                 if not data.endswith(b"\n") and len(data) == LONGEST:

@@ -16,6 +16,7 @@ from skillvault.learning.effect.lift import (
     Sums,
 )
 from skillvault.learning.effect.pooling import WIDE, Solved, with_bases, with_choosing
+from skillvault.one_thread import one_thread
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -50,6 +51,13 @@ def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Colu
 
     What is believed of the domains' bases and of choosing is learned from all of them.
     """
+    systems, solutions = _solutions(domains, prior)
+    for sums, system, solved in zip(domains, systems, solutions, strict=True):
+        yield from _effects(sums, system, solved, prior)
+
+
+@one_thread()
+def _solutions(domains: Sequence[Sums], prior: Prior) -> tuple[list[System], list[Solved]]:
     systems = [system_of(sums) for sums in domains]
     solutions = [
         solve(system, precision_of(sums.columns, prior, system.slope))
@@ -65,8 +73,7 @@ def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Colu
         )
         rates = [float(system.vector[0] / system.matrix[0, 0]) for system in systems]
         solutions = with_bases(solutions, rates)
-    for sums, system, solved in zip(domains, systems, solutions, strict=True):
-        yield from _effects(sums, system, solved, prior)
+    return systems, solutions
 
 
 def system_of(sums: Sums) -> System:

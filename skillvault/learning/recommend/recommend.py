@@ -75,7 +75,8 @@ class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are t
 class Query(Struct, frozen=True, kw_only=True):
     """What an agent asks before a task; None for `limit` and `budget` means the policy's.
 
-    `explain`: the answer names every skill that is left out, not the best of them.
+    `explain`: the answer names every skill that is left out, not the best of them. `seen` are
+    skills that the agent has read already, so that none of them can be held out.
     """
 
     domain: str
@@ -83,6 +84,7 @@ class Query(Struct, frozen=True, kw_only=True):
     role: str | None = None
     stage: str | None = None
     pins: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
     limit: int | None = None
     budget: int | None = None
     strategy: shelf.Strategy = "tag"
@@ -633,7 +635,7 @@ def _over_budget(weighed: _Weighed) -> Withheld:
 
 def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
-    if query.decision is None or candidate.status == "pinned":
+    if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
     return _drawn(query.decision, candidate.name) < _share_held_out(candidate, policy)
 

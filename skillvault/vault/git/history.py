@@ -1,6 +1,7 @@
 """The commits of a repository: what each changed, who made it, which are still there."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from skillvault.change import SOURCE, STEP, TARGET, Part, parts_in
 from skillvault.records import Commit
@@ -131,10 +132,17 @@ class History:
         """The commits of the history of `new` that are not in that of `old`."""
         return self._git.text("rev-list", new, f"^{old}").split()
 
-    def deletions(self, commit: str) -> dict[str, str]:
-        """path -> the latest commit that removed it, up to this one."""
+    def messages(self, commit: str, since: datetime) -> dict[str, str]:
+        """commit -> its message, of those up to this one that were made since then."""
+        span = (f"--since={since.isoformat()}", commit)
+        out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
+        return {fields[0]: fields[1] for fields in _fields(out, 2)}
+
+    def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
+        """path -> the latest commit that removed it, up to this one, since then."""
         form = ("--no-renames", "--diff-filter=D", "--format=%x1e%H", "--name-only", "-z")
-        out = self._git.run("log", *form, commit, "--")
+        span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
+        out = self._git.run("log", *form, *span, "--")
         removals: dict[str, str] = {}
         for block in out.decode(errors="surrogateescape").split("\x1e")[1:]:
             sha, *paths = (part.strip("\n") for part in block.split("\0"))

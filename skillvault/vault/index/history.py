@@ -50,6 +50,36 @@ class History:
         rows = self._reader.rows("select c from commits where step = ?", [step])
         return self._commits(number for (number,) in rows)
 
+    def since(self, at: datetime) -> list[Commit]:
+        """What was done in each commit that was made then or later, newest first.
+
+        Of the program's commits each step by itself; `step` is "" for a person's.
+        """
+        margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
+        query = "select c, date from commits where date >= ?"
+        dated = self._reader.rows(query, [margin.date().isoformat()])
+        return self._commits(c for c, date in dated if datetime.fromisoformat(date) >= at)
+
+    def of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
+        """(id, commit, its date, its step, its subject) of all that touched such records.
+
+        Newest first.
+        """
+        query = (
+            "select t.ref_id, c.sha, c.date, c.step, c.subject from touch t "
+            f"join commits c on c.c = t.c where t.ref_kind = ? {_NEWEST}"
+        )
+        return self._reader.rows(query, [kind])
+
+    def first_named(self, refs: Iterable[Ref]) -> dict[Ref, str]:
+        """The first of the program's commits that made each of these records."""
+        query = (
+            "select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c "
+            "where t.ref_kind = ? and t.ref_id in {} and t.role = 'target' "
+            "order by c.depth desc, c.date desc, c.sha desc"
+        )
+        return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
+
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""
         query = "select c from touch where ref_kind = ? and ref_id in {}"

@@ -2,9 +2,19 @@
 
 from collections.abc import Iterable
 
-from skillvault.records import Link, Ref
+from msgspec import Struct
+
+from skillvault.records import Link, LinkType, Ref
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILE, Reader
+
+
+class LinkEnds(Struct, frozen=True):
+    """What a link says, and what it leads from and to."""
+
+    type: LinkType
+    source: Ref
+    target: Ref
 
 
 class Links(Folder[Link]):
@@ -57,6 +67,16 @@ class Links(Folder[Link]):
             "where type = 'merged' and source_kind = ? and source_id in {} order by id"
         )
         return dict(self._reader.rows_of(query, refs))
+
+    def ends(self) -> dict[str, LinkEnds]:
+        """Its id -> what a link says and leads from and to, of every link, by id."""
+        query = (
+            "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
+        )
+        return {
+            link_id: LinkEnds(type_, Ref(kind, source), Ref(to, target))
+            for link_id, type_, kind, source, to, target in self._reader.rows(query)
+        }
 
     def count_by_type(self) -> dict[str, int]:
         """How many links of each type there are."""

@@ -136,6 +136,22 @@ class Uses:
         query = f"select c from touch where c in {{}} group by c having count(*) >= {least:d}"
         return {commit for (commit,) in self._reader.rows_in(query, commits)}
 
+    def closed(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
+        """(outcome, when, how it ended) of every closed decision, of a domain or of all.
+
+        By time; what ended neither way is none.
+        """
+        query = (
+            "select o.id, o.at, o.status from outcome o where (?1 is null or o.domain = ?1) "
+            f"and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"
+        )
+        return self._reader.rows(query, [domain])
+
+    def matches(self) -> list[tuple[str, str, str, str]]:
+        """(outcome, skill, how it was used, whether it was offered) of all that is kept."""
+        query = "select outcome, skill, match, offer from used order by outcome, skill"
+        return self._reader.rows(query)
+
     def by_outcome(self, outcomes: Iterable[str]) -> list[Used]:
         """What these outcomes used or were offered, as it was computed last."""
         query = (

@@ -1,0 +1,154 @@
+"""hook: what a client's event calls. It ends with 0 and prints nothing on any trouble.
+
+A client takes what is printed for the agent's to read, and an exit code of 2 for a veto: of a
+prompt, which a person would lose.
+"""
+
+import os
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.cli.options import vault_option, vault_path_of
+from skillvault.clients.detached import start_detached
+from skillvault.clients.log import log_line
+from skillvault.clients.payload import EVENTS, Payload, payload_from
+from skillvault.steps.hooks import MOST, Hooks, HookVault
+from skillvault.vault.commit.locks import DAEMON, holder
+from skillvault.vault.files import layout
+
+CLIENTS = ("claude-code", "codex")
+_MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
+_DEADLINE = 4.0  # seconds after which the person is no longer kept waiting
+_SLOW = 1.0  # seconds that are worth a line in the log
+
+
+@click.command()
+@click.argument("event", type=click.Choice(EVENTS))
+@click.option("--client", type=click.Choice(CLIENTS), default=CLIENTS[0], help="Say who calls.")
+@click.option("--domain", metavar="NAME", help="Use this domain where no pattern names one.")
+@vault_option
+def hook(event: str, client: str, domain: str | None, vault_path: Path | None) -> str:
+    """Answer an event of an agent's client, whose payload is on stdin.
+
+    It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
+    """
+    payload = payload_from(sys.stdin.buffer.read(_MOST_INPUT))
+    if payload is None:
+        raise click.ClickException("the payload on stdin is no event of a session")
+    vault = Vault.open(
+        vault_path_of(vault_path) if _is_named(vault_path) else _client_place(payload)
+    )
+    now = datetime.now(UTC).replace(microsecond=0)
+    text = Hooks(vault_parts(vault), client, domain, now).react(event, payload)
+    if event == "SessionEnd" and vault.inbox.names() and not _has_daemon(vault):
+        start_detached(vault.root, "run")
+    if len(text) <= MOST:
+        return text
+    log_line(_local_folder(vault), f"{event}: {len(text)} characters are too many; none printed")
+    return ""
+
+
+def run_quietly(words: list[str]) -> NoReturn:
+    """Run the hook and leave with 0; what it has to say is printed whole, at the end."""
+    begun = time.monotonic()
+    deadline = threading.Timer(_DEADLINE, _give_up, args=(words,))
+    deadline.daemon = True
+    deadline.start()
+    answer, client_reads = "", os.dup(1)
+    try:
+        os.dup2(2, 1)  # nothing but the answer is for the agent
+        answer = cli(words, standalone_mode=False, prog_name="skillvault")
+    finally:  # whatever was raised, the person goes on
+        deadline.cancel()
+        try:
+            _log_run(words, time.monotonic() - begun)
+            if isinstance(answer, str) and answer:
+                os.write(client_reads, answer.encode(errors="replace"))
+        finally:
+            os._exit(0)
+
+
+def _log_run(words: list[str], seconds: float) -> None:
+    """What went wrong, or took long."""
+    error = sys.exc_info()[1]
+    if error is not None:
+        _log_about(words, f"{type(error).__name__}: {error}")
+    elif seconds > _SLOW:
+        _log_about(words, f"took {seconds:.1f} s")
+
+
+def vault_parts(vault: Vault) -> HookVault:
+    """What the events need of a vault."""
+    return HookVault(
+        root=vault.root,
+        store=vault.store,
+        inbox=vault.inbox,
+        shelf=lambda: vault.shelf,
+        recommend=vault.recommend,
+        questions=lambda session: _questions(vault, session),
+    )
+
+
+def _questions(vault: Vault, session: str) -> int:
+    """How many questions wait for the agent of a session, up to as many as one prompt has."""
+    if vault.store.head().policy.judge.provider != "agent":
+        return 0
+    return len(vault.desk.next_questions(session=session))
+
+
+def _is_named(vault_path: Path | None) -> bool:
+    return vault_path_of(vault_path) != Path()
+
+
+def _client_place(payload: Payload) -> Path:
+    """Where to look for the vault, if nobody names it: where the client works."""
+    return payload.cwd or Path()
+
+
+def _has_daemon(vault: Vault) -> bool:
+    """Whether `skillvault watch` takes what lies in the inbox."""
+    return holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is not None
+
+
+def _local_folder(vault: Vault) -> Path:
+    return vault.store.git.dirs()[0] / "skillvault"
+
+
+def _give_up(words: list[str]) -> None:
+    """Let the person go on; a vault that is slow to be read is read meanwhile for the next time."""
+    root = _root_named(words)
+    if root is not None:
+        _log_about(
+            words, f"gave up after {_DEADLINE:.0f} s; the index is brought up to date meanwhile"
+        )
+        start_detached(root, "status")
+    os._exit(0)
+
+
+def _log_about(words: list[str], text: str) -> None:
+    """A line in the vault's log; on stderr where there is no vault, or it cannot be written."""
+    line = f"{' '.join(words[:2])}: {text}"
+    root = _root_named(words)
+    try:
+        if root is not None and (root / ".git").is_dir():
+            log_line(root / ".git" / "skillvault", line)
+            return
+    except OSError as error:
+        line = f"{line} ({error})"
+    os.write(2, f"skillvault: {line}\n".encode(errors="replace"))
+
+
+def _root_named(words: list[str]) -> Path | None:
+    """The vault that the words, the environment or this folder name; None if there is none."""
+    named = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
+    start = Path(named[0] if named else os.environ.get("SKILLVAULT_VAULT", "."))
+    above = (start.resolve(), *start.resolve().parents)
+    return next((folder for folder in above if (folder / layout.MARK).is_file()), None)

@@ -1,0 +1,93 @@
+"""What a client tells a hook on stdin. Formats move: what is not as expected counts as absent."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SessionEnd",
+)
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\b\n?")
+_OUTPUTS = ("stdout", "stderr", "output", "content", "text")
+
+
+class Payload(Struct, frozen=True, kw_only=True):
+    """An event of a session; `prompt_id` is the client's id of the prompt that is worked on."""
+
+    session: str
+    cwd: Path | None = None
+    transcript: Path | None = None
+    prompt_id: str | None = None
+    prompt: str = ""
+    tool: str = ""
+    tool_id: str = ""
+    arguments: Mapping[str, Any] = {}
+    output: str = ""
+    is_error: bool = False
+    exit_code: int | None = None
+    source: str = ""
+    has_gone_on: bool = False
+    last_message: str = ""
+
+
+def payload_from(data: bytes) -> Payload | None:
+    """What the bytes tell; None for what is no event of a session."""
+    try:
+        raw = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(raw, dict) or not _text_at(raw, "session_id"):
+        return None
+    output, code = _tool_result_of(raw)
+    arguments = raw.get("tool_input")
+    return Payload(
+        session=_text_at(raw, "session_id"),
+        cwd=_path_at(raw, "cwd"),
+        transcript=_path_at(raw, "transcript_path"),
+        prompt_id=_text_at(raw, "prompt_id") or _text_at(raw, "turn_id") or None,
+        prompt=_text_at(raw, "prompt"),
+        tool=_text_at(raw, "tool_name"),
+        tool_id=_text_at(raw, "tool_use_id"),
+        arguments=arguments if isinstance(arguments, dict) else {},
+        output=output,
+        is_error=bool(_text_at(raw, "error")) or bool(code),
+        exit_code=code,
+        source=_text_at(raw, "source"),
+        has_gone_on=raw.get("stop_hook_active") is True,
+        last_message=_text_at(raw, "last_assistant_message"),
+    )
+
+
+def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
+    """(what a tool wrote, a command's exit code if it is told)."""
+    error = _text_at(raw, "error")
+    if error:
+        match = _EXIT_CODE.match(error)
+        return (error[match.end() :], int(match[1])) if match else (error, None)
+    response = raw.get("tool_response")
+    if isinstance(response, str):
+        return response, None
+    if not isinstance(response, dict):
+        return "", None
+    code = response.get("exit_code", response.get("exitCode"))
+    texts = [response[key] for key in _OUTPUTS if isinstance(response.get(key), str)]
+    return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
+
+
+def _text_at(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _path_at(raw: Mapping[str, Any], key: str) -> Path | None:
+    text = _text_at(raw, key)
+    return Path(text) if text and "\0" not in text else None

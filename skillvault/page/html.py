@@ -1,0 +1,151 @@
+"""The page of a vault as one HTML file: nothing in it asks for anything outside of it.
+
+jinja2 escapes whatever stands in a vault, and a policy in the file lets only its own style and
+script run.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skillvault.errors import UsageError
+from skillvault.hidden_characters import escaped
+from skillvault.page import payload
+from skillvault.steps.page.benefit import Rate
+from skillvault.steps.page.page import Page
+from skillvault.steps.page.week import EVENTS, Happened
+from skillvault.text import lead
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError:
+    raise UsageError(
+        "the page needs an extra; run `pip install 'skillvault-git[report]'`, or add --md for the "
+        "week as Markdown"
+    ) from None
+
+_FOLDER = Path(__file__).parent
+_LISTED = 20  # things of one event that are listed
+
+
+def html_of(page: Page) -> bytes:
+    """The page as a file."""
+    chunks = payload.chunks_of(page)
+    style, script = _own_file("page.css"), _own_file("page.js")
+    text = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            week=page.week,
+            benefit=page.benefit,
+            status=page.status,
+            events=EVENTS,
+            by_event={event: _listed(page, event) for event in EVENTS},
+            learned=learned_first(page),
+            chunks=chunks,
+            firsts=Markup(_inline(payload.firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
+            style=Markup(style),  # noqa: S704 (a file of the package)
+            script=Markup(script),  # noqa: S704 (a file of the package)
+            policy=_policy(style, script),
+            stats={skill.skill: skill for skill in page.benefit.skills},
+        )
+    )
+    return text.encode("utf-8", "replace")
+
+
+def learned_first(page: Page) -> Sequence[Happened]:
+    """What happened, what is new before what only became firmer."""
+    order = ("learned", "merged", "proposed", "retired", "refreshed", "contradicted")
+    rank = {event: place for place, event in enumerate(order)}
+    return sorted(page.week.happened, key=lambda entry: rank.get(entry.event, len(order)))
+
+
+def _listed(page: Page, event: str) -> tuple[list[Happened], int]:
+    """(what is listed of an event, how many more there are)."""
+    entries = [entry for entry in page.week.happened if entry.event == event]
+    return entries[:_LISTED], max(0, len(entries) - _LISTED)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    formats: dict[str, Callable[..., str]] = {
+        "percent": _percent, "signed": _signed, "day": _date, "minute": _minute, "rate": _rate_text,
+        "number": _number, "plural": _plural, "first_words": lead,
+    }  # fmt: skip
+    environment.filters.update(formats)
+    return environment
+
+
+def _visible(value: Any) -> Any:
+    """A text without what hides; our own files as they are."""
+    if isinstance(value, Markup):
+        return value
+    return escaped(value) if isinstance(value, str) else value
+
+
+def _policy(style: str, script: str) -> str:
+    """What a browser may do with the file: run its script, use its style, and nothing else."""
+    ours = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{ours[0]}'; script-src 'sha256-{ours[1]}'; "
+        f"img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _inline(value: object) -> str:
+    """JSON that stands in HTML: no end of a script can be in it."""
+    text = msgspec.json.encode(value).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _own_file(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+# ── how values read ──────────────────────────────────────────────────────────────────
+
+
+def _percent(fraction: float | None, digits: int = 0) -> str:
+    return "–" if fraction is None else f"{100 * fraction:.{digits}f} %"
+
+
+def _signed(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _number(value: float) -> str:
+    return f"{value:+,.6g}".replace("-", "−")
+
+
+def _rate_text(rate: Rate) -> str:
+    return (
+        f"{_percent(rate.share)} ({rate.successes} of {rate.count})" if rate.count else "none yet"
+    )
+
+
+def _date(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def _minute(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

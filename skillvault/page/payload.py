@@ -1,0 +1,159 @@
+"""The details of a page as data in its file: chunks of JSON, compressed, read when asked for.
+
+A hidden character stands in them as a visible escape; the page's script shows texts as texts.
+"""
+
+import gzip
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.hidden_characters import escaped
+from skillvault.records import Evaluation, Outcome, stamp
+from skillvault.steps.page.page import Page
+from skillvault.steps.page.skills import SkillPage
+from skillvault.vault.files import layout
+
+MOST = 2_200_000  # bytes of all chunks as they stand in the file
+_TEXT = 4000  # characters of a text, fewer where there are many
+_LEAST = 60
+_TEXTS = 2_500_000  # characters of skill_page field of all outcomes
+_TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}
+
+
+class Chunk(Struct, frozen=True):
+    """Some records of a kind: the first of their ids, and the data as text in base64."""
+
+    kind: str
+    first: str
+    data: str
+
+
+def chunks_of(page: Page) -> list[Chunk]:
+    """The details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
+    limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
+    while True:
+        chunks = list(_chunks(page, limit))
+        if sum(len(chunk.data) for chunk in chunks) <= MOST or limit <= _LEAST:
+            return chunks
+        limit //= 2
+
+
+def _chunks(page: Page, limit: int) -> Iterator[Chunk]:
+    for kind, records in _details(page, limit).items():
+        ids, size = sorted(records), _TOGETHER[kind]
+        for start in range(0, len(ids), size):
+            some = {name: records[name] for name in ids[start : start + size]}
+            packed = gzip.compress(msgspec.json.encode(some), 6, mtime=0)
+            yield Chunk(kind, ids[start], b64encode(packed).decode())
+
+
+def _details(page: Page, limit: int) -> dict[str, dict[str, Any]]:
+    return {
+        "skill": {skill_page.name: _skill_details(skill_page) for skill_page in page.skills},
+        "fact": {
+            name: {
+                "text": _beginning(fact.text, _TEXT),
+                "domain": fact.domain,
+                "importance": fact.importance,
+                "trust": fact.trust,
+                "path": layout.path_of(fact),
+                "origins": page.origins[name],
+            }
+            for name, fact in page.facts.items()
+        },
+        "outcome": {
+            name: _outcome_details(page, outcome, page.evaluations.get(name), limit)
+            for name, outcome in page.outcomes.items()
+        },
+    }
+
+
+def _skill_details(skill_page: SkillPage) -> dict[str, Any]:
+    skill = skill_page.skill
+    return {
+        "title": escaped(skill_page.title),
+        "text": _beginning(skill.body, 4 * _TEXT),
+        "use": _beginning(skill.description, _TEXT),
+        "kind": escaped(skill.kind),
+        "domain": escaped(skill.domain or ""),
+        "status": escaped(skill.status),
+        "trust": escaped(skill.trust),
+        "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
+        "for": skill_page.sides.supporting,
+        "against": skill_page.sides.against,
+        "otherwise": skill_page.otherwise,
+        "origins": skill_page.origins,
+        "history": [
+            (t.commit, t.date, t.step, _beginning(t.subject, 200)) for t in skill_page.history
+        ],
+    }
+
+
+def _outcome_details(
+    page: Page, outcome: Outcome, evaluation: Evaluation | None, limit: int
+) -> dict[str, Any]:
+    decision, result = outcome.decision, outcome.result
+    shown: dict[str, Any] = {
+        "domain": outcome.domain,
+        "at": stamp(outcome.occurred_at),
+        "status": result.status,
+        "path": layout.path_of(outcome),
+        "trust": outcome.trust,
+        "score": result.score,
+        "amount": result.amount,
+        "confidence": decision.confidence,
+        "applied": page.benefit.used.get(outcome.id, ()),
+        "context": [
+            (_beginning(key, 60), _beginning(str(value), 80)) for key, value in _context(outcome)
+        ],
+    }
+    texts: dict[str, str | None] = {
+        "action": decision.action,
+        "target": decision.target,
+        "unit": result.unit,
+        "observer": result.observed_by,
+        "agent": outcome.source.agent,
+        "session": outcome.source.session,
+        "task": decision.task,
+        "reasoning": decision.reasoning,
+        "report": decision.report,
+        "claim": result.claim,
+        "summary": result.summary,
+        "answer": result.answer,
+        "evidence": result.evidence,
+    }
+    if outcome.lesson is not None:
+        texts |= {"lesson": outcome.lesson.do or outcome.lesson.when}
+    if evaluation is not None:
+        texts |= {
+            "insight": evaluation.key_insight,
+            "better": evaluation.better_approach,
+            "judge": evaluation.judge.name,
+        }
+        shown |= {"good": evaluation.was_good_decision, "quality": evaluation.quality_score}
+        shown |= {"right": evaluation.judge_was_right}
+    shown |= {key: _beginning(text, limit) for key, text in texts.items() if text}
+    return {key: value for key, value in shown.items() if value not in (None, "", (), [])}
+
+
+def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
+    context: Mapping[str, Any] = outcome.context
+    return list(context.items())[:40]
+
+
+def _beginning(text: str, limit: int) -> str:
+    """A text as it is shown, its beginning if it is longer."""
+    shown = escaped(text[:limit])
+    return shown if len(text) <= limit else f"{shown}…"
+
+
+def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
+    """Kind -> the first id of each of its chunks, in their order."""
+    starts: dict[str, list[str]] = {kind: [] for kind in _TOGETHER}
+    for chunk in chunks:
+        starts[chunk.kind].append(chunk.first)
+    return starts

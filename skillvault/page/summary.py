@@ -1,0 +1,104 @@
+"""The week of a vault as Markdown, for a comment or a chat: no text of the vault is markup."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from skillvault.hidden_characters import escaped
+from skillvault.learning.effect.stats import SkillStats
+from skillvault.steps.page.benefit import Benefit, Rate
+from skillvault.steps.page.page import Page
+from skillvault.steps.page.week import EVENTS, Happened, Week
+from skillvault.text import flat
+
+_FIRST = 5  # things of event event that are listed
+_MARKUP = re.compile(r"([\\`*_\[\]<>#&|~!$])")
+_ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
+_EVERYBODY = re.compile(r"@(?=\w)")
+
+
+def markdown_of(page: Page) -> str:
+    """The week: what to stop, what surprised, what was learned and why, whether it helps."""
+    return "\n".join(_summary_lines(page)) + "\n"
+
+
+def _summary_lines(page: Page) -> Iterator[str]:
+    week = page.week
+    about = f", domain {as_text(page.domain)}" if page.domain else ""
+    span = f"{_iso_day(week.since)} to {_iso_day(week.until)}"
+    yield f"## What {as_text(page.name)} learned, {span}{about}"
+    yield ""
+    yield _totals_line(week)
+    if page.stops:
+        yield from ("", "### What to stop doing", "")
+        for stop in page.stops:
+            failed = f" ({stop.failures} of {stop.count} failed)" if stop.count else ""
+            yield f"- {as_text(stop.what)}{failed} – {as_text(stop.why)}"
+    if week.surprises:
+        yield from ("", "### Surprises", "")
+        for surprise in week.surprises[:_FIRST]:
+            why = f": {as_text(surprise.why)}" if surprise.why else ""
+            what = f"**{as_text(surprise.about)}** {as_text(surprise.title)}"
+            yield f"- {what}{why} (`{surprise.outcome}`)"
+        yield from _more(len(week.surprises))
+    for event in EVENTS:
+        happened = [entry for entry in week.happened if entry.event == event]
+        if happened:
+            yield from ("", f"### {event.capitalize()} ({len(happened)})", "")
+            yield from map(_event_line, happened[:_FIRST])
+            yield from _more(len(happened))
+    yield from ("", "### Does it help?", "")
+    yield from _benefit_lines(page.benefit)
+
+
+def _totals_line(week: Week) -> str:
+    ended = ", ".join(f"{count} {status}" for status, count in sorted(week.ended.items()))
+    recorded = f"{week.recorded} recorded" + (f" ({ended})" if ended else "")
+    done = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
+    return f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {done or 'none'}."
+
+
+def _event_line(entry: Happened) -> str:
+    why = f" – {as_text(entry.why)}" if entry.why else ""
+    return f"- **{as_text(entry.what)}**{why} ({entry.commit})"
+
+
+def _more(count: int) -> Iterator[str]:
+    if count > _FIRST:
+        yield f"- and {count - _FIRST} more"
+
+
+def _benefit_lines(benefit: Benefit) -> Iterator[str]:
+    if not benefit.applied.count:
+        yield f"Not known: no decision applied a skill yet. Without: {_rate_in(benefit.bare)}."
+        return
+    yield f"With a skill {_rate_in(benefit.applied)} succeeded, without {_rate_in(benefit.bare)}."
+    measured = benefit.measured
+    if measured:
+        yield ""
+        yield "| skill | lift | 95 % | uses | what follows |"
+        yield "| --- | ---: | ---: | ---: | --- |"
+        best, worst = measured[:_FIRST], measured[_FIRST:][-_FIRST:]
+        yield from map(_lift_line, [*best, *worst])
+
+
+def _lift_line(skill: SkillStats) -> str:
+    low, high = skill.interval or (0.0, 0.0)
+    numbers = f"{skill.lift:+.3f} | {low:+.2f} to {high:+.2f} | {skill.times_applied}"
+    return f"| {as_text(skill.skill)} | {numbers} | {as_text(skill.decision)} |"
+
+
+def _rate_in(rate: Rate) -> str:
+    return (
+        f"{rate.share:.0%} ({rate.successes} of {rate.count})" if rate.share is not None else "none"
+    )
+
+
+def _iso_day(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def as_text(text: str) -> str:
+    """Foreign text as one line of Markdown that says only itself: no markup, link, tag, mention."""
+    line = _MARKUP.sub(r"\\\1", flat(escaped(text)))
+    return _EVERYBODY.sub("@ ", _ADDRESS.sub(r"\1\\\2", line))

@@ -1,0 +1,167 @@
+"""`skillvault hook`: whatever goes wrong, it ends with 0 and prints nothing."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.vault.commit.locks import writer_lock
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw
+
+TOLD = {
+    "session_id": "s-1",
+    "prompt_id": "p-1",
+    "hook_event_name": "UserPromptSubmit",
+    "prompt": "Fix the flaky test of the checkout",
+}
+
+
+def call(
+    root: Path, *words: str, told: bytes | dict[str, Any] = TOLD, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """The hook as a client calls it."""
+    data = told if isinstance(told, bytes) else json.dumps(told).encode()
+    command = [sys.executable, "-m", "skillvault", "hook", *(words or ("UserPromptSubmit",))]
+    if "--vault" not in words:
+        command += ["--vault", str(root)]
+    if "--domain" not in words:
+        command += ["--domain", "coding"]
+    return subprocess.run(
+        command, input=data, capture_output=True, check=False, env={**os.environ, **environment}
+    )
+
+
+@pytest.fixture
+def learned(vault: Vault) -> Vault:
+    """A vault with a warning about flaky tests."""
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    return vault
+
+
+def log_of(vault: Vault) -> str:
+    place = vault.root / ".git/skillvault/hook.log"
+    return place.read_text() if place.exists() else ""
+
+
+def test_it_prints_what_the_agent_is_to_read(learned: Vault) -> None:
+    done = call(learned.root)
+    assert done.stdout.startswith(b"<skills>\n")
+    assert (done.returncode, log_of(learned)) == (0, "")
+    assert [name[:14] for name in learned.inbox.names()] == ["recommendation"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("UserPromptSubmit", "--vault", "/nowhere"), TOLD),
+        (("UserPromptSubmit", "--domain", "no such domain"), TOLD),
+        (("UserPromptSubmit", "--colour", "red"), TOLD),
+        (("NoEvent",), TOLD),
+        (("UserPromptSubmit",), b"no json"),
+        (("UserPromptSubmit",), b""),
+        (("Stop",), b'{"session_id": "s-9", "stop_hook_active": false}'),
+    ],
+    ids=["missing", "domain", "option", "event", "json", "empty", "unknown-session"],
+)
+def test_a_request_that_makes_no_sense_costs_nobody_a_prompt(
+    learned: Vault, words: tuple[str, ...], told: bytes | dict[str, Any]
+) -> None:
+    done = call(learned.root, *words, told=told)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_it_notes_what_went_wrong(learned: Vault) -> None:
+    call(learned.root, told=b"no json")
+    assert "hook UserPromptSubmit: ClickException: the payload" in log_of(learned)
+    assert b"no vault here" in call(learned.root, "Stop", "--vault", "/nowhere").stderr
+
+
+def _detached(person: Person) -> None:
+    person.git("checkout", "-q", "--detach")
+
+
+def _merging(person: Person) -> None:
+    (person.root / ".git/MERGE_HEAD").write_text(person.git("rev-parse", "HEAD") + "\n")
+
+
+def _without_policy(person: Person) -> None:
+    person.rule("nonsense: 1")
+
+
+def _without_index(person: Person) -> None:
+    for file in (person.root / ".git/skillvault").glob("*.sqlite*"):
+        file.write_bytes(b"no database")
+
+
+def _whole(_person: Person) -> None:
+    """Nothing is wrong with the vault."""
+
+
+@pytest.mark.parametrize("harm", [_detached, _merging, _without_policy, _without_index])
+def test_a_vault_in_trouble_costs_nobody_a_prompt(
+    learned: Vault, person: Person, harm: Callable[[Person], None]
+) -> None:
+    harm(person)
+    done = call(learned.root)
+    assert done.returncode == 0
+    assert done.stdout == b"" or done.stdout.startswith(b"<skills>")
+
+
+def test_a_pasted_log_and_no_identity_of_git_are_no_trouble(learned: Vault, tmp_path: Path) -> None:
+    told = {**TOLD, "prompt": TOLD["prompt"] + " x" * 150_000}
+    done = call(learned.root, told=told, HOME=str(tmp_path), GIT_CONFIG_GLOBAL="/dev/null")
+    assert (done.returncode, done.stdout[:8], log_of(learned)) == (0, b"<skills>", "")
+
+
+def test_a_busy_vault_answers_at_once(learned: Vault) -> None:
+    with writer_lock(learned.store.git.dirs()[1] / "skillvault"):
+        done = call(learned.root)
+    assert (done.returncode, done.stdout[:8]) == (0, b"<skills>")
+
+
+@pytest.mark.parametrize("point", ["inbox-drafted", "inbox-filled"])
+def test_one_that_is_killed_prints_nothing_and_leaves_the_vault_whole(
+    learned: Vault, point: str
+) -> None:
+    done = call(learned.root, SKILLVAULT_FAILPOINT=f"{point}=kill")
+    assert done.returncode != 2
+    assert done.stdout == b""
+    assert call(learned.root).stdout[:8] == b"<skills>"
+    assert not learned.run().quarantined
+
+
+def test_a_full_disk_costs_nobody_a_prompt(learned: Vault) -> None:
+    done = call(learned.root, SKILLVAULT_FAILPOINT="inbox-drafted=enospc")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert "PausedError" in log_of(learned)
+
+
+def test_the_end_of_a_session_lets_a_run_of_its_own_do_the_rest(learned: Vault) -> None:
+    call(learned.root)
+    edit = {"tool_name": "Edit", "tool_use_id": "t-1", "tool_input": {"file_path": "a.py"}}
+    call(learned.root, "PostToolUse", told={**TOLD, **edit})
+    words = {"last_assistant_message": "Done.", "stop_hook_active": False}
+    call(learned.root, "Stop", told={**TOLD, **words})
+    assert call(learned.root, "SessionEnd", told=TOLD).stdout == b""
+    until = time.monotonic() + 60
+    while learned.inbox.names() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert learned.inbox.names() == []
+    until = time.monotonic() + 60
+    while not _evaluated(learned) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert _evaluated(learned)
+
+
+def _evaluated(vault: Vault) -> bool:
+    outcomes = vault.store.head().outcomes.by_decision("p-1")
+    return bool(outcomes) and outcomes[0].id in vault.store.head().evaluations

@@ -809,7 +809,7 @@ def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCo
     return logbook.logged(vault.store, vault.store.head(), commits)
 
 
-def proposals(vault: Vault) -> list[review.Proposal]:
+def proposals(vault: Vault) -> list[review.WaitingSkill]:
     """What waits for a person, by name: its text, its diff, what it rests on."""
     vault.shelf.ready()
     return list(review.proposals(_question(vault)))

@@ -8,7 +8,7 @@ import msgspec
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
-from skillvault.learning.rejection import FORGET, REJECT, Refusal
+from skillvault.learning.rejection import FORGET, REJECT, RejectedSkill
 from skillvault.policy import Policy
 from skillvault.records import LEARNED, Ref, Skill, stamp
 from skillvault.text import is_slug, listed
@@ -90,7 +90,7 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
     )
 
 
-def forget(refusal: Refusal, files: Mapping[str, bytes]) -> Change:
+def forget(refusal: RejectedSkill, files: Mapping[str, bytes]) -> Change:
     """Take a rejection back: the proposal waits again, with its links."""
     because = f": {refusal.reason}" if refusal.reason else "."
     return Change(

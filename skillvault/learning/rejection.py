@@ -3,7 +3,7 @@
 What was made is read there too, so that a link removed by hand does not make it again.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -41,7 +41,7 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
         return f"made {name} in {self.commit[:10]}, which was taken away since{because}"
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class RejectedSkill(Struct, frozen=True, kw_only=True):
     """A proposal that a person rejected: what it said, when, and why."""
 
     skill: str
@@ -56,8 +56,8 @@ class Rejections:
 
     `commits` are the program's on the branch, newest first; `present` are the
     `<kind>:<id>` of all records in HEAD, the archive included. `withdrawn` are those that the
-    program itself took away, because it says something else by now. `reasons` are those of
-    persons, by target.
+    program itself took away, because it says something else by now. `said` are the
+    proposals that persons rejected, by what they said.
     """
 
     def __init__(
@@ -65,9 +65,10 @@ class Rejections:
         commits: Iterable[Commit],
         present: Container[str],
         withdrawn: Container[str] = frozenset(),
-        reasons: Mapping[str, str] | None = None,
+        said: Sequence["RejectedSkill"] = (),
     ) -> None:
-        given = reasons or {}
+        self.said = said
+        given = {f"skill:{one.skill}": one.reason for one in said}
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}

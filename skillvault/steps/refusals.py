@@ -3,16 +3,16 @@
 Floor 3, beside the steps. A rejection by its sources stands in `Rejections`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from skillvault.change import WHY
+from skillvault.change import WHY, Change
 from skillvault.errors import UsageError
 from skillvault.learning.generate import STRATEGY
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
 from skillvault.learning.merge.groups import STEP as MERGE
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.recommend.duplicates import says_same
-from skillvault.learning.rejection import REJECT, Refusal, Rejection
+from skillvault.learning.rejection import REJECT, RejectedSkill, Rejection, Rejections
 from skillvault.records import Ref, Skill
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -22,7 +22,7 @@ from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.snapshot import Topics
 
 
-def refusals(git: Git, view: Topics) -> list[Refusal]:
+def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     """What persons rejected and did not take back, the latest rejection first."""
     commits = view.history.commits_by(REJECT)
     pairs = [(c.sha, ref_from(t).id) for c in commits for t in c.targets]
@@ -33,11 +33,11 @@ def refusals(git: Git, view: Topics) -> list[Refusal]:
     reasons = git.history.trailer_values([sha for sha, _ in gone], WHY)
     places = {(sha, name): f"{sha}^:{layout.skill_path(name, 'proposed')}" for sha, name in gone}
     contents = git.history.files_at(list(places.values()))
-    found: dict[str, Refusal] = {}
+    found: dict[str, RejectedSkill] = {}
     for (sha, name), place in places.items():
         skill = parsed(layout.skill_path(name, "proposed"), contents.get(place, b""))
         if isinstance(skill, Skill):
-            refusal = Refusal(
+            refusal = RejectedSkill(
                 skill=name,
                 domain=skill.domain,
                 body=skill.body,
@@ -48,17 +48,15 @@ def refusals(git: Git, view: Topics) -> list[Refusal]:
     return list(found.values())
 
 
-def refused_as(skill: Skill, refused: Iterable[Refusal]) -> Refusal | None:
-    """The rejected proposal of its domain that says the same as a skill."""
-    return next(
-        (one for one in refused if one.domain == skill.domain and says_same(one.body, skill.body)),
-        None,
-    )
-
-
-def same_as(refusal: Refusal, name: str) -> Rejection:
-    """That a skill is not made, as a person rejected what says the same."""
-    return Rejection(f"skill:{name}", refusal.commit, refusal.reason, refusal.skill)
+def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
+    """Whether a change makes a skill that says what a person rejected in its domain; reports it."""
+    skills = [record for record in change.writes if isinstance(record, Skill)]
+    for skill in skills if rejections.said else ():
+        for one in rejections.said:
+            if one.domain == skill.domain and says_same(one.body, skill.body):
+                report.append(Rejection(f"skill:{skill.name}", one.commit, one.reason, one.skill))
+                return True
+    return False
 
 
 def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
@@ -67,7 +65,7 @@ def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
     return [*head.files.below(f"{shelf}/{name}"), *map(layout.path_of, links)]
 
 
-def rejected(store: Store, name: str) -> tuple[Refusal, Mapping[str, bytes]]:
+def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes]]:
     """(the rejection of a skill, what it removed); UsageError if it was not rejected."""
     refusal = next((one for one in refusals(store.git, store.head()) if one.skill == name), None)
     if refusal is None:
@@ -79,7 +77,7 @@ def rejected(store: Store, name: str) -> tuple[Refusal, Mapping[str, bytes]]:
     return refusal, {path: contents[f"{parent}:{path}"] for path in paths}
 
 
-def make_due(store: Store, refusal: Refusal) -> None:
+def make_due(store: Store, refusal: RejectedSkill) -> None:
     """Let the steps look again at the domain of a rejection that was taken back."""
     store.follow()
     view, domain = store.staged, refusal.domain

@@ -44,7 +44,7 @@ class Like(Struct, frozen=True):
     reason: str = ""
 
 
-class Proposal(Struct, frozen=True, kw_only=True):
+class WaitingSkill(Struct, frozen=True, kw_only=True):
     """A skill in proposed/, as a person decides about it.
 
     `replaces` are the skills in whose place it stands, `diff` what it says otherwise than these.
@@ -73,13 +73,13 @@ class Proposal(Struct, frozen=True, kw_only=True):
     stats: SkillStats | None = None
 
 
-def proposals(run: Run) -> Iterator[Proposal]:
+def proposals(run: Run) -> Iterator[WaitingSkill]:
     """Everything that waits, by name."""
     for name, skill in sorted(run.view.skills.proposed.items()):
         yield proposal(run, name, skill)
 
 
-def proposal(run: Run, name: str, skill: Skill) -> Proposal:
+def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     """One skill that waits."""
     ref, view = Ref("skill", name), run.view
     pair = standing_for(run, name, skill)
@@ -87,7 +87,7 @@ def proposal(run: Run, name: str, skill: Skill) -> Proposal:
     links = view.links.by_target([ref])
     stats = run.shelf.effects(name) if name in view.skills.proposed else []
     shown = next((one for one in stats if one.times_applied or one.shown), None)
-    return Proposal(
+    return WaitingSkill(
         name=name,
         path=layout.skill_path(name, "proposed"),
         kind=skill.kind,
@@ -143,7 +143,7 @@ def _nearest(run: Run, skill: Skill) -> Like | None:
 def _near_rejected(run: Run, skill: Skill) -> Like | None:
     likes = [
         Like(one.skill, round(likeness(skill.body, one.body), 2), one.reason)
-        for one in run.refusals
+        for one in run.rejections.said
         if one.domain == skill.domain
     ]
     best = max(likes, key=lambda like: (like.share, like.skill), default=None)

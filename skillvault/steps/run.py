@@ -18,7 +18,7 @@ from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.gate import gated
 from skillvault.learning.naming import is_general, is_strategy
-from skillvault.learning.rejection import Refusal, Rejection, Rejections
+from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version, Written, taken_back, written_as_stated
 from skillvault.policy import Policy
 from skillvault.records import (
@@ -35,7 +35,7 @@ from skillvault.records import (
     Trust,
 )
 from skillvault.steps.learner import ALL
-from skillvault.steps.refusals import refusals, refused_as, same_as
+from skillvault.steps.refusals import refusals, refused
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -224,23 +224,8 @@ class Run:
         """What a person took away before this run."""
         history = self.view.history
         withdrawn = frozenset(map(str, history.withdrawn(ANSWER)))
-        reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in self.refusals}
-        removed = history.commits_of_removed()
-        return Rejections(removed, self.view.records, withdrawn, reasons)
-
-    @cached_property
-    def refusals(self) -> list[Refusal]:
-        """The proposals that persons rejected, by what they said."""
-        return refusals(self.store.git, self.view)
-
-    def refused(self, change: Change) -> bool:
-        """Whether a change makes a skill that says what a person rejected; reports that."""
-        skills = [record for record in change.writes if isinstance(record, Skill)]
-        for skill in skills if self.refusals else ():
-            if refusal := refused_as(skill, self.refusals):
-                self.report.rejected.append(same_as(refusal, skill.name))
-                return True
-        return False
+        said = refusals(self.store.git, self.view)
+        return Rejections(history.commits_of_removed(), self.view.records, withdrawn, said)
 
     def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
         """Source id -> id of what a step made of it and that is there still.
@@ -364,7 +349,7 @@ class Run:
         except UnavailableError as error:
             self.unavailable(f"skills/{name}", f"not written: {error}")
             return
-        if change is not None and not self.refused(change):
+        if change is not None and not refused(change, self.rejections, self.report.rejected):
             yield change
 
     def flush(self) -> None:

@@ -15,6 +15,7 @@ from skillvault.steps import distill, evaluate, generate, strategy
 from skillvault.steps import promote as promoting
 from skillvault.steps.each_outcome import outcome_standings
 from skillvault.steps.general import general_state
+from skillvault.steps.refusals import refused
 from skillvault.steps.run import Run
 
 
@@ -105,12 +106,12 @@ def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> St
 
     Of a judge that costs nothing its text is asked for once more.
     """
-    if not run.refusals or run.judge.info.name != "offline":
+    if not run.rejections.said or run.judge.info.name != "offline":
         return None
     for findings, present in kinds:
         if standing(findings, present, run.policy).state == "due":
             change = generate.new_skill(run, findings)
-            if change is not None and run.refused(change):
+            if change and refused(change, run.rejections, run.report.rejected):
                 return Standing("rejected", run.report.rejected[-1].sentence)
     return None
 

@@ -540,12 +540,12 @@ class Vault:
         self.shelf.ready()
         return overview.status(_question(self))
 
-    def log(self, limit: int | None = None, wanted: logbook.Wanted | None = None) -> list[Commit]:
-        """The program's commits, newest first; of all, or those that are `wanted`."""
+    def log(self, limit: int | None = None, asks: logbook.Wanted | None = None) -> list[Commit]:
+        """The program's commits, newest first; of all, or those that it `asks` for."""
         head = self.store.head()
-        if wanted is None:
+        if asks is None:
             return head.history.log(limit)
-        return logbook.commits_wanted(head, wanted, limit)
+        return logbook.commits_wanted(head, asks, limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources, against, rules}`: a record back to where it came from.

@@ -43,8 +43,8 @@ def log(
     """Show the commits of the loop, newest first."""
     vault = open_vault(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
-    wanted = Wanted(since=start, domain=domain, step=step, skill=skill)
-    commits = vault.log(limit, wanted)
+    asks = Wanted(since=start, domain=domain, step=step, skill=skill)
+    commits = vault.log(limit, asks)
     if as_data:
         print_json(list(logged(vault, commits)) if patch else commits)
     elif patch:

@@ -68,14 +68,14 @@ class Rejections:
         said: Sequence["RejectedSkill"] = (),
     ) -> None:
         self.said = said
-        given = {f"skill:{one.skill}": one.reason for one in said}
+        reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in said}
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
                 if target not in present and target not in withdrawn:
-                    self._add(commit, Rejection(target, commit.sha, given.get(target, "")))
+                    self._add(commit, Rejection(target, commit.sha, reasons.get(target, "")))
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)

@@ -23,14 +23,14 @@ def step(run: Run) -> Iterator[Change]:
 
 def _subject_changes(run: Run) -> Iterator[Change]:
     for reading, every in list(due_by_account(run)):
-        made = False
+        is_changed = False
         for findings in every:
             name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
             for change in run.written(partial(new_skill, run, findings), name):
-                made = True
+                is_changed = True
                 yield change
         # What says the same as something rejected is not written again at each run.
-        if not made and not run.report.unavailable:
+        if not is_changed and not run.report.unavailable:
             run.settle(STEP, reading.keys)
 
 

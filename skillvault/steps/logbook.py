@@ -45,24 +45,24 @@ class LoggedCommit(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def commits_wanted(head: Topics, wanted: Wanted, limit: int | None) -> list[Commit]:
+def commits_wanted(head: Topics, asks: Wanted, limit: int | None) -> list[Commit]:
     """What each step did in the commits that are asked for, newest first."""
     domain_of = cache(lambda ref: _domain_of_end(head, ref_from(ref)))
 
     def is_wanted(commit: Commit) -> bool:
         ends = (*commit.targets, *commit.sources)
         return (
-            (wanted.since is None or datetime.fromisoformat(commit.date) >= wanted.since)
-            and (wanted.step is None or commit.step == wanted.step)
-            and (wanted.skill is None or f"skill:{wanted.skill}" in ends)
-            and (wanted.domain is None or wanted.domain in map(domain_of, ends))
+            (asks.since is None or datetime.fromisoformat(commit.date) >= asks.since)
+            and (asks.step is None or commit.step == asks.step)
+            and (asks.skill is None or f"skill:{asks.skill}" in ends)
+            and (asks.domain is None or asks.domain in map(domain_of, ends))
         )
 
-    if wanted == Wanted():
+    if asks == Wanted():
         return head.history.log(limit)
-    found = [commit for commit in head.history.log() if is_wanted(commit)]
-    newest = set(islice(dict.fromkeys(commit.sha for commit in found), limit))
-    return [commit for commit in found if commit.sha in newest]
+    matching = [commit for commit in head.history.log() if is_wanted(commit)]
+    newest = set(islice(dict.fromkeys(commit.sha for commit in matching), limit))
+    return [commit for commit in matching if commit.sha in newest]
 
 
 def _domain_of_end(head: Topics, ref: Ref) -> str | None:
@@ -79,10 +79,10 @@ def logged(store: Store, head: Topics, commits: Sequence[Commit]) -> Iterator[Lo
     for commit in commits:
         parts.setdefault(commit.sha, []).append(commit)
     history = store.git.history
-    said = history.author_and_text(list(parts))
+    messages = history.author_and_text(list(parts))
     paths = history.paths_by_commit("--no-walk", *parts) if parts else {}
     for sha, steps in parts.items():
-        author, text = said[sha]
+        author, text = messages[sha]
         changed = paths.get(sha, [])
         read = [path for path in changed if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]

@@ -27,13 +27,13 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     commits = view.history.commits_by(REJECT)
     pairs = [(c.sha, ref_from(t).id) for c in commits for t in c.targets]
     there = view.records.existing(Ref("skill", name) for _, name in pairs)
-    gone = [(sha, name) for sha, name in pairs if Ref("skill", name) not in there]
-    if not gone:
+    away = [(sha, name) for sha, name in pairs if Ref("skill", name) not in there]
+    if not away:
         return []
-    reasons = git.history.trailer_values([sha for sha, _ in gone], WHY)
-    places = {(sha, name): f"{sha}^:{layout.skill_path(name, 'proposed')}" for sha, name in gone}
+    reasons = git.history.trailer_values([sha for sha, _ in away], WHY)
+    places = {(sha, name): f"{sha}^:{layout.skill_path(name, 'proposed')}" for sha, name in away}
     contents = git.history.files_at(list(places.values()))
-    found: dict[str, RejectedSkill] = {}
+    by_name: dict[str, RejectedSkill] = {}
     for (sha, name), place in places.items():
         skill = parsed(layout.skill_path(name, "proposed"), contents.get(place, b""))
         if isinstance(skill, Skill):
@@ -44,17 +44,19 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
                 commit=sha,
                 reason=reasons.get(sha, ""),
             )
-            found.setdefault(name, refusal)
-    return list(found.values())
+            by_name.setdefault(name, refusal)
+    return list(by_name.values())
 
 
 def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
     """Whether a change makes a skill that says what a person rejected in its domain; reports it."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.said else ():
-        for one in rejections.said:
-            if one.domain == skill.domain and says_same(one.body, skill.body):
-                report.append(Rejection(f"skill:{skill.name}", one.commit, one.reason, one.skill))
+        for refusal in rejections.said:
+            if refusal.domain == skill.domain and says_same(refusal.body, skill.body):
+                report.append(
+                    Rejection(f"skill:{skill.name}", refusal.commit, refusal.reason, refusal.skill)
+                )
                 return True
     return False
 
@@ -67,7 +69,9 @@ def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
 
 def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes]]:
     """(the rejection of a skill, what it removed); UsageError if it was not rejected."""
-    refusal = next((one for one in refusals(store.git, store.head()) if one.skill == name), None)
+    refusal = next(
+        (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name), None
+    )
     if refusal is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{refusal.commit}^"

@@ -74,8 +74,8 @@ class Committer:
         shas: list[str] = []
         for draft in drafts:
             parents = [sha for sha in (parent, draft.joins) if sha]
-            known = self._who_committed(settings, at, by_program=draft.by_program)
-            lines = b"" if settings.signs else known
+            names = self._who_committed(settings, at, by_program=draft.by_program)
+            lines = b"" if settings.signs else names
             if lines:
                 parent = self._objects().write_commit(_commit(draft, parents, lines))
             else:

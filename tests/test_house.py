@@ -43,6 +43,7 @@ HOMES = {
     "rich": {"cli"},
     "jinja2": {"page"},
     "markupsafe": {"page"},
+    "matplotlib": {"page/chart"},
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},

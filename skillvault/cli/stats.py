@@ -1,5 +1,6 @@
 """The command that tells whether skills help, and what became of one decision."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,11 +8,15 @@ import click
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
+from skillvault.lazy import LazyModule
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
     from skillvault.learning.effect.stats import SkillStats, VersionStats
+    from skillvault.page import chart
+else:  # only who draws needs the extra
+    chart = LazyModule("page.chart")
 
 _NAME = 44  # letters of a skill in a list
 _CLAIM = 160  # characters of what an agent claimed
@@ -69,10 +74,18 @@ def stats(
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
-    from skillvault.cli.plot import svg  # noqa: PLC0415 (loaded when it is needed)
-
+    """Draw the lifts into a file; exit code 1 if there is none to draw."""
+    if plot.suffix.lower() != ".svg":
+        raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
+    measured = [skill for skill in skills if skill.lift is not None]
+    if not measured:
+        say(
+            f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
+            "outcome applied under its key `applied`"
+        )
+        sys.exit(1)
     try:
-        plot.write_bytes(svg(f"What skills change: {domain}", skills))
+        plot.write_bytes(chart.lifts(f"What skills change: {domain}", measured))
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"

@@ -194,7 +194,7 @@ class Hooks:
     def _note_call(self, payload: Payload) -> str:
         """Note what a tool did, if it can say how the prompt ends."""
         is_shell = payload.tool in _SHELLS
-        if not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
+        if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
             return ""
         arguments = {
             key: value[:_ARGUMENT] if isinstance(value, str) else value

@@ -124,6 +124,16 @@ def test_a_passing_test_closes_the_decision_with_its_output(client: Client) -> N
     assert (outcome.domain, outcome.decision.target) == ("coding", "project")
 
 
+def test_a_test_that_goes_on_in_the_background_says_nothing(client: Client) -> None:
+    client.ask()
+    started = {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b-1"}
+    values = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_use_id": "t-1"}
+    client.tell("PostToolUse", **values, tool_response=started)
+    client.stop("All tests pass.")
+    client.end()
+    assert all(outcome.result.status == "neutral" for outcome in client.outcomes())
+
+
 def test_a_stop_that_comes_twice_records_nothing_twice(client: Client) -> None:
     client.ask()
     client.test(passes=True)

@@ -9,7 +9,7 @@ WORDS = {
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
-    "observed", "written", "html_table", "one_thread",
+    "observed", "written", "html_table", "managed_block", "one_thread",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.

@@ -16,9 +16,9 @@ DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 ORDER = {
     "learning": [
         "why_not", "sync", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
-        "refresh", "promote", "answer", "distill", "generate", "evaluate", "record", "advise",
-        "accuracy", "effect", "expire", "account", "contrast", "rejection", "sections", "length",
-        "naming",
+        "refresh", "promote", "answer", "distill", "generate", "gate", "evaluate", "record",
+        "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection", "sections",
+        "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",

@@ -35,6 +35,18 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{{files: {self.files}, bytes: {self.bytes}}}"
 
 
+class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose the commits are."""
+
+    author: Annotated[
+        Literal["program", "person"],
+        Meta(
+            description="The author of what the program learns: skillvault <skillvault@localhost>, "
+            "or who commits it."
+        ),
+    ] = "program"
+
+
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are taken in."""
 
@@ -141,6 +153,13 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are significant enough for a skill, and how long it lives."""
 
+    gate: Annotated[
+        Literal["never", "unproven", "always"],
+        Meta(
+            description="Which new skills wait in proposed/ for a person. unproven: what rests on "
+            "one session; always: all; never: none. What is untrusted always waits."
+        ),
+    ] = "unproven"
     warning_below: Annotated[
         float, Meta(lt=0, description="A score strictly below this makes a warning.")
     ] = -0.10
@@ -691,6 +710,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ProfileName,
         Meta(description="seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove."),
     ] = "lift"
+    commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)

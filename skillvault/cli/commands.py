@@ -32,6 +32,7 @@ COMMANDS = tuple(
     report
     run
     search
+    setup
     skill
     stats
     status
@@ -41,7 +42,7 @@ COMMANDS = tuple(
     why-not
     """.split()
 )
-HIDDEN = ("hook", "merge-driver")  # for programs: no person types them
+HIDDEN = ("hook", "mcp", "merge-driver")  # for programs: no person types them
 
 
 class Commands(click.Group):

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skillvault.api import Vault
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
+from skillvault.steps.client_setup import ClientSetup
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
@@ -61,7 +63,8 @@ def stats(
         return
     if agent is not None:
         raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
-    skills = open_vault(vault_path).stats(skill, domain=domain)
+    vault = open_vault(vault_path)
+    skills = vault.stats(skill, domain=domain)
     if plot is not None:
         _draw(plot, domain or "all domains", skills)
     elif as_data:
@@ -71,6 +74,15 @@ def stats(
             _print_skill(entry)
     else:
         _print_all(skills)
+        _say_links(vault)
+
+
+def _say_links(vault: Vault) -> None:
+    """That nothing is held out where skills stand among a client's own."""
+    for record in ClientSetup(vault.store).records():
+        if record.links:
+            where = record.project or "all projects"
+            say(f"linked in {where} ({record.client}): nothing is held out there")
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:

@@ -42,8 +42,8 @@ _DRAWN = 40  # lifts of a chart
 _LISTED = 20  # things of one event that are listed
 
 
-def html_of(page: Page) -> bytes:
-    """The page as a file."""
+def html_of(page: Page, *, is_served: bool = False) -> bytes:
+    """The page as a file. `is_served`: its script asks its server whether the branch has moved."""
     chunks = payload.chunks_of(page)
     style, script = _own_file("page.css"), _own_file("page.js")
     text = (
@@ -61,7 +61,8 @@ def html_of(page: Page) -> bytes:
             firsts=Markup(_inline(payload.firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
             style=Markup(style),  # noqa: S704 (a file of the package)
             script=Markup(script),  # noqa: S704 (a file of the package)
-            policy=_policy(style, script),
+            policy=_policy(style, script, is_served=is_served),
+            is_served=is_served,
             lifts=_lifts(page),
             success=_success(page),
             drawn=_DRAWN,
@@ -128,12 +129,13 @@ def _visible(value: Any) -> Any:
     return escaped(value) if isinstance(value, str) else value
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, script: str, *, is_served: bool) -> str:
     """What a browser may do with the file: run its script, use its style, and nothing else."""
     ours = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
+    asks = "'self'" if is_served else "'none'"
     return (
         f"default-src 'none'; style-src 'sha256-{ours[0]}'; script-src 'sha256-{ours[1]}'; "
-        f"img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src data:; connect-src {asks}; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -24,8 +24,8 @@ from skillvault.vault.index.snapshot import Topics
 def retracted(store: Store, judge: Judge, text: str, reason: str, now: datetime) -> list[Change]:
     """What retracting an outcome does; UsageError if there is none, or it is retracted."""
     store.follow()
-    outcome = _outcome(store, store.staged, text)
-    by = store.git.committer.name()
+    outcome = _outcome_named(store, store.staged, text)
+    by = store.git.committer.identity()
     retraction = Retraction(
         outcome=outcome.id, domain=outcome.domain, reason=reason.strip(), at=now, by=by
     )
@@ -40,7 +40,7 @@ def retracted(store: Store, judge: Judge, text: str, reason: str, now: datetime)
     return recomputed(store, judge, first, options, now)
 
 
-def _outcome(store: Store, view: Topics, text: str) -> Outcome:
+def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
     ref = lookup.resolve(store, view, text, forward=True)
     outcome = view.outcomes.get(ref.id)
     if outcome is None or ref.kind not in ("outcome", "evaluation"):

@@ -262,15 +262,15 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
     join(database, named | decisions.decisions_named(database, outcomes), marks)
-    show(database, decisions.retracted_anew(database, sorted(outcomes)), marks)
+    show_joined(database, decisions.retracted_anew(database, sorted(outcomes)), marks)
 
 
 def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
     """Show the outcomes of these decisions as they stand together."""
-    show(database, decisions.joined_anew(database, named), marks)
+    show_joined(database, decisions.joined_anew(database, named), marks)
 
 
-def show(
+def show_joined(
     database: sqlite3.Connection, outcomes: Iterable[decisions.Joined], marks: dirty.Marks
 ) -> None:
     """Show outcomes otherwise than they are now."""
@@ -287,7 +287,7 @@ def join_all(database: sqlite3.Connection, marks: dirty.Marks) -> None:
     retracted = decisions.all_retracted(database)
     named = {*decisions.decisions_of_several(database)}
     join(database, named | decisions.decisions_named(database, retracted), marks)
-    show(database, decisions.retracted_anew(database, retracted), marks)
+    show_joined(database, decisions.retracted_anew(database, retracted), marks)
 
 
 def _set(

@@ -822,7 +822,7 @@ def retract(
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         apart = Store(store.root, AGENDA, apart=True)
-        changes = retracting.retracted(apart, vault.judge, outcome, reason, now)
+        changes = retracting.retracted(apart, vault.judge, outcome, reason, now=now)
         if dry:
             return recompute.previewed(changes)
         return recompute.published(store, changes, now)
@@ -834,7 +834,7 @@ def if_retracted(vault: Vault, ref: Ref) -> list[dict[str, str]]:
     if ref.kind not in ("outcome", "evaluation") or ref.id in head.retractions:
         return []
     changes = retracting.retracted(
-        Store(vault.root, AGENDA, apart=True), vault.judge, ref.id, "a question", _clock()
+        Store(vault.root, AGENDA, apart=True), vault.judge, ref.id, "a question", now=_clock()
     )
     return [{"step": one.step, "subject": one.subject} for one in changes]
 

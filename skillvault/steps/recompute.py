@@ -11,23 +11,19 @@ from msgspec.structs import replace
 
 from skillvault.change import WHOLE, Change
 from skillvault.errors import EditedError
-from skillvault.judge import Judge
 from skillvault.steps import loop
-from skillvault.steps.run import Done, Report, Run, RunOptions
+from skillvault.steps.run import Done, Report, Run
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 
 LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
 
 
-def recomputed(
-    store: Store, judge: Judge, first: Change, options: RunOptions, now: datetime
-) -> list[Change]:
-    """A change and what the steps make of it; `store` is one that publishes nothing.
+def recomputed(run: Run, first: Change) -> list[Change]:
+    """A change and what the steps make of it; `run` is a dry one.
 
     EditedError if that touches what a person is editing.
     """
-    run = Run(store, judge=judge, now=now, options=replace(options, dry=True))
     run.perform(first)
     if not run.report.waiting:
         loop.run(run, LEARNING)

@@ -21,7 +21,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Topics
 
 
-def retracted(store: Store, judge: Judge, text: str, reason: str, now: datetime) -> list[Change]:
+def retracted(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
     """What retracting an outcome does; UsageError if there is none, or it is retracted."""
     store.follow()
     outcome = _outcome_named(store, store.staged, text)
@@ -34,10 +34,11 @@ def retracted(store: Store, judge: Judge, text: str, reason: str, now: datetime)
     bare = list(_without_grounds(run, outcome, {ref for ref, _ in removed}))
     first = rules.retract_change(retraction, removed, bare)
     options = RunOptions(
+        dry=True,
         withdrawn=frozenset(str(ref) for ref, _ in removed),
         recounts=frozenset({strategy_name(outcome.domain)}),
     )
-    return recomputed(store, judge, first, options, now)
+    return recomputed(Run(store, judge=judge, now=now, options=options), first)
 
 
 def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:

@@ -66,12 +66,14 @@ if TYPE_CHECKING:
         capture,
         imported,
         judges,
+        logbook,
         lookup,
         loop,
         older_vault,
         outcome_file,
         quota,
         registry,
+        review,
         rules,
         session_sources,
         shelf_rules,
@@ -111,9 +113,11 @@ else:
     diagnosis = LazyModule("steps.doctor")
     imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
+    logbook = LazyModule("steps.logbook")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
+    review = LazyModule("steps.review")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
     session_sources = LazyModule("steps.session_sources")
@@ -536,9 +540,12 @@ class Vault:
         self.shelf.ready()
         return overview.status(_question(self))
 
-    def log(self, limit: int | None = None) -> list[Commit]:
-        """The program's commits, newest first."""
-        return self.store.head().history.log(limit)
+    def log(self, limit: int | None = None, asks: logbook.Wanted | None = None) -> list[Commit]:
+        """The program's commits, newest first; of all, or those that it `asks` for."""
+        head = self.store.head()
+        if asks is None:
+            return head.history.log(limit)
+        return logbook.commits_wanted(head, asks, limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources, against, rules}`: a record back to where it came from.
@@ -795,6 +802,22 @@ def distill(
     with vault._run_turn:  # noqa: SLF001 (its own)
         report = _taken_in(vault, files, options, now or _clock(), steps=("record", "distill"))
     return source.session, source.unread, report
+
+
+def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCommit]:
+    """These commits as a person reads them: the skill, what it rests on, its links."""
+    return logbook.logged(vault.store, vault.store.head(), commits)
+
+
+def proposals(vault: Vault) -> list[review.WaitingSkill]:
+    """What waits for a person, by name: its text, its diff, what it rests on."""
+    vault.shelf.ready()
+    return list(review.proposals(_question(vault)))
+
+
+def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:
+    """A skill's text beside that of a revision; see `steps.review.text_pair`."""
+    return review.text_pair(_question(vault), name.replace("_", "-"), revision)
 
 
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:

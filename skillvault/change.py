@@ -22,13 +22,17 @@ INTAKE = "intake"
 FOUNDING = "init"  # the step that founds a vault and mends an older one
 FEW = 2  # so many skills that a step changes in a row have a commit each
 _RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message
+LINES = 40  # of a message before its trailers, which are for the program
+_CUT = "… {} more lines; the diff has all of it"
 
-STEP, SOURCE, TARGET, JUDGE = (
+STEP, SOURCE, TARGET, JUDGE, WHY = (
     "Skillvault-Step",
     "Skillvault-Source",
     "Skillvault-Target",
     "Skillvault-Judge",
+    "Skillvault-Why",
 )
+_MAX_WHY = 500  # characters of a person's reason that a trailer holds
 
 
 class Program(bytes):
@@ -114,7 +118,8 @@ class Change(Struct, frozen=True, kw_only=True):
     `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
     there. `subject` stands without its step. `takes` names the inbox entries that become redundant
     once the commit is made. `commit_with`: it shares its commit with the changes beside it that
-    state the same, intake always, others if they are more than a few.
+    state the same, intake always, others if they are more than a few. `why` is a person's reason
+    in their own words, which later runs repeat.
     """
 
     step: str
@@ -131,6 +136,7 @@ class Change(Struct, frozen=True, kw_only=True):
     sources: tuple[Ref, ...] = ()
     targets: tuple[Ref, ...] = ()
     judge: str | None = None
+    why: str = ""
     takes: tuple[str, ...] = ()
     commit_with: str = ""
     joins: Join | None = None
@@ -212,8 +218,16 @@ def message_of(changes: Sequence[Change]) -> str:
     reasons = dict.fromkeys(_wrapped(reason) for reason in _reasons(changes))  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
-    parts = [headline_of(changes), *reasons, "\n".join(trailers)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    text = "\n\n".join(part for part in (headline_of(changes), *reasons) if part)
+    return "\n\n".join([_within_lines(text), "\n".join(trailers)]) + "\n"
+
+
+def _within_lines(text: str) -> str:
+    """A text of at most so many lines; the last one says how many were left out."""
+    lines = text.split("\n")
+    if len(lines) <= LINES:
+        return text
+    return "\n".join([*lines[: LINES - 1], _CUT.format(len(lines) - LINES + 1)])
 
 
 def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
@@ -259,6 +273,8 @@ def _trailers(change: Change) -> Iterator[str]:
     yield from (f"{TARGET}: {ref}" for ref in change.targets)
     if change.judge:
         yield f"{JUDGE}: {change.judge}"
+    if change.why:
+        yield f"{WHY}: {shorten(' '.join(escaped(change.why).split()), _MAX_WHY)}"
 
 
 def _wrapped(reason: str) -> str:

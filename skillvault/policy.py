@@ -35,6 +35,18 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{{files: {self.files}, bytes: {self.bytes}}}"
 
 
+class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose the commits are."""
+
+    author: Annotated[
+        Literal["program", "person"],
+        Meta(
+            description="The author of what the program learns: skillvault <skillvault@localhost>, "
+            "or who commits it."
+        ),
+    ] = "program"
+
+
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are taken in."""
 
@@ -141,6 +153,13 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which outcomes are significant enough for a skill, and how long it lives."""
 
+    gate: Annotated[
+        Literal["never", "unproven", "always"],
+        Meta(
+            description="Which new skills wait in proposed/ for a person. unproven: what rests on "
+            "one session; always: all; never: none. What is untrusted always waits."
+        ),
+    ] = "unproven"
     warning_below: Annotated[
         float, Meta(lt=0, description="A score strictly below this makes a warning.")
     ] = -0.10
@@ -608,14 +627,35 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             "expressions, matched at the start of each part of a command."
         ),
     ] = (
-        r"(?:python[\d.]* -m )?(?:pytest|unittest|tox|nox|mypy|ruff check|pylint|flake8)\b",
-        r"py\.test\b",
-        r"(?:npm|pnpm|yarn|bun)(?: run)? (?:test|lint|build|check|typecheck)\b",
-        r"(?:jest|vitest|mocha|eslint|tsc|pyright|biome check|playwright test)\b",
+        r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
+        r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
+        r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
+        r"(?:py\.test|pytest-\d|isort --check\S*)",
+        r"(?:(?:python[\d.]*|node|ruby|php) )?(?:test_\w+|\w+_test|run_?tests?)\.(?:py|rb|php|js)",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* (?:t|test|lint)\b",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* build\b",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?))* (?:check|verify|type-?check|tsc)\b",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?))* (?:jest|vitest|eslint|mocha)\b",
+        r"(?:jest|vitest|mocha|ava|eslint|tsc|vue-tsc|pyright|oxlint|stylelint|karma start)\b",
+        r"(?:biome (?:check|lint|ci)|prettier (?:--check|-c)|playwright test|cypress run)\b",
+        r"(?:vite build|next build|webpack|node --(?:test|check))\b",
+        r"(?:ng|nx|turbo|lerna)(?: run)? (?:test|build|lint|check)\b",
         r"(?:go|cargo|swift|dotnet|mix|bazel|deno|zig) (?:test|build|vet|check|clippy|lint)\b",
+        r"(?:cargo nextest run|(?:sbt|stack|cabal|dune|gleam) (?:test|build|check|runtest))\b",
+        r"(?:lein|meson|rails|forge) (?:test|build|check|compile)\b",
+        r"(?:flutter|dart) (?:test|analyze|build)\b",
+        r"(?:xcodebuild\b.* (?:test|build)\b|nix (?:flake check|build)\b)",
         r"(?:mvn|mvnw|gradle|gradlew)\b.*\b(?:test|verify|build|check|package|compile\w*)\b",
-        r"make(?: -\S+)*(?: (?:test|check|lint|build|all)\b|$)",
-        r"(?:ctest|cmake --build|ninja|rspec|rake (?:test|spec)|rubocop|phpunit|shellcheck)\b",
+        r"make(?: -C \S+| -\S+)*(?: (?:test|check|lint|build|all|ci|verify)\b|$)",
+        r"(?:just|task|rake|invoke)(?: -\S+)* (?:test|spec|check|lint|build|all|ci|verify)\b",
+        r"(?:ctest|cmake --build|ninja|rspec|rubocop|phpunit|pest|phpstan|bats|prove|robot)\b",
+        r"(?:composer|php artisan) (?:test|check|lint)\b",
+        r"(?:shellcheck|golangci-lint run|staticcheck|swiftlint|ktlint|pre-commit run)\b",
+        r"(?:hadolint|actionlint|yamllint|ansible-lint|helm lint|terraform validate)\b",
+        r"(?:mkdocs build|sphinx-build)\b",
+        r"(?:docker|podman)(?: buildx| compose|-compose)? build\b",
+        r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:tests?|check|lint|build)(?:[-_]\w+)*\.sh\b",
+        r"(?:\./|scripts?/|bin/|tools/)\S*\b(?:run[-_])?(?:tests?|lint|check)(?=\s|$)",
     )
 
 
@@ -670,6 +710,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ProfileName,
         Meta(description="seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove."),
     ] = "lift"
+    commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
     promote: PromotePolicy = field(default_factory=PromotePolicy)

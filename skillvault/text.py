@@ -228,6 +228,11 @@ def count_of(k: int, n: int) -> str:
     return f"{k} of {n}"
 
 
+def how_many(count: int, noun: str) -> str:
+    """`1 outcome`, `2 outcomes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def figure(value: float) -> str:
     """A number in six digits, without an exponent."""
     return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"

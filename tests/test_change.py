@@ -21,6 +21,14 @@ from skillvault.records import Fact, Ref, link_of
 from tests.given import NOW
 
 
+def test_a_message_has_at_most_forty_lines_before_its_trailers() -> None:
+    table = "\n".join(f"  row {number}" for number in range(100))
+    text, _, trailers = Change(step="merge", subject="s", reason=table).message.rpartition("\n\n")
+    lines = text.split("\n")
+    assert (len(lines), lines[-2:]) == (40, ["  row 36", "… 63 more lines; the diff has all of it"])
+    assert trailers.startswith("Skillvault-Step: merge\n")
+
+
 def test_the_message_has_subject_reason_and_trailers() -> None:
     change = Change(
         step="generate",

@@ -9,16 +9,16 @@ WORDS = {
     "claude_models", "policy", "text", "english", "reading", "sameness", "lazy", "markdown",
     "errors", "integrity", "hidden_characters",
     "due", "conditions", "export", "profiles", "citations", "grounds", "aliases", "claims",
-    "observed", "written", "html_table", "one_thread",
+    "observed", "written", "html_table", "managed_block", "one_thread",
 }  # fmt: skip
 DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
         "why_not", "sync", "curate", "install", "lint", "assess", "capture", "recommend", "merge",
-        "refresh", "promote", "answer", "distill", "generate", "evaluate", "record", "advise",
-        "accuracy", "effect", "expire", "account", "contrast", "rejection", "sections", "length",
-        "naming",
+        "refresh", "promote", "answer", "distill", "generate", "gate", "evaluate", "record",
+        "advise", "accuracy", "effect", "expire", "account", "contrast", "rejection", "sections",
+        "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",
@@ -43,6 +43,7 @@ HOMES = {
     "rich": {"cli"},
     "jinja2": {"page"},
     "markupsafe": {"page"},
+    "matplotlib": {"page/chart"},
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},

@@ -32,6 +32,7 @@ COMMANDS = tuple(
     report
     run
     search
+    setup
     skill
     stats
     status

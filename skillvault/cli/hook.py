@@ -20,7 +20,7 @@ from skillvault.cli.options import vault_option, vault_path_of
 from skillvault.clients.detached import start_detached
 from skillvault.clients.log import log_line
 from skillvault.clients.payload import EVENTS, Payload, payload_from
-from skillvault.steps.hooks import MOST, Hooks, HookVault
+from skillvault.steps.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
 
@@ -34,8 +34,17 @@ _SLOW = 1.0  # seconds that are worth a line in the log
 @click.argument("event", type=click.Choice(EVENTS))
 @click.option("--client", type=click.Choice(CLIENTS), default=CLIENTS[0], help="Say who calls.")
 @click.option("--domain", metavar="NAME", help="Use this domain where no pattern names one.")
+@click.option(
+    "--link",
+    "links",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Export the skills to DIR when a session begins, and recommend none.",
+)
 @vault_option
-def hook(event: str, client: str, domain: str | None, vault_path: Path | None) -> str:
+def hook(
+    event: str, client: str, domain: str | None, links: Path | None, vault_path: Path | None
+) -> str:
     """Answer an event of an agent's client, whose payload is on stdin.
 
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
@@ -47,8 +56,9 @@ def hook(event: str, client: str, domain: str | None, vault_path: Path | None) -
         vault_path_of(vault_path) if _is_named(vault_path) else _client_place(payload)
     )
     now = datetime.now(UTC).replace(microsecond=0)
-    text = Hooks(vault_parts(vault), client, domain, now).react(event, payload)
-    if event == "SessionEnd" and vault.inbox.names() and not _has_daemon(vault):
+    who = HookedClient(name=client, domain=domain, links=links)
+    text = Hooks(vault_parts(vault), who, now).react(event, payload)
+    if event in ("SessionStart", "SessionEnd") and vault.inbox.names() and not _has_daemon(vault):
         start_detached(vault.root, "run")
     if len(text) <= MOST:
         return text
@@ -93,6 +103,7 @@ def vault_parts(vault: Vault) -> HookVault:
         inbox=vault.inbox,
         shelf=lambda: vault.shelf,
         recommend=vault.recommend,
+        export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
         questions=lambda session: _questions(vault, session),
     )
 

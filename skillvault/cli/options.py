@@ -59,14 +59,14 @@ def now_option(function: _F) -> _F:
     )(function)
 
 
-def since_option(function: _F) -> _F:
-    """`--since AGE`: from how long ago on, or from which day."""
+def since_option(default: str) -> Callable[[_F], _F]:
+    """`--since AGE`: from how long ago on, or from which day; `default` says what holds else."""
     return click.option(
         "--since",
         callback=_since,
         metavar="AGE",
-        help="Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: 7d).",
-    )(function)
+        help=f"Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: {default}).",
+    )
 
 
 def dry_option(function: _F) -> _F:

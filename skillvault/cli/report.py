@@ -1,26 +1,32 @@
 """The command that makes a page to look at: what was learned, whether it helps, of what it is."""
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from skillvault.api import page
+from skillvault.api import Vault, page
 from skillvault.cli.options import echo, now_option, open_vault, say, since_option, vault_option
+from skillvault.cli.watch import stop_signals
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
+from skillvault.steps.page.page import Page
 
 if TYPE_CHECKING:
-    from skillvault.page import html, summary
+    from skillvault.page import html, server, summary
 else:  # only who asks for it needs the extra
-    html, summary = LazyModule("page.html"), LazyModule("page.summary")
+    html, server = LazyModule("page.html"), LazyModule("page.server")
+    summary = LazyModule("page.summary")
 
 _FILE = Path("report.html")
+_PAUSE = 0.2  # seconds between two looks for a signal
 
 
 @click.command()
-@since_option
+@since_option("7d")
 @click.option("--domain", metavar="NAME", help="Tell of this domain alone.")
 @click.option(
     "-o",
@@ -30,6 +36,10 @@ _FILE = Path("report.html")
     help="Write to this file (default: report.html; of --md the terminal).",
 )
 @click.option("--md", "as_markdown", is_flag=True, help="Print the week as Markdown.")
+@click.option("--serve", "serves", is_flag=True, help="Serve the page on this machine.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="Of --serve: at this port."
+)
 @now_option
 @vault_option
 def report(
@@ -37,6 +47,8 @@ def report(
     domain: str | None,
     output: Path | None,
     as_markdown: bool,
+    serves: bool,
+    port: int | None,
     now: datetime | None,
     vault_path: Path | None,
 ) -> None:
@@ -45,14 +57,27 @@ def report(
     One HTML file that needs no network: the week, the effect of skills, each domain, each skill
     back to its outcomes, the vault. It is made of what is committed.
     """
-    vault, until = open_vault(vault_path), now or datetime.now(UTC).replace(microsecond=0)
-    start = until - since if isinstance(since, timedelta) else since
-    told = page(vault, since=start, domain=domain, now=until)
-    if as_markdown and output is None:
-        echo(summary.markdown_of(told), nl=False)
-        return
-    made = summary.markdown_of(told).encode() if as_markdown else html.html_of(told)
-    place = output or _FILE
+    vault = open_vault(vault_path)
+
+    def page_now() -> Page:
+        until = now or datetime.now(UTC).replace(microsecond=0)
+        start = until - since if isinstance(since, timedelta) else since
+        return page(vault, since=start, domain=domain, now=until)
+
+    if serves:
+        if as_markdown or output is not None:
+            raise UsageError("--serve writes no file and prints no week; remove -o and --md")
+        _serve(vault, page_now, port or 0)
+    elif port is not None:
+        raise UsageError("--port N says where the page is served; add --serve")
+    elif as_markdown and output is None:
+        echo(summary.markdown_of(page_now()), nl=False)
+    else:
+        made = summary.markdown_of(page_now()).encode() if as_markdown else html.html_of(page_now())
+        _write(output or _FILE, made)
+
+
+def _write(place: Path, made: bytes) -> None:
     try:
         place.write_bytes(made)
     except OSError as error:
@@ -60,3 +85,16 @@ def report(
             f"-o {place}: {error.strerror}; choose a file that you may write"
         ) from None
     say(f"wrote {place}")
+
+
+def _serve(vault: Vault, page_now: Callable[[], Page], port: int) -> None:
+    """Serve until Ctrl-C or SIGTERM; the page is made once before, so that it can be."""
+    served = server.ServedPage(
+        lambda: vault.store.head().commit or "", lambda: html.html_of(page_now(), is_served=True)
+    )
+    served.current()
+    with stop_signals() as stopping, server.serving(served, port) as address:
+        echo(address)
+        say("the page follows the branch; Ctrl-C ends it")
+        while not stopping():
+            time.sleep(_PAUSE)

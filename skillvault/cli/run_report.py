@@ -117,12 +117,17 @@ def print_refused(report: Report) -> None:
 
 def _print_rejected(report: Report) -> None:
     """A line a commit: what it made and a person took away is not redone."""
-    by_commit: dict[str, list[str]] = {}
+    by_commit: dict[tuple[str, str], list[str]] = {}
     for rejection in report.rejected:
-        by_commit.setdefault(rejection.commit, []).append(rejection.target)
-    for commit, targets in by_commit.items():
+        if rejection.like:
+            say(f"not made: {rejection.target} {rejection.sentence}")
+        else:
+            because = f": {rejection.reason}" if rejection.reason else ""
+            by_commit.setdefault((rejection.commit, because), []).append(rejection.target)
+    for (commit, because), targets in by_commit.items():
         more = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
-        say(f"not redone: {targets[0]}{more}, made in {commit[:10]}, was taken away by a person")
+        lead = f"not redone: {targets[0]}{more}, made in {commit[:10]}"
+        say(f"{lead}, was taken away by a person{because}")
 
 
 def pack(vault: Vault) -> None:

@@ -1,4 +1,4 @@
-"""skill list, show, approve, retire, pin, restore."""
+"""skill list, show, diff, approve, reject, retire, pin, restore."""
 
 from collections.abc import Callable, Collection
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from skillvault.api import Vault, both_sides
+from skillvault.api import Vault, both_sides, text_pair
 from skillvault.cli.options import (
     dry_option,
     echo,
@@ -159,6 +159,27 @@ def show(name: str, vault_path: Path | None, as_data: bool) -> None:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
 
 
+@skill.command()
+@click.argument("name")
+@click.argument("revision", required=False)
+@vault_option
+@json_option
+def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool) -> None:
+    """Show how a skill's text differs from before.
+
+    Without REVISION a proposal is compared with what it replaces, another skill with itself before
+    its latest commit.
+    """
+    pair = text_pair(open_vault(vault_path), name, revision)
+    if as_data:
+        print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
+        return
+    for line in pair.diff:
+        echo(line)
+    if not pair.diff:
+        say(f"{name}: says the same as {pair.old}")
+
+
 def _text_of(path: Path) -> str:
     """A file of another layer as it is now."""
     try:
@@ -192,6 +213,43 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
 
 
 _curate("approve", "Approve a proposed skill; it is served as testing.", lambda v: v.curate.approve)
+
+
+@skill.command()
+@click.argument("name")
+@click.option("--reason", metavar="TEXT", help="Say why; later runs repeat it.")
+@click.option("--forget", is_flag=True, help="Take a rejection back: the proposal waits again.")
+@vault_option
+@now_option
+@dry_option
+@json_option
+def reject(
+    name: str,
+    reason: str | None,
+    forget: bool,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Reject a proposed skill, and what says the same.
+
+    It is remembered by what it was made of and by what it says.
+    """
+    curate = open_vault(vault_path).curate
+    if forget and reason:
+        raise UsageError("--forget takes a rejection back and needs no --reason; remove one")
+    if forget:
+        report = curate.forget(name, now=now, dry=dry)
+    else:
+        report = curate.reject(name, reason or "", now=now, dry=dry)
+    if as_data:
+        print_json(run_shape(report))
+        return
+    for done in report.done:
+        print_done(done)
+
+
 _curate("retire", "Move a skill to archive/, so that it is not served.", lambda v: v.curate.retire)
 _curate("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
 _curate(

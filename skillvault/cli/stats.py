@@ -1,17 +1,24 @@
 """The command that tells whether skills help, and what became of one decision."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from skillvault.api import Vault
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
 from skillvault.errors import UsageError
+from skillvault.lazy import LazyModule
+from skillvault.steps.client_setup import ClientSetup
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
     from skillvault.learning.effect.stats import SkillStats, VersionStats
+    from skillvault.page import chart
+else:  # only who draws needs the extra
+    chart = LazyModule("page.chart")
 
 _NAME = 44  # letters of a skill in a list
 _CLAIM = 160  # characters of what an agent claimed
@@ -56,7 +63,8 @@ def stats(
         return
     if agent is not None:
         raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
-    skills = open_vault(vault_path).stats(skill, domain=domain)
+    vault = open_vault(vault_path)
+    skills = vault.stats(skill, domain=domain)
     if plot is not None:
         _draw(plot, domain or "all domains", skills)
     elif as_data:
@@ -66,13 +74,30 @@ def stats(
             _print_skill(entry)
     else:
         _print_all(skills)
+        _say_links(vault)
+
+
+def _say_links(vault: Vault) -> None:
+    """That nothing is held out where skills stand among a client's own."""
+    for record in ClientSetup(vault.store).records():
+        if record.links:
+            where = record.project or "all projects"
+            say(f"linked in {where} ({record.client}): nothing is held out there")
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
-    from skillvault.cli.plot import svg  # noqa: PLC0415 (loaded when it is needed)
-
+    """Draw the lifts into a file; exit code 1 if there is none to draw."""
+    if plot.suffix.lower() != ".svg":
+        raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
+    measured = [skill for skill in skills if skill.lift is not None]
+    if not measured:
+        say(
+            f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
+            "outcome applied under its key `applied`"
+        )
+        sys.exit(1)
     try:
-        plot.write_bytes(svg(f"What skills change: {domain}", skills))
+        plot.write_bytes(chart.lifts(f"What skills change: {domain}", measured))
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"

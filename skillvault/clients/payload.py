@@ -21,7 +21,10 @@ _OUTPUTS = ("stdout", "stderr", "output", "content", "text")
 
 
 class Payload(Struct, frozen=True, kw_only=True):
-    """An event of a session; `prompt_id` is the client's id of the prompt that is worked on."""
+    """An event of a session; `prompt_id` is the client's id of the prompt that is worked on.
+
+    `goes_on`: a command that was started in the background, and has not ended.
+    """
 
     session: str
     cwd: Path | None = None
@@ -34,6 +37,7 @@ class Payload(Struct, frozen=True, kw_only=True):
     output: str = ""
     is_error: bool = False
     exit_code: int | None = None
+    goes_on: bool = False
     source: str = ""
     has_gone_on: bool = False
     last_message: str = ""
@@ -61,6 +65,7 @@ def payload_from(data: bytes) -> Payload | None:
         output=output,
         is_error=bool(_text_at(raw, "error")) or bool(code),
         exit_code=code,
+        goes_on=_goes_on(raw.get("tool_response")),
         source=_text_at(raw, "source"),
         has_gone_on=raw.get("stop_hook_active") is True,
         last_message=_text_at(raw, "last_assistant_message"),
@@ -81,6 +86,10 @@ def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
     code = response.get("exit_code", response.get("exitCode"))
     texts = [response[key] for key in _OUTPUTS if isinstance(response.get(key), str)]
     return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
+
+
+def _goes_on(response: object) -> bool:
+    return isinstance(response, dict) and bool(_text_at(response, "backgroundTaskId"))
 
 
 def _text_at(raw: Mapping[str, Any], key: str) -> str:

@@ -1,6 +1,6 @@
 """What a person decides about a skill: put, approve, retire, pin, restore. One change each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
+from skillvault.learning.rejection import FORGET, REJECT, RejectedSkill
 from skillvault.policy import Policy
 from skillvault.records import LEARNED, Ref, Skill, stamp
 from skillvault.text import is_slug, listed
@@ -64,6 +65,41 @@ def approve(skill: Skill, shelf: str) -> Change:
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
     return _moved("approve", skill, shelf, "skills", edits=(_set(skill, shelf, "testing"),))
+
+
+def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:
+    """Take a proposed skill away, with its links: nothing that says the same is made again.
+
+    `paths` are all of its files and links.
+    """
+    if shelf != "proposed":
+        way = {"skills": "retire", "archive": "restore"}[shelf]
+        raise UsageError(
+            f"{skill.name}: is in {shelf}/; only a proposed skill can be rejected "
+            f"(`skillvault skill {way}`, or `skillvault undo` for what made it)"
+        )
+    if not reason.strip():
+        raise UsageError(f"{skill.name}: why is it rejected? Say so with --reason TEXT")
+    return Change(
+        step=REJECT,
+        subject=skill.name,
+        reason=reason,
+        removes=tuple(paths),
+        targets=(Ref("skill", skill.name),),
+        why=reason,
+    )
+
+
+def forget(refusal: RejectedSkill, files: Mapping[str, bytes]) -> Change:
+    """Take a rejection back: the proposal waits again, with its links."""
+    because = f": {refusal.reason}" if refusal.reason else "."
+    return Change(
+        step=FORGET,
+        subject=f"the rejection of {refusal.skill}",
+        reason=f"Was rejected in {refusal.commit[:10]}{because}",
+        files=tuple(sorted(files.items())),
+        targets=(Ref("skill", refusal.skill),),
+    )
 
 
 def retire(skill: Skill, shelf: str) -> Change:

@@ -3,7 +3,7 @@
 What was made is read there too, so that a link removed by hand does not make it again.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -16,14 +16,39 @@ _LEARNED = frozenset({"skill", "fact"})
 # What a person decides makes nothing; it may be about a skill that is no file of the vault.
 # As what is made across domains is asked for: a fact may make a skill of its own domain, too.
 GENERAL = "general"
-_DECIDED = frozenset({"pin", "retire", "restore"})
+REJECT, FORGET = "reject", "forget"
+_DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET})
 
 
-class Rejection(Struct, frozen=True, order=True):
-    """A target that a commit made and that HEAD no longer has in any folder."""
+class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
+    """A target that a commit made and that HEAD no longer has in any folder.
+
+    `reason` is the person's who rejected it, "" if none is known. `like`: it was not made, as it
+    says the same as this one, which `commit` rejected.
+    """
 
     target: str
     commit: str
+    reason: str = ""
+    like: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What became of it, and why."""
+        name, because = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
+        if self.like:
+            return f"says the same as {self.like}, rejected in {self.commit[:10]}{because}"
+        return f"made {name} in {self.commit[:10]}, which was taken away since{because}"
+
+
+class RejectedSkill(Struct, frozen=True, kw_only=True):
+    """A proposal that a person rejected: what it said, when, and why."""
+
+    skill: str
+    domain: str | None
+    body: str
+    commit: str
+    reason: str
 
 
 class Rejections:
@@ -31,7 +56,8 @@ class Rejections:
 
     `commits` are the program's on the branch, newest first; `present` are the
     `<kind>:<id>` of all records in HEAD, the archive included. `withdrawn` are those that the
-    program itself took away, because it says something else by now.
+    program itself took away, because it says something else by now. `said` are the
+    proposals that persons rejected, by what they said.
     """
 
     def __init__(
@@ -39,14 +65,17 @@ class Rejections:
         commits: Iterable[Commit],
         present: Container[str],
         withdrawn: Container[str] = frozenset(),
+        said: Sequence["RejectedSkill"] = (),
     ) -> None:
+        self.said = said
+        reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in said}
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
                 if target not in present and target not in withdrawn:
-                    self._add(commit, Rejection(target, commit.sha))
+                    self._add(commit, Rejection(target, commit.sha, reasons.get(target, "")))
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)

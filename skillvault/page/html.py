@@ -10,17 +10,23 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from skillvault.errors import UsageError
 from skillvault.hidden_characters import escaped
+from skillvault.lazy import LazyModule
 from skillvault.page import payload
 from skillvault.steps.page.benefit import Rate
 from skillvault.steps.page.page import Page
 from skillvault.steps.page.week import EVENTS, Happened
 from skillvault.text import lead
+
+if TYPE_CHECKING:
+    from skillvault.page import chart
+else:  # a page without a lift needs no chart
+    chart = LazyModule("page.chart")
 
 try:
     import jinja2
@@ -32,11 +38,12 @@ except ImportError:
     ) from None
 
 _FOLDER = Path(__file__).parent
+_DRAWN = 40  # lifts of a chart
 _LISTED = 20  # things of one event that are listed
 
 
-def html_of(page: Page) -> bytes:
-    """The page as a file."""
+def html_of(page: Page, *, is_served: bool = False) -> bytes:
+    """The page as a file. `is_served`: its script asks its server whether the branch has moved."""
     chunks = payload.chunks_of(page)
     style, script = _own_file("page.css"), _own_file("page.js")
     text = (
@@ -54,11 +61,34 @@ def html_of(page: Page) -> bytes:
             firsts=Markup(_inline(payload.firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
             style=Markup(style),  # noqa: S704 (a file of the package)
             script=Markup(script),  # noqa: S704 (a file of the package)
-            policy=_policy(style, script),
+            policy=_policy(style, script, is_served=is_served),
+            is_served=is_served,
+            lifts=_lifts(page),
+            success=_success(page),
+            drawn=_DRAWN,
             stats={skill.skill: skill for skill in page.benefit.skills},
         )
     )
     return text.encode("utf-8", "replace")
+
+
+def _lifts(page: Page) -> Markup | None:
+    """The lifts, those of the best and the worst of many; None if none is known."""
+    measured = page.benefit.measured
+    if len(measured) > _DRAWN:
+        measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
+    if not measured:
+        return None
+    return Markup(chart.for_page(chart.lifts("The lift of each skill", measured)))  # noqa: S704 (an SVG of ours)
+
+
+def _success(page: Page) -> Markup | None:
+    """Success over time; None as long as no decision applied a skill, or all ended at once."""
+    spans = page.benefit.spans
+    if not page.benefit.applied.count or len(spans) < 2:
+        return None
+    title = "Success over time, with a skill and without"
+    return Markup(chart.for_page(chart.success(title, spans)))  # noqa: S704 (an SVG of ours)
 
 
 def learned_first(page: Page) -> Sequence[Happened]:
@@ -99,12 +129,13 @@ def _visible(value: Any) -> Any:
     return escaped(value) if isinstance(value, str) else value
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, script: str, *, is_served: bool) -> str:
     """What a browser may do with the file: run its script, use its style, and nothing else."""
     ours = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
+    asks = "'self'" if is_served else "'none'"
     return (
         f"default-src 'none'; style-src 'sha256-{ours[0]}'; script-src 'sha256-{ours[1]}'; "
-        f"img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src data:; connect-src {asks}; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -329,4 +329,19 @@
       find("shown").textContent = `${count} of ${rows.length}`;
     });
   }
+
+  // ── a page that is served looks whether the branch has moved ──────────────────────
+
+  const head = document.currentScript.dataset.head;
+  if (head !== undefined) {
+    setInterval(async () => {
+      if (document.hidden) return;
+      try {
+        const now = await (await fetch("head")).text();
+        if (now !== head) location.reload();
+      } catch {
+        document.title = `(no longer served) ${title}`;
+      }
+    }, 2000);
+  }
 })();

@@ -335,7 +335,8 @@ class Accounts:
         """Whether a skill is the program's to put away: nobody decided on it or wrote it last."""
         touching = self._in.view.history.commits_touching([Ref("skill", skill.name)])
         last = {commit.step for commit in touching if commit.sha == touching[0].sha}
-        return skill.status in ("testing", "proven") and bool(last & _LOOP)
+        waits = skill.status == "proposed" and skill.trust == "local"
+        return (waits or skill.status in ("testing", "proven")) and bool(last & _LOOP)
 
     def put_away(self, skill: Skill) -> str | None:
         """Who archived a skill, if that is not what the program itself takes back."""

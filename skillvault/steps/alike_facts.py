@@ -26,7 +26,7 @@ class AlikeFacts:
         self._forms: dict[str, Form] = {}
         self._keys: dict[str, list[str]] = {}  # of the facts that are due
         self._holders: dict[str, set[str]] = defaultdict(set)  # key -> those of them
-        read = self._read(self._due)
+        read = self._looked_at(self._due)
         for name in self._due:
             keys = lookup_keys(self._forms[name]) if name in read else []
             self._keys[name] = keys
@@ -38,7 +38,7 @@ class AlikeFacts:
 
     def changed(self) -> set[str]:
         """The facts that are due, and those in whose place one of these stands or stood."""
-        kept = self._view.fact_keys.of_facts(self._due)
+        kept = self._view.fact_keys.keys_of(self._due)
         keys = kept.union(*self._keys.values())
         return {k.removeprefix(_REPLACES) for k in keys if k.startswith(_REPLACES)} | self._due
 
@@ -47,20 +47,20 @@ class AlikeFacts:
 
         Of those that are trusted and in whose place no other stands.
         """
-        found, new = dict[str, Fact](), self._read(names)
+        found, new = dict[str, Fact](), self._looked_at(names)
         while new:
             found |= new
             forms = {self._forms[name] for name in new}
             keys = {key for form in forms for key in lookup_keys(form)}
-            others = self._read(self._under(keys).difference(found))
+            others = self._looked_at(self._under(keys).difference(found))
             index = _indexed(forms) if others else Forms()
             new = {name: fact for name, fact in others.items() if self._says_one(name, index)}
         return found
 
-    def keep(self, settled: Collection[str], keys: WritableFactKeys) -> None:
+    def keep_settled(self, settled: Collection[str], keys: WritableFactKeys) -> None:
         """Keep the keys of those that are settled."""
         for name in sorted(self._due.intersection(settled)):
-            keys.keep(name, self._keys[name])
+            keys.keep_fact(name, self._keys[name])
 
     def _under(self, keys: Collection[str]) -> set[str]:
         due = {name for key in keys for name in self._holders.get(key, ())}
@@ -70,7 +70,7 @@ class AlikeFacts:
         form = self._forms[name]
         return any(index.is_same(number, form) for number in index.candidates(form))
 
-    def _read(self, names: Iterable[str]) -> dict[str, Fact]:
+    def _looked_at(self, names: Iterable[str]) -> dict[str, Fact]:
         facts = {
             name: fact
             for name, fact in self._view.facts.get_many(names).items()

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from skillvault.learning import curate as rules
     from skillvault.policy import Policy
     from skillvault.steps import installed, installing, lookup, putting, run
+    from skillvault.steps import refusals as refusing
     from skillvault.vault.commit.publish import StagedChange
 else:
     rules = LazyModule("learning.curate")
     installed, installing = LazyModule("steps.installed"), LazyModule("steps.installing")
     lookup, run = LazyModule("steps.lookup"), LazyModule("steps.run")
     putting = LazyModule("steps.putting")
+    refusing = LazyModule("steps.refusals")
 
 
 class Curator:
@@ -79,6 +81,26 @@ class Curator:
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Let a proposed skill in, or the next version of an approved one take its place."""
         return self._decide(name, self._approved, now, dry=dry)
+
+    def reject(
+        self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
+    ) -> "run.Report":
+        """Take a proposed skill away; nothing that says the same is made again."""
+
+        def rejected(skill: Skill, shelf: str) -> "Change":
+            paths = refusing.paths_of(self._store.head(), shelf, skill.name)
+            return rules.reject(skill, shelf, reason, paths)
+
+        return self._decide(name, rejected, now, dry=dry)
+
+    def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
+        """Take the rejection of a skill back: it waits again, and what is like it is due."""
+        refusal, files = refusing.rejected(self._store, name.replace("_", "-"))
+        change = rules.forget(refusal, files)
+        report = decide(self._store, change, now or self._clock(), dry=dry)
+        if not dry:
+            refusing.make_due(self._store, refusal)
+        return report
 
     def lint(self, name: str) -> list[str]:
         """What a person should look at before approving an installed skill, a line each."""

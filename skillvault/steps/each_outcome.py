@@ -30,7 +30,10 @@ def outcome_changes(run: Run) -> Iterator[Change]:
     keys = set(run.view.due.keys(STEP))
     for findings in list(outcomes_due(run)):
         name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
-        yield from run.written(partial(_composed_alone, run, findings), name)
+        changes = list(run.written(partial(_composed_alone, run, findings), name))
+        if not changes and not run.report.unavailable:
+            run.settle(STEP, [outcome.id for outcome in findings.significant])
+        yield from changes
     # What repeats a new warning is known only now.
     for history in run.accounts.histories(sorted(keys), set()):
         yield from _repeated(run, history, _reached(history, keys))

@@ -91,6 +91,12 @@ class Exporter:
             **msgspec.structs.asdict(synced),
         )
 
+    def withdraw(self, to: str, target: Path, *, dry: bool = False) -> "export_folder.Synced":
+        """Take out of a folder what was exported to it, but for what a person edited."""
+        drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
+        with guarded():
+            return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=dry)
+
     def _live(self, domain: str | None) -> list[OutgoingSkill | LeftOut]:
         """The live skills with their files and what their use showed, best first."""
         candidates = shelves.live(self._shelf(), domain)

@@ -52,9 +52,14 @@ def general_changes(run: Run, of_facts: OfFacts) -> Iterator[Change]:
     plan = general_plan(run, of_facts)
     for skill in plan.left:
         yield leave_change(skill, shelf_of(run, skill), general.NOT_SHOWN)
+    is_changed = bool(plan.left)
     for material, pattern in plan.due:
         name = pattern.skill.name if pattern.skill else f"general-{pattern.recurring.facts[0].id}"
-        yield from run.written(partial(_general_skill, run, material, pattern), name)
+        for change in run.written(partial(_general_skill, run, material, pattern), name):
+            is_changed = True
+            yield change
+    if not is_changed and not run.report.unavailable:
+        run.settle(GENERAL, run.view.due.keys(GENERAL))
 
 
 def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
@@ -69,7 +74,7 @@ def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled = set(keys) - waiting
     if not run.options.asks:
-        alike.keep(settled, run.store.staged.fact_keys)
+        alike.keep_settled(settled, run.store.staged.fact_keys)
     run.settle(GENERAL, settled)
     return plan
 

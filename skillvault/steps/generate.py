@@ -8,6 +8,7 @@ from skillvault.change import Change
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.steps import strategy
+from skillvault.steps.accounts import DueAccount
 from skillvault.steps.each_outcome import outcome_changes, outcomes_due
 from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
@@ -21,9 +22,16 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def _subject_changes(run: Run) -> Iterator[Change]:
-    for findings in list(due(run)):
-        name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
-        yield from run.written(partial(_written, run, findings), name)
+    for reading, every in list(due_by_account(run)):
+        is_changed = False
+        for findings in every:
+            name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
+            for change in run.written(partial(new_skill, run, findings), name):
+                is_changed = True
+                yield change
+        # What says the same as something rejected is not written again at each run.
+        if not is_changed and not run.report.unavailable:
+            run.settle(STEP, reading.keys)
 
 
 def waiting(run: Run) -> int:
@@ -35,22 +43,31 @@ def waiting(run: Run) -> int:
 
 def due(run: Run) -> Iterator[Findings]:
     """What is to become a skill; settles what is not."""
+    for _, every in due_by_account(run):
+        yield from every
+
+
+def due_by_account(run: Run) -> Iterator[tuple[DueAccount, list[Findings]]]:
+    """The accounts of which something is to become a skill, with that; settles the others."""
     accounts, idle = run.accounts.due(STEP)
     run.settle(STEP, idle)
     for reading in accounts:
         kept = False
+        wanted: list[Findings] = []
         for findings, present in run.accounts.both(reading.account):
             state = generate.standing(findings, present, run.policy).state
             kept = kept or state == "due"
             if present.rejection and findings.significant:
                 run.report.rejected.append(present.rejection)
             elif state == "due":
-                yield findings
-        if not kept:
+                wanted.append(findings)
+        if wanted:
+            yield reading, wanted
+        elif not kept:
             run.settle(STEP, reading.keys)
 
 
-def _written(run: Run, findings: Findings) -> Change | None:
+def new_skill(run: Run, findings: Findings) -> Change | None:
     """The commit that adds a skill; None if the judge writes no text."""
     draft = draft_by(run.judge, findings)
     if draft is None:

@@ -85,16 +85,29 @@ class HookVault(Struct, frozen=True, kw_only=True):
     inbox: Inbox
     shelf: "Callable[[], Shelf]"
     recommend: "Callable[..., Selection]"
+    export: Callable[[str, Path, str], object]
     questions: Callable[[str], int]
 
 
-class Hooks:
-    """The events of a client's sessions; `domain` is that of folders that no pattern names."""
+class HookedClient(Struct, frozen=True, kw_only=True):
+    """Who calls: `domain` is that of folders that no pattern names.
 
-    def __init__(self, vault: HookVault, client: str, domain: str | None, now: datetime) -> None:
+    `links`: the folder to which skills are exported instead of being recommended.
+    """
+
+    name: str
+    domain: str | None = None
+    links: Path | None = None
+
+
+class Hooks:
+    """The events of a client's sessions."""
+
+    def __init__(self, vault: HookVault, client: HookedClient, now: datetime) -> None:
         self._vault = vault
-        self._client = client
-        self._domain = domain
+        self._client = client.name
+        self._domain = client.domain
+        self._links = client.links
         self._now = now
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
@@ -115,6 +128,9 @@ class Hooks:
     def _open_session(self, payload: Payload) -> str:
         for session in noted.abandoned_sessions(self._folder):
             self._hand_in_rest(session)
+        if self._links is not None:
+            self._vault.export(self._client, self._links, self._domain_of(payload))
+            return ""
         if payload.source == "resume":
             return ""
         text, names = self._briefing(self._domain_of(payload), payload.session)
@@ -163,17 +179,20 @@ class Hooks:
             self._hand_in(earlier[-1], payload.session, text, only_observed=True)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
-        answer = self._vault.recommend(
-            domain,
-            text,
-            decision=decision,
-            agent=self._client,
-            budget=self._budget(),
-            seen=briefed,
-            now=self._now,
-        )
-        if answer.near_domain:  # its outcome would be refused
-            return ""
+        shown = ""
+        if self._links is None:
+            answer = self._vault.recommend(
+                domain,
+                text,
+                decision=decision,
+                agent=self._client,
+                budget=self._budget(),
+                seen=briefed,
+                now=self._now,
+            )
+            if answer.near_domain:  # its outcome would be refused
+                return ""
+            shown = render.prompt(answer)
         self._session_notes(payload).append(
             noted.PromptNote(
                 id=decision,
@@ -187,14 +206,14 @@ class Hooks:
                 position=_size_of(payload.transcript),
             )
         )
-        return render.prompt(answer)
+        return shown
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
     def _note_call(self, payload: Payload) -> str:
         """Note what a tool did, if it can say how the prompt ends."""
         is_shell = payload.tool in _SHELLS
-        if not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
+        if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
             return ""
         arguments = {
             key: value[:_ARGUMENT] if isinstance(value, str) else value

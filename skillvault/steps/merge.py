@@ -64,6 +64,8 @@ def _is_mergeable(run: Run, name: str) -> bool:
     skill = run.view.skills.find(name)
     is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
     ours = skill is not None and (is_new or run.accounts.is_ours(skill))
+    if run.policy.generate.gate == "always":  # then a served one was let in
+        return False
     return ours and not is_edited(run, f"skills/{name}") and not is_brought_back(run, name)
 
 
@@ -126,7 +128,7 @@ def _merging(run: Run, group: Group, *, current: bool) -> Merging | None:
     every = max((n for n, placed in enumerate(union, 1) if placed.id in firsts), default=0)
     read = union[: max(last_point(len(union)), every)]  # of each subject at least its first
     present = _present(run, group, read)
-    own = _own(run, group)
+    own = _own(run, group, present)
     counted = (f"{placed.id} {' '.join(placed.marks or ())}" for placed in read)
     names = "\n".join([*sorted(group.subjects), *counted])
     digest = sha256(names.encode()).hexdigest()[:12]
@@ -134,7 +136,7 @@ def _merging(run: Run, group: Group, *, current: bool) -> Merging | None:
     if present.put_away or (skill and skill.status in ("pinned", "retired")):
         return None
     is_current = skill and (skill.account, skill.subject) == (digest, group.subject)
-    if current != bool(is_current and not own and present.shelf == "skills"):
+    if current != bool(is_current and not own and present.shelf != "archive"):
         return None
     account = run.accounts.account(read)
     together = run.accounts.findings(account, group.kind)
@@ -165,7 +167,7 @@ def _is_over(run: Run, group: Group, together: Findings, present: Present) -> bo
     """Whether its time to live would be over by its domain's clock; not as long as it lives."""
     ends = expiry_after(made_at(together), run.policy.generate.evolved_days)
     at = clock(run.view, group.domain, run.now)
-    living = present.skill if present.shelf == "skills" else None
+    living = present.skill if present.shelf != "archive" else None
     life = lifetime(living, run.policy) if living else None
     return at is not None and ends < stamp(at) and not (life and at <= life.ends)
 
@@ -189,19 +191,31 @@ def _present(run: Run, group: Group, read: Sequence[Placed]) -> Present:
     )
 
 
-def _own(run: Run, group: Group) -> tuple[str, ...]:
-    """The living skills of a group's subjects that are the program's to put away."""
+def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
+    """The living skills of a group's subjects that are the program's to put away.
+
+    What waits for a person takes the place of what waits, and of nothing that is served.
+    """
+    shelves = _shelves_of_own(run, present)
     places: list[str] = []
     for voice in group.voices:
         for place in run.view.skills.by_subject(voice.subject):
             skill = run.view.skills.find(place.name)
-            if place.shelf != "skills" or place.kind != group.kind or skill is None:
+            if place.shelf not in shelves or place.kind != group.kind or skill is None:
                 continue
             at = f"{place.shelf}/{place.name}"
             ours = skill.origin == "generated" and run.accounts.is_ours(skill)
             if ours and not is_edited(run, at) and not is_brought_back(run, skill.name):
                 places.append(at)
     return tuple(places)
+
+
+def _shelves_of_own(run: Run, present: Present) -> tuple[str, ...]:
+    skill = present.skill
+    is_new = skill is None and run.policy.generate.gate == "always"
+    if is_new or (skill is not None and skill.status == "proposed"):
+        return ("proposed",)
+    return ("skills", "proposed")
 
 
 def _taken(run: Run, group: Group, present: Present) -> Iterator[TakenIn]:
@@ -248,16 +262,19 @@ def is_brought_back(run: Run, name: str) -> bool:
 def _left(run: Run, domain: str, kind: str, groups: Sequence[Group]) -> Iterator[Change]:
     """The evolved skills of a domain that no group is behind any more leave."""
     subjects = {subject for group in groups for subject in (group.subject, group.stated_subject)}
-    for name in run.view.skills.names("skills", domain):
+    every = (
+        (shelf, n) for shelf in ("skills", "proposed") for n in run.view.skills.names(shelf, domain)
+    )
+    for shelf, name in every:
         skill = run.view.skills.find(name)
         if skill is None or (skill.kind, skill.origin) != ("evolved", "generated"):
             continue
         # One without a subject is from before membership was computed.
         ours = skill.subject is None or skill.subject.startswith(f"{domain} / {kind} / ")
         alive = run.accounts.is_ours(skill) and skill.subject not in subjects
-        left = ours and alive and not is_edited(run, f"skills/{name}")
+        left = ours and alive and not is_edited(run, f"{shelf}/{name}")
         if left and not is_brought_back(run, name):
-            yield evolved.leave_change(skill)
+            yield evolved.leave_change(skill, shelf)
 
 
 def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[str]:

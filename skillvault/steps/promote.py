@@ -141,8 +141,15 @@ def _material(
 
 def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Patterns]]:
     """What the second arrow has to do in the domains that changed; settles the others."""
+    return ((found, plan) for _, found, plan in _patterns_by_domain(run))
+
+
+def _patterns_by_domain(
+    run: Run,
+) -> Iterator[tuple[list[str], promote.PromotionMaterial, recurrence.Patterns]]:
     due = run.view.due.keys(CONSOLIDATE)
-    for domain, keys in groupby(due, lambda key: key.partition(" ")[0]):
+    for domain, grouped in groupby(due, lambda key: key.partition(" ")[0]):
+        keys = list(grouped)
         found = of_facts(run, [domain])
         skills = derived_skills(run, set(found.skills_of.values()))
         plan = recurrence.patterns(found, skills, run.policy)
@@ -152,7 +159,7 @@ def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.P
             left=tuple(skill for skill in plan.left if may_leave(run, skill)),
         )
         if plan.due or plan.rejected or plan.left:
-            yield found, plan
+            yield keys, found, plan
         else:
             run.settle(CONSOLIDATE, keys)
 
@@ -209,13 +216,19 @@ def _repeated(run: Run) -> Iterator[Change]:
 
 
 def _skills(run: Run) -> Iterator[Change]:
-    for found, plan in list(patterns(run)):
+    for keys, found, plan in list(_patterns_by_domain(run)):
+        made = bool(plan.left or plan.rejected)
         run.report.rejected += plan.rejected
         for skill in plan.left:
             yield recurrence.leave_change(skill, shelf_of(run, skill))
         for pattern in plan.due:
             make = partial(_written, run, found, pattern)
-            yield from run.written(make, pattern.skill or f"pattern-{pattern.facts[0].domain}")
+            name = pattern.skill or f"pattern-{pattern.facts[0].domain}"
+            for change in run.written(make, name):
+                made = True
+                yield change
+        if not made and not run.report.unavailable:
+            run.settle(CONSOLIDATE, keys)
 
 
 def _written(

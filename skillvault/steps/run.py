@@ -16,6 +16,7 @@ from skillvault.change import Change, by_commit, by_neighbours, headline_of
 from skillvault.errors import BadInputError, EditedError, UnavailableError
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
+from skillvault.learning.gate import gated
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Version, Written, taken_back, written_as_stated
@@ -34,6 +35,7 @@ from skillvault.records import (
     Trust,
 )
 from skillvault.steps.learner import ALL
+from skillvault.steps.refusals import refusals, refused
 from skillvault.steps.registry import WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
@@ -222,7 +224,8 @@ class Run:
         """What a person took away before this run."""
         history = self.view.history
         withdrawn = frozenset(map(str, history.withdrawn(ANSWER)))
-        return Rejections(history.commits_of_removed(), self.view.records, withdrawn)
+        said = refusals(self.store.git, self.view)
+        return Rejections(history.commits_of_removed(), self.view.records, withdrawn, said)
 
     def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
         """Source id -> id of what a step made of it and that is there still.
@@ -310,6 +313,7 @@ class Run:
             self.flush()
         if not self._rests(change):
             return
+        change = gated(change, self.policy) if change.step in WRITERS else change
         before = self._texts(change)
         try:
             laid = self.store.stage(change)
@@ -335,14 +339,17 @@ class Run:
         self.wait(path, reason)
 
     def written(self, make: Callable[[], Change | None], name: str) -> Iterator[Change]:
-        """The change that needs a text of the judge's; it waits where nobody can be asked."""
+        """The change that needs a text of the judge's; it waits where nobody can be asked.
+
+        None for a new skill that says the same as one that a person rejected.
+        """
         flush_for_judge(self)
         try:
             change = make()
         except UnavailableError as error:
             self.unavailable(f"skills/{name}", f"not written: {error}")
             return
-        if change is not None:
+        if change is not None and not refused(change, self.rejections, self.report.rejected):
             yield change
 
     def flush(self) -> None:

@@ -31,7 +31,10 @@ def due(run: Run) -> Iterator[Change]:
         if found.rejection and found.read:
             run.report.rejected.append(found.rejection)
         elif state == "due":
-            yield from run.written(partial(_written, run, found), found.name)
+            changes = list(run.written(partial(_written, run, found), found.name))
+            if not changes and not run.report.unavailable:
+                run.settle(STRATEGY, [domain])
+            yield from changes
         else:
             run.settle(STRATEGY, [domain])
 

@@ -17,7 +17,7 @@ from skillvault.errors import BadInputError
 from skillvault.exchange.transcripts import client_of
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
-from skillvault.exchange.transcripts.signs import words_say
+from skillvault.exchange.transcripts.signs import is_to_fail, words_say
 from skillvault.policy import TranscriptsPolicy
 from skillvault.reading import claims_success
 from skillvault.records import Observer, Status, Trust, stamp
@@ -172,7 +172,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     last = check or next(iter(run.checks[-1:]), None)
     command = f"`{last.command}`" if last else ""
     output = last.output if last else ""
-    if check is not None:
+    if check is not None and (check.passed or not is_to_fail(run.text)):
         how = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"

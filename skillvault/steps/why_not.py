@@ -5,15 +5,17 @@ Floor 3: the same rules that make a step due say why something is not.
 
 from collections.abc import Mapping, Sequence
 
+from skillvault.brief import Findings
 from skillvault.errors import SkillvaultError, UsageError
 from skillvault.learning import why_not as rules
 from skillvault.learning.capture.adoption import STEP as CAPTURE
-from skillvault.learning.generate.warning_pattern import Standing
+from skillvault.learning.generate.warning_pattern import Present, Standing, standing
 from skillvault.records import Outcome, Placed, Ref
-from skillvault.steps import distill, evaluate, strategy
+from skillvault.steps import distill, evaluate, generate, strategy
 from skillvault.steps import promote as promoting
 from skillvault.steps.each_outcome import outcome_standings
 from skillvault.steps.general import general_state
+from skillvault.steps.refusals import refused
 from skillvault.steps.run import Run
 
 
@@ -87,11 +89,31 @@ def _together(
     read = run.accounts.read_part(history)
     kinds = list(run.accounts.both(run.accounts.account(read))) if read else []
     ids = {outcome.id for outcome in read}
-    return {
+    refused = _refused_standing(run, kinds)
+    standings = {
         placed.id: rules.outcome_standing(outcomes[placed.id], ids, kinds, run.policy)
         for placed in history
         if placed.evaluated and placed.id in outcomes
     }
+    return {
+        name: refused if refused and standing.state == "due" else standing
+        for name, standing in standings.items()
+    }
+
+
+def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> Standing | None:
+    """That what would be made of a subject says the same as what a person rejected.
+
+    Of a judge that costs nothing its text is asked for once more.
+    """
+    if not run.rejections.said or run.judge.info.name != "offline":
+        return None
+    for findings, present in kinds:
+        if standing(findings, present, run.policy).state == "due":
+            change = generate.new_skill(run, findings)
+            if change and refused(change, run.rejections, run.report.rejected):
+                return Standing("rejected", run.report.rejected[-1].sentence)
+    return None
 
 
 def reasons(run: Run) -> dict[str, list[str]]:

@@ -19,6 +19,8 @@ from skillvault.vault.git.merge_driver import ATTRIBUTE, DRIVER, driver_command
 from skillvault.vault.git.repository import Git
 
 BRANCH = "main"
+HUNKS = "diff.skillvault.xfuncname"
+KEY_LINE = "^[A-Za-z_]+:.*$"
 _MARK = "# Installed by `skillvault init"
 _PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
 _TEMPLATE = (layout.MARK, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
@@ -113,6 +115,7 @@ def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
     _exclude(root, git, report)
     _join_rules(root, git, report)
     _install_driver(root, git)
+    _install_hunks(git)
     clone_name(git)
     return report
 
@@ -200,6 +203,12 @@ def _install_driver(root: Path, git: Git) -> None:
         local.parent.mkdir(exist_ok=True)
         with local.open("a", encoding="utf-8") as file:
             file.write("\n".join([*lines, ""]))
+
+
+def _install_hunks(git: Git) -> None:
+    """Let the hunks of a record's diff name the key that they are in."""
+    if git.text("config", "--local", "--get", HUNKS, ok=(0, 1)) != KEY_LINE:
+        git.run("config", "--local", HUNKS, KEY_LINE)
 
 
 def lacks_driver(root: Path, git: Git) -> bool:

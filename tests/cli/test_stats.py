@@ -5,8 +5,10 @@ from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
+from click.testing import CliRunner
 
 from skillvault.api import Vault
+from skillvault.cli.commands import cli
 from skillvault.errors import UsageError
 from tests.cli.test_recommend import call
 from tests.conftest import Person
@@ -65,17 +67,31 @@ def test_one_skill_is_one_object(used: Vault) -> None:
 
 
 def test_the_picture_has_a_line_a_skill_worst_first(used: Vault, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     place = tmp_path / "lift.svg"
     call(used, "stats", "--plot", str(place))
     picture = fromstring(place.read_bytes())  # noqa: S314 (our own)
     titles = [one.text or "" for one in picture.iter(f"{SVG}title")]
-    assert [title.partition(":")[0] for title in titles] == ["bad", "good"]
-    assert len(list(picture.iter(f"{SVG}circle"))) == 2
+    assert titles[0] == "What skills change: all domains"
+    assert [title.partition(":")[0] for title in titles[1:]] == ["bad", "good"]
+    texts = [one.text for one in picture.iter(f"{SVG}text")]
+    assert {"helps", "open", "hurts", "good", "bad"} <= {*texts}  # a legend, and the names
 
 
-def test_a_picture_of_nothing_says_so(vault: Vault, tmp_path: Path) -> None:
-    call(vault, "stats", "--plot", str(tmp_path / "lift.svg"))
-    assert "no skill has a lift yet" in (tmp_path / "lift.svg").read_text(encoding="utf-8")
+def test_a_picture_of_nothing_says_so_and_is_not_made(vault: Vault, tmp_path: Path) -> None:
+    place = tmp_path / "lift.svg"
+    args = ["--vault", str(vault.root), "stats", "--plot", str(place)]
+    result = CliRunner().invoke(cli, args)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("nothing to draw: no skill of all domains has a lift yet;")
+    assert not place.exists()
+
+
+def test_a_picture_is_an_svg(used: Vault, tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"the picture is an SVG; choose a name that ends in \.svg"
+    ):
+        call(used, "stats", "--plot", str(tmp_path / "lift.png"))
 
 
 def test_a_picture_that_cannot_be_written_is_one_sentence(used: Vault, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_only_the_files_own_script_may_run_and_nothing_is_asked_for(vault: Vault
     )
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
-    assert "connect-src" not in policy  # so that default-src forbids it
+    assert "connect-src 'none'" in policy
 
 
 def test_an_empty_vault_has_a_page_that_says_how_to_begin(vault: Vault) -> None:

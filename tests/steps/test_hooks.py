@@ -12,7 +12,7 @@ from skillvault.cli.hook import vault_parts
 from skillvault.clients.notes import SessionNotes
 from skillvault.clients.payload import payload_from
 from skillvault.records import Outcome
-from skillvault.steps.hooks import Hooks
+from skillvault.steps.hooks import HookedClient, Hooks
 from skillvault.text import tokens
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -27,6 +27,7 @@ class Client:
 
     def __init__(self, vault: Vault, folder: Path) -> None:
         self.vault, self.folder, self.at, self.calls = vault, folder, NOW, 0
+        self.who = HookedClient(name="claude-code", domain="coding")
         folder.mkdir(exist_ok=True)
 
     def tell(self, event: str, **values: Any) -> str:
@@ -35,7 +36,7 @@ class Client:
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
         payload = payload_from(json.dumps(told).encode())
         assert payload is not None
-        hooks = Hooks(vault_parts(self.vault), "claude-code", "coding", self.at)
+        hooks = Hooks(vault_parts(self.vault), self.who, self.at)
         return hooks.react(event, payload)
 
     def ask(self, text: str = TASK, prompt: str = "p-1") -> str:
@@ -122,6 +123,16 @@ def test_a_passing_test_closes_the_decision_with_its_output(client: Client) -> N
     assert outcome.result.evidence == "3 passed in 0.1s"
     assert (outcome.decision.id, outcome.decision.action) == ("p-1", "fix")
     assert (outcome.domain, outcome.decision.target) == ("coding", "project")
+
+
+def test_a_test_that_goes_on_in_the_background_says_nothing(client: Client) -> None:
+    client.ask()
+    started = {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b-1"}
+    values = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_use_id": "t-1"}
+    client.tell("PostToolUse", **values, tool_response=started)
+    client.stop("All tests pass.")
+    client.end()
+    assert all(outcome.result.status == "neutral" for outcome in client.outcomes())
 
 
 def test_a_stop_that_comes_twice_records_nothing_twice(client: Client) -> None:
@@ -247,7 +258,7 @@ def test_what_a_transcript_tells_and_the_notes_too_counts_once(client: Client) -
 
 
 def test_a_domain_that_looks_like_another_ones_name_is_left_alone(client: Client) -> None:
-    hooks = Hooks(vault_parts(client.vault), "claude-code", "codng", NOW)
+    hooks = Hooks(vault_parts(client.vault), HookedClient(name="claude-code", domain="codng"), NOW)
     told = {"session_id": "s-1", "cwd": "/", "prompt_id": "p-1", "prompt": TASK}
     payload = payload_from(json.dumps(told).encode())
     assert payload is not None
@@ -255,3 +266,16 @@ def test_a_domain_that_looks_like_another_ones_name_is_left_alone(client: Client
     client.test(passes=True)
     assert client.stop() == ""
     assert client.outcomes() == []
+
+
+def test_where_skills_are_linked_they_are_exported_and_none_is_recommended(client: Client) -> None:
+    client.who = HookedClient(name="claude-code", domain="coding", links=client.folder)
+    assert client.tell("SessionStart", source="startup") == ""
+    (skill,) = client.vault.skills()
+    assert (client.folder / f".claude/skills/{skill.name}/SKILL.md").exists()
+    assert client.ask() == ""
+    client.test(passes=True)
+    client.stop()
+    (outcome,) = client.outcomes()
+    assert outcome.result.status == "success"
+    assert not client.vault.store.head().recommendations.by_decision("p-1")

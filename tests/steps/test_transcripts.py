@@ -1,7 +1,8 @@
 """Transcripts become outcomes, one a prompt; how a prompt ended is never its agent's word.
 
-The sessions below `claude-code-2.1.330/` were written by that version of the real client against a
-server on loopback: of each line the parts that are read, the folder rewritten to /home/ada/shop.
+The sessions below `claude-code-2.1.330/`, `claude-code-2.1.197/` and `codex-0.169.0/` were written
+by those versions of the real clients against a server on loopback: of each line the parts that are
+read, or its long texts cut, the folder rewritten to /home/ada/shop.
 """
 
 import json
@@ -27,6 +28,7 @@ from tests.judge.secrets import FORMATS
 
 SAMPLES = Path(__file__).parent.parent / "exchange" / "transcripts"
 REAL = SAMPLES / "claude-code-2.1.330"
+ROLLOUTS, BEHIND = SAMPLES / "codex-0.169.0", SAMPLES / "claude-code-2.1.197"
 LATER = NOW.replace(month=12)
 SKILL = "---\nname: money-rounding\ndescription: Use before rounding.\n---\n\nYen has no cents.\n"
 PATTERNS = [re.compile(pattern) for pattern in Policy().transcripts.checks]
@@ -116,6 +118,24 @@ def test_a_rollout_of_codex_is_read_the_same_way(vault: Vault) -> None:
     assert outcome.decision.task == "make the build pass"
     assert outcome.source.agent == "codex"
     assert outcome.observer == "exit-code"
+
+
+def test_what_goes_on_in_the_real_codex_ends_where_it_was_asked_about(vault: Vault) -> None:
+    outcomes = imported(vault, ROLLOUTS, client="codex")
+    ended = {task: (o.result.status, o.observer) for task, o in outcomes.items()}
+    assert ended == {
+        "make the slow suite pass": ("success", "exit-code"),
+        "raise the pool size": ("failure", "exit-code"),
+        "run the suite": ("neutral", "agent"),  # it had not ended, and was not asked about
+    }
+    assert outcomes["raise the pool size"].is_claim_refused
+    _, read = vault.import_transcripts("codex", [ROLLOUTS], now=LATER)
+    assert (read.unread, read.files) == ({}, 3)
+
+
+def test_a_check_in_the_background_ends_as_the_real_client_tells(vault: Vault) -> None:
+    (outcome,) = imported(vault, BEHIND).values()
+    assert (outcome.result.status, outcome.observer) == ("failure", "exit-code")
 
 
 def test_a_prompt_joins_the_receipt_of_its_id(vault: Vault, person: Person) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault import front_matter, markdown, strict_yaml
+from skillvault import front_matter, managed_block, markdown, strict_yaml
 from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
@@ -62,7 +62,7 @@ class _Said(NamedTuple):
 
 
 def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
-    before, block, behind = _split_marks(text)
+    before, block, behind = _split_marks(managed_block.without_block(text))
     yield from _taken_in(path, _exported(block), {})
     by_hand = (*_by_hand(before), *_by_hand(behind))
     yield from _taken_in(path, by_hand, {"agents-md.file": path})

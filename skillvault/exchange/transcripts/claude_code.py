@@ -35,6 +35,14 @@ _OF_CLIENT = re.compile(
 )
 _INTERRUPTED = "[Request interrupted"
 _EXIT_CODE = re.compile(r"Exit code (\d+)\b")
+_IN_BACKGROUND = ("Command running in background", "Running in background")
+# How the client tells that a command in the background has ended.
+_ENDED = re.compile(
+    r"<task-notification>.*?<tool-use-id>(?P<call>[^<]+)</tool-use-id>.*?"
+    r"<status>(?P<status>completed|failed)</status>.*?<summary>(?P<told>[^<]*)",
+    re.DOTALL,
+)
+_ENDED_WITH = re.compile(r"\bexit code (\d+)\)?$")
 # How a result begins that a person's word is, and no fault of the call's.
 _REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
 
@@ -47,6 +55,8 @@ def is_line(line: Mapping[str, Any]) -> bool:
 def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
     """What a line tells; None for a line that is not understood."""
     kind, message = line.get("type"), line.get("message")
+    if kind == "queue-operation" and line.get("operation") == "enqueue":
+        return _ended_aside(str(line.get("content")), _time(line))
     if kind in _SILENT or line.get("isMeta") is True or line.get("isCompactSummary") is True:
         return iter(())
     if kind not in ("user", "assistant") or not isinstance(message, Mapping):
@@ -102,6 +112,16 @@ def _asked(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event
         yield Interruption(at)
     elif not _OF_CLIENT.match(text):
         yield Prompt(at, text, prompt)
+    yield from _ended_aside(text, at)
+
+
+def _ended_aside(text: str, at: datetime | None) -> Iterator[Event]:
+    """That a command in the background has ended."""
+    ended = _ENDED.match(text)
+    code = _ENDED_WITH.search(ended["told"].strip()) if ended else None
+    if ended and code:
+        failed = ended["status"] == "failed"
+        yield ToolResult(at, ended["call"], ended["told"], failed, int(code[1]))
 
 
 def _tool_result(
@@ -110,13 +130,15 @@ def _tool_result(
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
     failed = block.get("is_error") is True and not text.startswith(_REFUSED)
     code = _EXIT_CODE.match(text) if failed else None
+    name = str(block.get("tool_use_id"))
     return ToolResult(
         at,
-        str(block.get("tool_use_id")),
+        name,
         text[code.end() :].lstrip("\n") if code else text,
         failed,
         int(code[1]) if code else None,
         prompt=prompt,
+        running=name if text.startswith(_IN_BACKGROUND) else None,
     )
 
 

@@ -30,6 +30,7 @@ _SILENT_ITEMS = frozenset(
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
+_RUNNING = re.compile(r"^Process running with session ID (\d+)$", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _ABORTED = "<turn_aborted"
 # What the client itself puts in the place of a prompt.
@@ -111,7 +112,9 @@ def _call_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
     failed = code not in (None, 0) or parts.get("success") is False
     start = _OUTPUT.search(text[:1000])
     shown = text[start.end() :] if start else text
-    return ToolResult(at, str(entry.get("call_id")), shown, failed, code)
+    goes_on = _RUNNING.search(text[: start.start()]) if start and code is None else None
+    running = goes_on[1] if goes_on else None
+    return ToolResult(at, str(entry.get("call_id")), shown, failed, code, running=running)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

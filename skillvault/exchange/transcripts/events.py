@@ -41,7 +41,8 @@ class ToolCall(Struct, frozen=True):
 class ToolResult(Struct, frozen=True):
     """What came of the call of this id; `exit_code` is a command's, where it is told.
 
-    `prompt` is what the call was made for, where that is told.
+    `prompt` is what the call was made for, where that is told. `running`: it has not ended, and its
+    end is told under this name.
     """
 
     at: datetime | None
@@ -51,6 +52,7 @@ class ToolResult(Struct, frozen=True):
     exit_code: int | None = None
     aside: bool = False
     prompt: str | None = None
+    running: str | None = None
 
 
 Event = Prompt | Interruption | Remark | ToolCall | ToolResult

@@ -37,7 +37,7 @@ _CHANGES = re.compile(
     re.MULTILINE,
 )
 _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
-_BACKGROUND = re.compile(r"^(?:Command running in background|Running in background)")
+_POLLS = "write_stdin"  # the tool by which Codex asks about a command that goes on
 _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
@@ -89,6 +89,7 @@ class PromptTally:
         self._patterns = [re.compile(pattern) for pattern in checks]
         self._clean = clean
         self._calls: OrderedDict[str, _Call] = OrderedDict()
+        self._running: OrderedDict[str, _Call] = OrderedDict()
 
     def open_run(self, event: Prompt) -> PromptRun:
         """A prompt for which nothing is done yet."""
@@ -111,9 +112,9 @@ class PromptTally:
 
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_in(call.arguments)
-        self._calls[call.id] = _Call(call.tool, command, run)
-        if len(self._calls) > _OPEN:
-            self._calls.popitem(last=False)
+        asked = self._running.get(str(call.arguments.get("session_id")))
+        is_about = asked if call.tool == _POLLS else None
+        _put(self._calls, call.id, is_about or _Call(call.tool, command, run))
         if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
@@ -122,13 +123,16 @@ class PromptTally:
             run.skills.append(skill)
 
     def _finish(self, result: ToolResult) -> None:
-        call = self._calls.pop(result.id, None)
+        call = self._calls.pop(result.id, None) or self._running.pop(result.id, None)
         if call is None or call.tool not in SHELLS:
+            return
+        if result.running:
+            _put(self._running, result.running, call)
             return
         run = call.prompt
         code = _exit_code(result)
         tool = tool_of(call.command, self._patterns)
-        if tool and not _BACKGROUND.match(result.text):
+        if tool:
             output = shorten_lines(self._cleaned(tail_of(result.text), None), _OUTPUT)
             command = self._cleaned(call.command, _TASK)
             run.checks = [*run.checks, check_of(command, tool, output, code=code, at=result.at)][
@@ -141,6 +145,13 @@ class PromptTally:
     def _cleaned(self, text: str, size: int | None) -> str:
         cleaned = self._clean(printable(text))
         return cleaned if size is None else shorten_lines(cleaned, size, from_start=True)
+
+
+def _put(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
+    """Wait for the end of a call, of not too many."""
+    calls[name] = call
+    if len(calls) > _OPEN:
+        calls.popitem(last=False)
 
 
 class PromptReader:
@@ -185,6 +196,8 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
     for event in reader:
         if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _OPEN:
             calls[event.id] = command_in(event.arguments)
+        elif isinstance(event, ToolResult) and event.running:
+            calls.pop(event.id, None)  # its end is told to the parent alone
         elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
             command = calls.pop(event.id)
             if tool := tool_of(command, patterns):

@@ -14,11 +14,28 @@ from msgspec.structs import replace
 from skillvault.records import Status
 
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
-# What stands before a command and is none.
+# What stands before a command and is none; a flag of a runner, with its value where it has one.
+_FLAG = (
+    r"(?: --?(?:with|group|extra|python|package|project|directory|env-file|filter|workspace|prefix"
+    r"|cwd|p|w|F|C)(?:=| )\S+| --?[\w-]+(?:=\S+)?)*"
+)
 _LEAD = re.compile(
-    r"^\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|time|nice|exec|command|env|\(|timeout(?: -\S+)* \S+"
-    r"|uv run|poetry run|pipenv run|hatch run|pdm run|rye run|bundle exec|npx(?: --?\S+)*|pnpm exec"
-    r"|bunx|xvfb-run)\s+)+"
+    r"^\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|time|nice|exec|command|env|\(|!|if|then|timeout(?: -\S+)* \S+"
+    rf"|(?:uv|poetry|pipenv|hatch|pdm|rye|conda|mamba) run{_FLAG}|bundle exec|npx{_FLAG}|uvx{_FLAG}"
+    rf"|(?:pnpm|yarn|bun){_FLAG} (?:exec|dlx|x)|yarn workspace \S+ run|bunx"
+    r"|xvfb-run(?: -\S+)*)\s+)+"
+)
+# What runs a command elsewhere: in a container, on another machine, in an environment.
+_ELSEWHERE = re.compile(
+    r"(?:docker|podman|docker-compose|kubectl|ssh|nix|nix-shell|direnv|mise|devbox|vagrant|dotenv"
+    r"|doppler|conda|mamba)\b"
+)
+_SHELL = re.compile(r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL)
+# What lists or explains, and runs nothing.
+_ASKS = re.compile(
+    r"(?:^|\s)(?:--collect-only|--co|--list(?:-?tests)?|--help|--version|--fixtures|--markers"
+    r"|--dry-run|--show-?config|-h|-V)(?=\s|$|=)",
+    re.IGNORECASE,
 )
 _PATH = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
@@ -39,29 +56,58 @@ _REDIRECTED = re.compile(r"\d?>+\s*[^\s&]+")
 _PLACE = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR)\b|\bBUILD FAILED\b"
-    r"|\berror(?: TS\d+|\[E\d+\]|:)|^--- FAIL|test result: FAILED|Tests failed",
+    r"|\berror(?: TS\d+|\[E\d+\]|:)|^--- FAIL|test result: FAILED|Tests failed|^not ok \d"
+    r"|^Failed!|^Build FAILED|\bFAILURES!|^=+ FAILURES",
     re.MULTILINE,
 )
 _PASSED = re.compile(
-    r"\b\d+ (?:passed|passing)\b|^OK\b|test result: ok|^ok\s+\S+|^PASS\b|\bAll checks passed\b"
-    r"|Success: no issues found|BUILD SUCCESS|\b0 errors\b|0 problems"
-    r"|^\s*Finished `",
+    r"\b[1-9]\d* (?:passed|passing)\b|^OK\b|test result: ok|^ok\s+\S+|^PASS\b"
+    r"|\bAll checks passed\b|[Nn]o issues found|BUILD SUCCESS|^Build succeeded"
+    r"|\b0 (?:errors|failures|problems)\b|^Passed!|^All tests passed|^\s*Finished `",
     re.MULTILINE,
 )
+# How a shell was asked for the code of what ran before.
+_ASKED_CODE = re.compile(r"\$\?|\bPIPESTATUS\b")
+_TOLD_CODE = re.compile(
+    r"\b(?:exit|code|rc|ret|status|exited)\b\D{0,12}(\d{1,3})\s*$", re.IGNORECASE
+)
+# The person's words, in the languages that are written most.
 _BAD_WORDS = re.compile(
-    r"^\W*(?:no[,.!]|no (?:that|not|it|you|wrong|undo|don't|stop|this is)|nope\b|wrong\b|undo\b"
-    r"|revert\b|roll (?:it|that|this) back|that(?:'s| is) (?:wrong|not)|that did(?:n't| not)"
-    r"|(?:it|this|that) (?:still )?(?:does(?:n't| not) work|fails?|is broken|broke)"
-    r"|still (?:fail|broken|not|wrong|doesn)|not what i|you broke|stop\b|don't do that)",
+    r"^\W*(?:(?:please |can you |could you |ok,? |hmm+,? |actually,? )?(?:"
+    r"no[,.!]|no (?:that|not|it|you|wrong|undo|don't|stop|this is)|nope\b|wrong\b|undo\b"
+    r"|revert\b|roll (?:it|that|this) back|put (?:it|that) back|go back to"
+    r"|that(?:'s| is) (?:wrong|not)|that did(?:n't| not)"
+    r"|(?:it|this|that)(?:'s| is)? (?:still )?(?:not work|does(?:n't| not) work|fail|broken|broke\b"
+    r"|crash|wrong)|still\b|(?:it|that) still (?:fail|not|doesn|crash|get)"
+    r"|(?:does(?:n't| not)|not) work|not what i|you broke|stop\b|don't do that)"
+    r"|nein\b|falsch\b|das (?:ist falsch|geht nicht|stimmt nicht)|mach das rückgängig|immer noch"
+    r"|non[,. ]|annule|ça ne marche|toujours pas|no funciona|deshaz|eso no|sigue sin|está mal"
+    r"|não funciona|desfaz|还是不|不对|不行|撤销|回滚|错了|違う|戻して|動かない|ダメ)",
     re.IGNORECASE,
 )
 _GOOD_WORDS = re.compile(
     r"^\W*(?:thanks?\b|thank you|thx\b|great\b|perfect\b|nice\b|awesome|excellent|lgtm\b"
-    r"|(?:that|it|this) works|works\b|looks good|well done|good job|exactly)",
+    r"|(?:that|it|this) works|works\b|looks good|well done|good job|exactly"
+    r"|danke|super\b|perfekt|passt\b|sehr gut|funktioniert|merci|parfait|ça marche|gracias|perfecto"
+    r"|funciona\b|obrigad|perfeito|谢谢|很好|可以了|完美|ありがとう|完璧)",
     re.IGNORECASE,
 )
 _TURNED = re.compile(
-    r"\bbut\b|\bhowever\b|\bexcept\b|\bstill\b|\bnot\b|n't\b|\bno thanks\b", re.IGNORECASE
+    r"\bbut\b|\bhowever\b|\bexcept\b|\bstill\b|\bnot\b|n't\b|\bno thanks\b"
+    r"|\baber\b|\bmais\b|\bpero\b|\bmas\b|但|でも",
+    re.IGNORECASE,
+)
+# That a check is to fail, as of a bug that is to be shown before it is fixed.
+_TO_FAIL = re.compile(
+    r"\b(?:failing|red) (?:unit |regression )?tests?\b|\breproduc"
+    r"|\btests? (?:that|which) (?:fails?|shows?|proves?|demonstrates?)\b"
+    r"|\b(?:should|must|may|will) (?:still )?fail\b",
+    re.IGNORECASE,
+)
+_TO_MEND = re.compile(
+    r"(?<!not )(?<!n't )(?<!without )(?<!no )"
+    r"\b(?:fix(?:ing|es)?|mend|solve|make (?:it|them) pass)\b",
+    re.IGNORECASE,
 )
 _TURNS = 80  # characters in which a praise is taken back
 
@@ -82,16 +128,33 @@ class Check(Struct, frozen=True):
 
 def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
     """(the check that a command runs, whether its exit code is the check's own); None for none."""
-    parts = _PARTS.split(_QUOTED.sub("''", command))
+    spread = _SHELL.sub(lambda shell: shell["command"], command)
+    parts = _PARTS.split(_QUOTED.sub("''", spread))
     check: tuple[str, bool] | None = None
     for place in range(0, len(parts), 2):
-        part = _PATH.sub("", _LEAD.sub("", parts[place].strip() + " ")).strip()
-        match = next((m for p in patterns if (m := p.match(part))), None)
+        match = _begins(parts[place], patterns)
         if match:
             rest = parts[place + 1 :: 2]
-            name = _LAUNCH.sub("", " ".join(match[0].split()))
+            name = _LAUNCH.sub("", " ".join(match.split()))
             check = name, all(mark == "&&" for mark in rest)
     return check
+
+
+def _begins(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
+    """How a part of a command begins that is a check; None for one that is none."""
+    bare = _LEAD.sub("", part.strip() + " ").strip()
+    if _ASKS.search(bare):
+        return None
+    places = [0]
+    if _ELSEWHERE.match(bare):
+        places += [space.end() for space in re.finditer(r"\s+", bare)]
+    for place in places:
+        rest = _LEAD.sub("", bare[place:] + " ")
+        for text in (rest, _PATH.sub("", rest)):
+            match = next((m for p in patterns if (m := p.match(text.strip()))), None)
+            if match:
+                return match[0]
+    return None
 
 
 def check_of(
@@ -104,6 +167,9 @@ def check_of(
 ) -> Check:
     """How a check ended."""
     name, is_own = tool
+    asked = None if is_own or not _ASKED_CODE.search(command) else _TOLD_CODE.search(output)
+    if asked:
+        is_own, code = True, int(asked[1])
     return Check(name, command, _passed(output, code, is_own=is_own), code, output, at)
 
 
@@ -145,6 +211,11 @@ def _repeats(check: Check, failed: Check) -> bool:
     places = _PLACE.findall(own)
     record = failed.command + failed.output
     return not places or any(place in record for place in places)
+
+
+def is_to_fail(task: str) -> bool:
+    """Whether a prompt asks for a check that fails, and not that it passes."""
+    return bool(_TO_FAIL.search(task)) and not _TO_MEND.search(task)
 
 
 def words_say(text: str) -> Status | None:

@@ -76,9 +76,7 @@ def kind_of_session(session: Session) -> SkillKind:
 def session_state(session: Session, present: SessionPresent, rules: DistillPolicy) -> SessionState:
     """Whether a skill is due of a session; else why not."""
     if present.rejection:
-        name = present.rejection.target.partition(":")[2]
-        sha = present.rejection.commit[:10]
-        return SessionState("rejected", f"made {name} in {sha}, which was taken away since")
+        return SessionState("rejected", present.rejection.sentence)
     if present.skill:
         stand_in = f", which {present.merged} stands for" if present.merged else ""
         return SessionState("done", f"distilled {present.skill}{stand_in}")

@@ -69,9 +69,7 @@ def standing_alone(material: OutcomeMaterial, policy: Policy) -> tuple[Standing,
         graded = outcome.result.score is not None
         return Standing("between" if graded else "not new", reason), None
     if material.rejection:
-        name = material.rejection.target.partition(":")[2]
-        made = f"made {name} in {material.rejection.commit[:10]}"
-        return Standing("rejected", f"{made}, which was taken away since"), None
+        return Standing("rejected", material.rejection.sentence), None
     if outcome.ungraded_failure and material.warning:
         return Standing("counted", f"a repeat of the failure that {material.warning} tells"), None
     findings = findings_about(_alone(material), kind, [outcome], policy)

@@ -22,6 +22,7 @@ from skillvault.learning.account.outliers import outliers
 from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
+from skillvault.learning.gate import home_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
@@ -80,8 +81,7 @@ class StrategyState(Struct, frozen=True):
 def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> StrategyState:
     """Whether a strategy is due for a domain, by whose `clock` it ages; else why not."""
     if material.rejection:
-        origin = f"made {material.name} in {material.rejection.commit[:10]}"
-        return StrategyState("rejected", f"{origin}, which was taken away since")
+        return StrategyState("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
         return StrategyState("kept", why)
     counted = f"{material.unread} outcome{'' if material.unread == 1 else 's'}"
@@ -215,7 +215,7 @@ def next_change(
     if life and life.ends < ends and not is_cut_short(skill, written.ends, policy):
         edits.append(Edit(path, EXPIRES, stamp(ends)))
     archived = path.startswith("archive/")
-    restored = Move(f"archive/{material.name}", f"skills/{material.name}")
+    restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _generated(
         material,
         period,

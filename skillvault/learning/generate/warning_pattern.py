@@ -79,9 +79,7 @@ def standing(findings: Findings, present: Present, policy: Policy) -> Standing:
 def _there(present: Present) -> Standing | None:
     """What there is or was of a subject's skill; None for nothing."""
     if present.rejection:
-        name = present.rejection.target.partition(":")[2]
-        sha = present.rejection.commit[:10]
-        return Standing("rejected", f"made {name} in {sha}, which was taken away since")
+        return Standing("rejected", present.rejection.sentence)
     if present.group:
         return Standing("merged", f"other subjects say the same, told as {present.group}")
     if present.skill is None:

@@ -16,6 +16,7 @@ from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import key_edits
+from skillvault.learning.gate import home_of
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_after,
@@ -212,7 +213,8 @@ def growth_change(
     text, files = evolved_text(due, draft, policy, references)
     body = sections.rewritten(skill.body, written.bodies, text)
     body, theirs = with_parts(body, due.taken)
-    back = (Move(f"archive/{skill.name}", f"skills/{skill.name}"),) if shelf == "archive" else ()
+    home = home_of(skill) if shelf == "archive" else shelf
+    back = (Move(f"archive/{skill.name}", f"{home}/{skill.name}"),) if shelf == "archive" else ()
     links = tuple(_links(due, skill.name, "reinforced"))
     return Change(
         step=STEP,
@@ -220,7 +222,7 @@ def growth_change(
         commit_with=skill_series(STEP, due.group.domain),
         reason=_reason(due, skill.name, references.free(_SOURCES)),
         writes=links,
-        files=placed(skill.name, "skills", references.placed(files)),
+        files=placed(skill.name, home, references.placed(files)),
         edits=tuple(_edits(due, draft, written, policy)),
         rewrites=(Rewrite(path, body, theirs),) if body != skill.body else (),
         moves=(*back, *_moves(due)),
@@ -230,14 +232,14 @@ def growth_change(
     )
 
 
-def leave_change(skill: Skill) -> Change:
+def leave_change(skill: Skill, shelf: str) -> Change:
     """The commit that archives an evolved skill that stands for no group any more."""
     return Change(
         step=STEP,
         subject=f"archive {skill.name}",
         commit_with=skill_series(STEP, skill.domain),
         reason="By what is recorded now it stands for no group of subjects that say the same.",
-        moves=(Move(f"skills/{skill.name}", f"archive/{skill.name}"),),
+        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
     )
 

@@ -18,6 +18,7 @@ from skillvault.learning.account.causes import own_values
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
+from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.rejection import GENERAL, Rejection
@@ -286,7 +287,8 @@ def retold_change(
     body = sections.rewritten(skill.body, written.bodies, grown.body)
     edits: Sequence[Edit] = tuple(key_edits(path, skill, grown, written, policy=policy))
     rewrites = (Rewrite(path, body),) if body != skill.body else ()
-    back = (Move(f"archive/{skill.name}", f"skills/{skill.name}"),) if shelf == "archive" else ()
+    home = home_of(skill)
+    back = (Move(f"archive/{skill.name}", f"{home}/{skill.name}"),) if shelf == "archive" else ()
     change = _derived(pattern, skill.name)
     return replace(change, edits=tuple(edits), rewrites=rewrites, moves=back)
 

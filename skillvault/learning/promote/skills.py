@@ -19,6 +19,7 @@ from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
+from skillvault.learning.gate import home_of
 from skillvault.learning.naming import free_name, numbered_name
 from skillvault.learning.promote.facts import (
     STEP,
@@ -118,7 +119,9 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             if skill not in skills or over or not is_own:
                 continue
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
-            admitted = independent and _held_back(skills[skill])
+            admitted = (
+                independent and _held_back(skills[skill]) and policy.generate.gate != "always"
+            )
             if linkable or admitted or _says_otherwise(skills[skill], reading.digest):
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
     left = _without_grounds(material, skills, standing)
@@ -246,10 +249,7 @@ def fact_state(
         where = "" if skill in skills else ", which is not in service any more"
         return PromotionState("done", f"derived {skill}{where}")
     if refused := _skill_taken_away(fact, material):
-        skill = refused.target.partition(":")[2]
-        return PromotionState(
-            "rejected", f"made {skill} in {refused.commit[:10]}, taken away since"
-        )
+        return PromotionState("rejected", refused.sentence)
     if fact.id in material.contested:
         runs, against = material.counts.runs([fact.id]), material.counts.against([fact.id])
         sides = f"{runs.get(fact.id, 0)} for it, {against[fact.id]} against it"
@@ -387,8 +387,8 @@ def growth_change(
     `shelf` is where it stands. What a person changed in its text stays.
     """
     path = f"{shelf}/{skill.name}/SKILL.md"
-    admitted = pattern.independent and _held_back(skill)
-    served = admitted or shelf == "archive"
+    served = pattern.is_admitted or shelf == "archive"
+    home = "skills" if pattern.is_admitted else home_of(skill)
     body = sections.rewritten(skill.body, written.bodies, pattern_body(pattern, draft))
     return _derived(
         pattern,
@@ -396,7 +396,7 @@ def growth_change(
         now,
         edits=tuple(_key_edits(pattern, draft, skill, written, path=path, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=(Move(f"{shelf}/{skill.name}", f"skills/{skill.name}"),) if served else (),
+        moves=(Move(f"{shelf}/{skill.name}", f"{home}/{skill.name}"),) if served else (),
     )
 
 
@@ -410,7 +410,7 @@ def _key_edits(
     policy: Policy,
 ) -> Iterator[Edit]:
     """The keys to set; a description, and an end, that a person wrote stay."""
-    if pattern.independent and _held_back(skill):
+    if pattern.is_admitted:
         yield Edit(path, ("metadata", "status"), "testing")
     ends = _ends(pattern, policy)
     grown = replace(

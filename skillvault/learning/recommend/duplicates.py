@@ -27,6 +27,14 @@ def says_same(text: str, other: str) -> bool:
     return _covered(first, second) >= _SAME and _covered(second, first) >= _SAME
 
 
+def likeness(text: str, other: str) -> float:
+    """The share of the statements of the shorter text that the other says too, 0..1."""
+    if not words(text) & words(other):
+        return 0.0
+    first, second = _forms(text), _forms(other)
+    return max(_covered(first, second), _covered(second, first))
+
+
 @lru_cache(maxsize=256)
 def _forms(text: str) -> "tuple[sameness.Form, ...]":
     return tuple(map(sameness.normal_form, markdown.statements(text) or [text]))

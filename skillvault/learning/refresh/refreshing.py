@@ -15,6 +15,7 @@ from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
 from skillvault.learning.expire import key_edits, lifetime
+from skillvault.learning.gate import home_of
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_of,
@@ -139,7 +140,7 @@ def rewrite_change(
     path = f"{shelf}/{skill.name}/SKILL.md"
     text = skill_text(findings, draft, policy, references)
     body = sections.rewritten(skill.body, written.bodies, text.body)
-    home = home if shelf == "archive" else shelf
+    home = (home_of(skill) if home == "skills" else home) if shelf == "archive" else shelf
     links = tuple(_links(due, skill.name))
     moves = [Move(f"archive/{skill.name}", f"{home}/{skill.name}")] if shelf == "archive" else []
     moves += [Move(f"{at}/{name}", f"archive/{name}") for at, name in map(_split, due.merged)]

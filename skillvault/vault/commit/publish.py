@@ -118,7 +118,8 @@ class _Prepared(Struct, frozen=True):
 class Writer:
     """Publishes groups of changes in one work tree, under the writer's lock.
 
-    `check_normal` raises PausedError in a repository that is in the middle of something.
+    `check_normal` raises PausedError in a repository that is in the middle of something. The
+    program is the author of what these `steps` alone do.
     """
 
     def __init__(
@@ -129,12 +130,14 @@ class Writer:
         branch: str,
         durable: bool,
         check_normal: Callable[[], None],
+        steps: frozenset[str] = frozenset(),
     ) -> None:
         self._root = root
         self._git = git
         self._branch = branch
         self._durable = durable
         self._check_normal = check_normal
+        self._steps = steps
         self._journal = Journal(root, git)
         self._begun = False  # whether anything of a publication can be seen yet
         self._late: list[Late] = []
@@ -371,7 +374,7 @@ class Writer:
                 entries |= {path: self._entry(path, staged, now) for path in staged.files}
                 now |= entries
             root = objects.write_tree(root, entries)
-            drafts.append(_draft(root, [staged.change for staged in changes]))
+            drafts.append(_draft(root, [staged.change for staged in changes], self._steps))
         entries = {path: now[path] for path in group.files if now[path] or path in tree}
         shas = self._committed(group, drafts, base, at)
         by_change = zip(shas, group.by_commit, strict=True)
@@ -455,10 +458,11 @@ def _new_mode(place: Place, before: Entry | None) -> str | None:
     return entry.mode if entry and (before is None or before.mode != entry.mode) else None
 
 
-def _draft(root: str, changes: Sequence[Change]) -> CommitDraft:
-    """The commit that changes become."""
+def _draft(root: str, changes: Sequence[Change], steps: frozenset[str]) -> CommitDraft:
+    """The commit that changes become; the program's if these steps alone have a part in it."""
     joins = changes[0].joins
-    return CommitDraft(root, message_of(changes), joins.commit if joins else None)
+    by_program = steps.issuperset(change.step for change in changes)
+    return CommitDraft(root, message_of(changes), joins.commit if joins else None, by_program)
 
 
 def _refuse(error: str) -> None:

@@ -286,8 +286,14 @@ class Store(threading.local):
         check_normal()
         recovery.clear_up(self.root, self.git, policy.branch)
         durable = policy.durability == "full"
+        by_program = policy.commit.author == "program"
         writer = publish.Writer(
-            self.root, self.git, branch=policy.branch, durable=durable, check_normal=check_normal
+            self.root,
+            self.git,
+            branch=policy.branch,
+            durable=durable,
+            check_normal=check_normal,
+            steps=frozenset(self._agenda.steps if by_program else ()),
         )
         with fence.gc_lock(self.git.dirs()[1]):
             for _ in range(_TRIES):

@@ -1,6 +1,7 @@
-"""Commit objects in the person's name: who that is, and their signature.
+"""Commit objects: who commits, who is their author, and their signature.
 
-The name is git's to find: it is asked once, and its own lines of a commit are taken over.
+The person's name is git's to find: it is asked once, and its own lines of a commit are taken
+over. They are the committer always, and the author of what the program did not learn itself.
 """
 
 import os
@@ -23,14 +24,19 @@ _NOBODY = (
 _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
 _NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
+PROGRAM = ("skillvault", "skillvault@localhost")  # its name and its address as an author
 
 
 class CommitDraft(NamedTuple):
-    """A commit to be made: its tree, its message, and what it takes in beside its parent."""
+    """A commit to be made: its tree, its message, and what it takes in beside its parent.
+
+    `by_program`: its author is the program, and not who commits it.
+    """
 
     tree: str
     message: str
     joins: str | None = None
+    by_program: bool = False
 
 
 class Committer:
@@ -39,12 +45,13 @@ class Committer:
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
         self._objects = objects  # loaded by the first commit
-        self._named: tuple[object, bytes] | None = None  # who commits, in git's lines of a commit
+        # By whether the program is the author: who commits, in git's lines of a commit.
+        self._named: dict[bool, tuple[object, bytes]] = {}
 
     def nameless(self, settings: Settings) -> str | None:
         """That git does not know who commits, and what to do; None if it does."""
         named = settings.named and not _NAMED_OTHERWISE & os.environ.keys()
-        if named or (self._named and self._named[0] == settings.who()):
+        if named or any(who == settings.who() for who, _ in self._named.values()):
             return None
         try:
             self._git.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
@@ -61,24 +68,28 @@ class Committer:
     ) -> list[str]:
         """The commit objects of drafts one after the other, on `parent`.
 
-        In the person's name, and signed where their git signs. PausedError if git does not
-        know that name, or the signing fails or does not end.
+        The person commits, and signs where their git signs. PausedError if git does not know
+        their name, or the signing fails or does not end.
         """
         shas: list[str] = []
-        who = settings.who()
-        names = self._named[1] if self._named and self._named[0] == who else b""
-        lines = b"" if settings.signs else _dated(names, at)
         for draft in drafts:
             parents = [sha for sha in (parent, draft.joins) if sha]
+            names = self._who_committed(settings, at, by_program=draft.by_program)
+            lines = b"" if settings.signs else names
             if lines:
                 parent = self._objects().write_commit(_commit(draft, parents, lines))
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
                     lines = _author_lines(self._objects().commit(parent))
-                    self._named = who, lines
+                    self._named[draft.by_program] = settings.who(), lines
             shas.append(parent)
         return shas
+
+    def _who_committed(self, settings: Settings, at: datetime, *, by_program: bool) -> bytes:
+        """Git's lines of a commit that say who made it, at a time; b"" before it was asked."""
+        who, names = self._named.get(by_program, (None, b""))
+        return _dated(names, at) if who == settings.who() else b""
 
     def _commit_tree(
         self, draft: CommitDraft, parents: Sequence[str], at: datetime, settings: Settings
@@ -86,6 +97,8 @@ class Committer:
         args = [part for parent in parents for part in ("-p", parent)]
         args += [*(["-S"] if settings.signs else []), "-F", "-"]
         env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}
+        if draft.by_program:
+            env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
         text = _message(draft.message)
         try:
             out = self._git.run(

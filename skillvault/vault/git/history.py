@@ -21,6 +21,11 @@ class History:
         """Whether a commit is still there; one that nothing refers to is gone in time."""
         return self._git.text("cat-file", "-t", commit, ok=(0, 128)) == "commit"
 
+    def commit_named(self, text: str) -> str | None:
+        """The commit that a person names; None if there is none."""
+        args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+        return self._git.text(*args, ok=(0, 1, 128)) or None
+
     def merge_bases(self, one: str, other: str) -> list[str]:
         """The commits from which two histories parted, sorted; none if they share nothing."""
         return sorted(self._git.text("merge-base", "--all", one, other, ok=(0, 1)).split())
@@ -85,6 +90,35 @@ class History:
             elif commit := next(parts, ""):
                 paths = paths_of.setdefault(commit, [])
         return paths_of
+
+    def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """commit -> (who is its author, its message without the trailers)."""
+        if not commits:
+            return {}
+        form = "--format=%H%x00%an%x00%B%x00%(trailers)"
+        args = ("log", "-z", "--no-walk=unsorted", form, "--stdin")
+        out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode())
+        return {
+            sha: (author, text.strip().removesuffix(trailers.strip()).strip())
+            for sha, author, text, trailers in _fields(out, 4)
+        }
+
+    def trailer_values(self, commits: Sequence[str], key: str) -> dict[str, str]:
+        """commit -> what its trailer of a key says, of those that have one."""
+        form = f"--format=%H%x00%(trailers:key={key},valueonly,separator=%x20)"
+        args = ("log", "-z", "--no-walk=unsorted", form, "--stdin")
+        out = self._git.run(*args, stdin="\n".join([*commits, ""]).encode())
+        return {sha: value.strip() for sha, value in _fields(out, 2) if value.strip()}
+
+    def patch(self, commit: str, paths: Sequence[str]) -> str:
+        """What a commit changes in these files, as git shows it; "" for none of them."""
+        if not paths:
+            return ""
+        safe = ("--no-ext-diff", "--no-textconv", "--no-color")
+        out = self._git.run(
+            "diff-tree", "-p", "--root", "--no-commit-id", "-M", *safe, commit, "--", *paths
+        )
+        return out.decode(errors="replace")
 
     def touching(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
         """(commit, author, date, subject) of those that change a file, the newest first."""

@@ -23,7 +23,7 @@ class FactKeys:
         )
         return {fact for (fact,) in rows}
 
-    def of_facts(self, facts: Iterable[str]) -> set[str]:
+    def keys_of(self, facts: Iterable[str]) -> set[str]:
         """The keys that these facts are kept under."""
         rows = self._reader.rows_in(
             "select distinct key from fact_key where fact in {}", map(bound, facts)
@@ -38,7 +38,7 @@ class WritableFactKeys(FactKeys):
         super().__init__(reader)
         self._database = database
 
-    def keep(self, fact: str, keys: Iterable[str]) -> None:
+    def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
         """Keep a fact under these keys alone."""
         self._database.begin()
         name = bound(fact)

@@ -37,6 +37,19 @@ class History:
         rows = self._reader.rows(query, [-1 if limit is None else limit])
         return self._commits(number for (number,) in rows)
 
+    def touched(self, sha: str) -> list[Ref]:
+        """The records whose files a commit changes, sorted."""
+        query = (
+            "select distinct t.ref_kind, t.ref_id from commits c join touch t on t.c = c.c "
+            "where c.sha = ? order by 1, 2"
+        )
+        return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
+
+    def commits_by(self, step: str) -> list[Commit]:
+        """The commits of a step, newest first."""
+        rows = self._reader.rows("select c from commits where step = ?", [step])
+        return self._commits(number for (number,) in rows)
+
     def since(self, at: datetime) -> list[Commit]:
         """What was done in each commit that was made then or later, newest first.
 

@@ -370,7 +370,7 @@ def test_a_file_that_has_nothing_more_to_hold_keeps_its_heading() -> None:
 
 def test_one_whose_subjects_do_not_agree_any_more_leaves() -> None:
     skill = replace(_skill(_made()), name="evolved-x")
-    change = evolved.leave_change(skill)
+    change = evolved.leave_change(skill, "skills")
     assert change.moves == (Move("skills/evolved-x", "archive/evolved-x"),)
     assert change.headline == "merge: archive evolved-x"
     assert change.targets == (Ref("skill", "evolved-x"),)

@@ -189,6 +189,26 @@ def test_a_commit_is_the_person_s_at_the_time_given(vault: Vault, person: Person
     )
 
 
+def test_the_program_is_the_author_of_what_it_learned(vault: Vault, person: Person) -> None:
+    """Blame, shortlog and hosts tell program from person; a person's decision stays theirs."""
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    vault.curate.retire(vault.skills()[0].name, now=NOW)
+    said = person.git("log", "--format=%an <%ae>, %cn: %s").splitlines()
+    program, ada = "skillvault <skillvault@localhost>", "Ada Person <ada@example.org>"
+    assert [line.partition(", Ada Person: ")[0] for line in said] == [
+        ada, program, program, program, ada,
+    ]  # fmt: skip
+
+
+def test_the_policy_may_leave_what_it_learned_to_the_person(vault: Vault, person: Person) -> None:
+    with (vault.root / "vault.yaml").open("a") as file:
+        file.write("commit: {author: person}\n")
+    person.git("commit", "-qam", "mine")
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    assert person.git("log", "-1", "--format=%an") == "Ada Person"
+
+
 def test_the_environment_may_name_another_author(
     vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,125 @@
+"""setup: hook up an agent's client to the vault, or take that back."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from skillvault.api import Vault
+from skillvault.cli.options import dry_option, echo, open_vault, say, vault_option
+from skillvault.clients.setups import SetupWish
+from skillvault.errors import UsageError
+from skillvault.records import Problem
+from skillvault.steps.client_setup import ClientSetup, FileChange
+from skillvault.vault.setup import check_domains
+
+_CLIENTS = ("claude-code", "codex")
+
+
+@click.command()
+@click.argument("client", type=click.Choice(_CLIENTS))
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Hook up the client in DIR (default: here).",
+)
+@click.option("--user", "is_user", is_flag=True, help="Hook it up in all of your projects.")
+@click.option("--shared", "is_shared", is_flag=True, help="Write the settings that a team commits.")
+@click.option("--domain", metavar="NAME", help="Use this domain (default: the repository's name).")
+@click.option(
+    "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
+)
+@click.option("--remove", "removes", is_flag=True, help="Take back all that setup wrote.")
+@vault_option
+@dry_option
+def setup(
+    client: str,
+    domain: str | None,
+    links: bool,
+    removes: bool,
+    vault_path: Path | None,
+    dry: bool,
+    **where: Any,
+) -> None:
+    """Hook up an agent's client: its hooks, its tools, its notes.
+
+    Prints what changes as a diff. A file that cannot be read is left, and how to do it by hand is
+    said; exit code 1.
+    """
+    check_domains([domain] if domain is not None else [])
+    vault = open_vault(vault_path)
+    wish = _wish(vault, domain=domain, links=links, **where)
+    setups = ClientSetup(vault.store)
+    changes = setups.changes(client, wish, removes=removes)
+    for change in changes:
+        echo(change.diff, nl=False)
+        if change.trouble:
+            _say_by_hand(change)
+    if not dry:
+        if setups.has_links(client, wish.project) and (removes or not links):
+            _say_left(vault.exporter.withdraw(client, wish.project or Path.home()).left)
+        setups.carry_out(client, wish, changes, removes=removes)
+        if links and not removes:
+            _export(vault, client, wish)
+    _say_end(client, changes, dry=dry, removes=removes)
+    if any(change.trouble for change in changes):
+        sys.exit(1)
+
+
+def _wish(
+    vault: Vault,
+    *,
+    domain: str | None,
+    links: bool,
+    project: Path | None,
+    is_user: bool,
+    is_shared: bool,
+) -> SetupWish:
+    if is_user and (project is not None or is_shared):
+        raise UsageError("--user is for all projects; remove --project and --shared")
+    place = None if is_user else (project or Path()).resolve()
+    if place is not None and place.is_relative_to(vault.root.resolve()):
+        raise UsageError(
+            f"{place}: lies in the vault; pass the project in which the agent works as "
+            "--project DIR"
+        )
+    return SetupWish(
+        vault=vault.root, project=place, domain=domain, links=links, is_shared=is_shared, mcp=False
+    )
+
+
+def _export(vault: Vault, client: str, wish: SetupWish) -> None:
+    """Put the skills to where the client lists its own."""
+    known = wish.domain in vault.store.head().domains
+    root = wish.project or Path.home()
+    exported = vault.exporter.export(client, root, domain=wish.domain if known else None)
+    say(f"{len(exported.skills)} skill(s) stand where {client} lists its own")
+    _say_left(exported.left)
+
+
+def _say_left(left: list[Problem]) -> None:
+    for problem in left:
+        say(f"left as it is: {problem.path}: {problem.message}")
+
+
+def _say_by_hand(change: FileChange) -> None:
+    say(f"left as it is: {change.place}: {change.trouble}")
+    if change.by_hand:
+        say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
+
+
+def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool) -> None:
+    count = sum(not change.trouble for change in changes)
+    files = f"{count} file{'s' * (count != 1)}"
+    if dry:
+        say(f"{files} would change")
+    elif not changes:
+        say(f"nothing to change: {client} is {'not ' if removes else ''}hooked up here")
+    elif removes:
+        say(f"{files} put back")
+    else:
+        say(f"{files} changed; start {client} anew, `skillvault setup {client} --remove` undoes it")
+        if client == "codex":
+            say("in codex, trust the project and, by /hooks, its hooks")

@@ -1,0 +1,170 @@
+"""Which files of a client a setup changes, and what it puts there; a client a function."""
+
+import os
+import shlex
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from skillvault.clients.edits import FileEdit, JsonWish, hook_groups, json_edit, page_edit
+from skillvault.errors import BadInputError
+
+_TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|Read|Skill"
+_MATCHERS = {"PostToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
+SKILLS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}  # where each lists its own
+_TOML = ("# skillvault:setup:begin", "# skillvault:setup:end")
+_PAGE = """\
+What earlier work taught is kept in a skillvault. {how} It is knowledge to weigh, not orders.
+When you apply a skill, say so before you change anything: "Applying [S1] NAME, I ...".
+`skillvault search TEXT` finds more; `skillvault learn 'RULE'` notes a rule for who comes after you.
+"""
+_BY_HOOK = "What fits a prompt comes with it."
+_BY_LINK = "Its skills are listed with your own."
+
+
+class SetupWish(Struct, frozen=True, kw_only=True):
+    """What is to be set up: `project` is None for all of a person's; `is_shared` for a team's.
+
+    `mcp`: the server is registered too.
+    """
+
+    vault: Path
+    project: Path | None
+    domain: str | None = None
+    links: bool = False
+    is_shared: bool = False
+    mcp: bool = True
+
+
+class _Client(NamedTuple):
+    events: tuple[str, ...]
+    settings: Path
+    page: Path
+
+
+def edits_of(client: str, wish: SetupWish) -> list[FileEdit]:
+    """The files that a setup of a client changes."""
+    return {"claude-code": _claude_code, "codex": _codex}[client](wish)
+
+
+def _claude_code(wish: SetupWish) -> list[FileEdit]:
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude")).expanduser()
+    events = ("SessionStart", "UserPromptSubmit", *_MATCHERS, "Stop", "SessionEnd")
+    wishes = hook_groups(_commands(events, "claude-code", wish))
+    server = JsonWish(("mcpServers", "skillvault"), _server(wish), is_value=True)
+    if wish.project is None:
+        settings, page, servers = home / "settings.json", home / "CLAUDE.md", _of_user(home)
+    else:
+        name = "settings.json" if wish.is_shared else "settings.local.json"
+        settings = wish.project / ".claude" / name
+        page, servers = wish.project / "CLAUDE.md", wish.project / ".mcp.json"
+        if wish.mcp:  # else the client asks whether the project's server may be started
+            wishes.append(JsonWish(("enabledMcpjsonServers",), "skillvault"))
+    edits = [
+        json_edit(settings, wishes, _hooks_by_hand(wishes)),
+        page_edit(page, _page(wish)),
+    ]
+    by_hand = f"claude mcp add skillvault -- {shlex.join(_program_words(wish, 'mcp'))}"
+    return [*edits, json_edit(servers, [server], by_hand)] if wish.mcp else edits
+
+
+def _of_user(home: Path) -> Path:
+    """Where the servers of all of a person's projects stand."""
+    return (home if "CLAUDE_CONFIG_DIR" in os.environ else Path.home()) / ".claude.json"
+
+
+def _codex(wish: SetupWish) -> list[FileEdit]:
+    home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
+    place = home if wish.project is None else wish.project / ".codex"
+    page = (home if wish.project is None else wish.project) / "AGENTS.md"
+    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    wishes = hook_groups(
+        {event: (command, None) for event, (command, _) in _commands(events, "codex", wish).items()}
+    )
+    edits = [
+        json_edit(place / "hooks.json", wishes, _hooks_by_hand(wishes)),
+        page_edit(page, _page(wish)),
+    ]
+    return [*edits, _toml_edit(place / "config.toml", wish)] if wish.mcp else edits
+
+
+def _page(wish: SetupWish) -> str:
+    return _PAGE.format(how=_BY_LINK if wish.links else _BY_HOOK)
+
+
+def _commands(
+    events: tuple[str, ...], client: str, wish: SetupWish
+) -> Mapping[str, tuple[str, str | None]]:
+    """Event -> (the command of its hook, its matcher)."""
+    return {event: (_hook_command(event, client, wish), _MATCHERS.get(event)) for event in events}
+
+
+def _hook_command(event: str, client: str, wish: SetupWish) -> str:
+    options = [] if client == "claude-code" else ["--client", client]
+    options += ["--domain", wish.domain] if wish.domain else []
+    options += ["--link", str(wish.project or Path.home())] if wish.links else []
+    words = shlex.join([*_program_words(wish, "hook"), event, *options])
+    if not wish.is_shared:
+        return words
+    return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
+
+
+def _program_words(wish: SetupWish, command: str) -> list[str]:
+    """How this program is called: on this machine as it runs now, in a team's file by its name."""
+    if wish.is_shared:
+        return ["skillvault", command]
+    return [sys.executable, "-m", "skillvault", "--vault", str(wish.vault), command]
+
+
+def _server(wish: SetupWish) -> dict[str, object]:
+    command, *words = _program_words(wish, "mcp")
+    return {"command": command, "args": words}
+
+
+def _hooks_by_hand(wishes: list[JsonWish]) -> str:
+    groups = {wish.path[1]: wish.value for wish in wishes if wish.path[0] == "hooks"}
+    return "\n".join(f"{event}: {group['hooks'][0]['command']}" for event, group in groups.items())
+
+
+def _toml_edit(place: Path, wish: SetupWish) -> FileEdit:
+    """The server in a file of TOML, between two comments at its end."""
+    command, *words = _program_words(wish, "mcp")
+    # A text of JSON is one of TOML too.
+    lines = [
+        "[mcp_servers.skillvault]",
+        f"command = {_toml_text(command)}",
+        f"args = [{', '.join(map(_toml_text, words))}]",
+    ]
+    block = "\n".join([_TOML[0], *lines, _TOML[1], ""])
+
+    def put_block(text: str) -> str:
+        bare = take_out_block(text)
+        _check_toml(bare)
+        apart = "" if not bare else "\n" if bare.endswith("\n") else "\n\n"
+        return bare + apart + block
+
+    def take_out_block(text: str) -> str:
+        before, mark, rest = text.partition(_TOML[0])
+        if not mark:
+            return text
+        behind = rest.partition(f"{_TOML[1]}\n")[2]
+        return (before[:-1] if before.endswith("\n\n") else before.strip("\n")) + behind
+
+    return FileEdit(place, put_block, take_out_block, "\n".join(lines))
+
+
+def _toml_text(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _check_toml(text: str) -> None:
+    try:
+        servers = tomllib.loads(text).get("mcp_servers", {})
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"is no TOML ({error})", code="toml") from None
+    if "skillvault" in servers:
+        raise BadInputError("has a server of this name already", code="not-ours")

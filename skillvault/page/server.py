@@ -1,0 +1,118 @@
+"""The page, served on this machine alone and read only: it is made anew when the branch has moved.
+
+Nobody else's page may read it: a request must name this machine as its host.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault.errors import SkillvaultError, UsageError
+
+HOST = "127.0.0.1"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class PageReply(Struct, frozen=True):
+    """What a request gets."""
+
+    status: HTTPStatus
+    body: bytes
+    kind: str = "text/plain"
+
+
+class ServedPage:
+    """The page as of the branch's head; `head` says where that is, `make` makes the page of it."""
+
+    def __init__(self, head: Callable[[], str], make: Callable[[], bytes]) -> None:
+        self.head = head
+        self._make = make
+        self._kept: tuple[str, bytes] | None = None
+        self._turn = threading.Lock()
+
+    def current(self) -> bytes:
+        """The page; whoever asks while it is made waits for it."""
+        with self._turn:
+            head = self.head()
+            if self._kept is None or self._kept[0] != head:
+                self._kept = head, self._make()
+            return self._kept[1]
+
+
+@contextmanager
+def serving(page: ServedPage, port: int) -> Iterator[str]:
+    """Serve a page until the block ends, and where; 0 is any free port."""
+    try:
+        server = ThreadingHTTPServer((HOST, port), _handler_of(page))
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"--port {port}: {why}; choose another, or 0 for any free one") from None
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{HOST}:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler_of(page: ServedPage) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers GET and HEAD; any other method is not implemented."""
+
+        server_version, sys_version = "skillvault", ""
+
+        def do_GET(self) -> None:
+            """The page, or where its branch stands."""
+            self._send(self._reply())
+
+        def do_HEAD(self) -> None:
+            """The same without its body."""
+            self._send(self._reply(), body=False)
+
+        def _reply(self) -> PageReply:
+            address: Any = self.server.server_address
+            hosts = (f"{HOST}:{address[1]}", f"localhost:{address[1]}")
+            if self.headers.get("Host") not in hosts:
+                return PageReply(HTTPStatus.FORBIDDEN, b"this page is for this machine alone\n")
+            try:
+                return page_reply(page, self.path)
+            except SkillvaultError as error:
+                return PageReply(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}\n".encode())
+
+        def _send(self, reply: PageReply, *, body: bool = True) -> None:
+            self.send_response(reply.status)
+            for name, value in _HEADERS.items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", f"{reply.kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(reply.body)))
+            self.end_headers()
+            if body:
+                self.wfile.write(reply.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
+            """Nothing: the terminal shows where the page is."""
+
+    return Handler
+
+
+def page_reply(page: ServedPage, path: str) -> PageReply:
+    """What a path holds."""
+    if path == "/":
+        return PageReply(HTTPStatus.OK, page.current(), "text/html")
+    if path == "/head":
+        return PageReply(HTTPStatus.OK, page.head().encode())
+    return PageReply(HTTPStatus.NOT_FOUND, b"there is only the page, at /\n")

@@ -1,0 +1,94 @@
+"""The proposals that persons rejected, by what they said: what says the same is not made again.
+
+Floor 3, beside the steps. A rejection by its sources stands in `Rejections`.
+"""
+
+from collections.abc import Mapping
+
+from skillvault.change import WHY, Change
+from skillvault.errors import UsageError
+from skillvault.learning.generate import STRATEGY
+from skillvault.learning.generate.warning_pattern import STEP as GENERATE
+from skillvault.learning.merge.groups import STEP as MERGE
+from skillvault.learning.promote import CONSOLIDATE
+from skillvault.learning.recommend.duplicates import says_same
+from skillvault.learning.rejection import REJECT, RejectedSkill, Rejection, Rejections
+from skillvault.records import Ref, Skill
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.git.repository import Git
+from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.snapshot import Topics
+
+
+def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
+    """What persons rejected and did not take back, the latest rejection first."""
+    commits = view.history.commits_by(REJECT)
+    pairs = [(c.sha, ref_from(t).id) for c in commits for t in c.targets]
+    there = view.records.existing(Ref("skill", name) for _, name in pairs)
+    away = [(sha, name) for sha, name in pairs if Ref("skill", name) not in there]
+    if not away:
+        return []
+    reasons = git.history.trailer_values([sha for sha, _ in away], WHY)
+    places = {(sha, name): f"{sha}^:{layout.skill_path(name, 'proposed')}" for sha, name in away}
+    contents = git.history.files_at(list(places.values()))
+    by_name: dict[str, RejectedSkill] = {}
+    for (sha, name), place in places.items():
+        skill = parsed(layout.skill_path(name, "proposed"), contents.get(place, b""))
+        if isinstance(skill, Skill):
+            refusal = RejectedSkill(
+                skill=name,
+                domain=skill.domain,
+                body=skill.body,
+                commit=sha,
+                reason=reasons.get(sha, ""),
+            )
+            by_name.setdefault(name, refusal)
+    return list(by_name.values())
+
+
+def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
+    """Whether a change makes a skill that says what a person rejected in its domain; reports it."""
+    skills = [record for record in change.writes if isinstance(record, Skill)]
+    for skill in skills if rejections.said else ():
+        for refusal in rejections.said:
+            if refusal.domain == skill.domain and says_same(refusal.body, skill.body):
+                report.append(
+                    Rejection(f"skill:{skill.name}", refusal.commit, refusal.reason, refusal.skill)
+                )
+                return True
+    return False
+
+
+def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
+    """All files of a skill on a shelf, and its links."""
+    links = head.links.by_target([Ref("skill", name)])
+    return [*head.files.below(f"{shelf}/{name}"), *map(layout.path_of, links)]
+
+
+def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes]]:
+    """(the rejection of a skill, what it removed); UsageError if it was not rejected."""
+    refusal = next(
+        (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name), None
+    )
+    if refusal is None:
+        raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
+    parent = f"{refusal.commit}^"
+    removed = store.git.history.changed(parent, refusal.commit)
+    paths = [path for path, entry in removed.items() if entry is None]
+    contents = store.git.history.files_at([f"{parent}:{path}" for path in paths])
+    return refusal, {path: contents[f"{parent}:{path}"] for path in paths}
+
+
+def make_due(store: Store, refusal: RejectedSkill) -> None:
+    """Let the steps look again at the domain of a rejection that was taken back."""
+    store.follow()
+    view, domain = store.staged, refusal.domain
+    if domain is None:
+        return
+    outcomes = [name for name, _, _ in view.outcomes.subjects_in(domain)]
+    view.subjects.mark_due((GENERATE, MERGE), outcomes)
+    view.subjects.mark_due((CONSOLIDATE,), [f"{domain} local"])
+    view.subjects.mark_due((STRATEGY,), [domain])
+    store.save_index()

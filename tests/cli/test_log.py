@@ -1,0 +1,99 @@
+"""log: the commits of the loop, those that are asked for, as a person reads them."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.steps.logbook import skill_first
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw, trade
+
+
+def say(vault: Vault, *args: str, code: int = 0) -> str:
+    """What a command prints."""
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), *args])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture
+def learned(vault: Vault) -> Vault:
+    """A failure that happened twice, and a loss of another domain."""
+    files = [
+        ("a.json", as_file(raw(0))),
+        ("b.json", as_file(raw(1))),
+        ("c.json", as_file(trade(2))),
+    ]
+    vault.record(files, now=NOW)
+    vault.run(now=NOW)
+    return vault
+
+
+def subjects(text: str) -> list[str]:
+    """What stands behind the commit and its day in each line."""
+    return [line.split(" ", 2)[2] for line in text.splitlines()]
+
+
+def test_the_log_shows_what_is_asked_for(learned: Vault) -> None:
+    by_step = subjects(say(learned, "log", "--step", "generate"))
+    assert len(by_step) == 2
+    assert {line.partition(":")[0] for line in by_step} == {"generate"}
+    (of_domain,) = subjects(say(learned, "log", "--step", "generate", "--domain", "perps"))
+    name = of_domain.partition(": ")[2]
+    assert subjects(say(learned, "log", "--skill", name)) == [of_domain]
+    assert say(learned, "log", "--since", "2026-11-21") == ""
+    assert len(say(learned, "log", "--since", "2026-11-20", "-n", "2").splitlines()) == 2
+    assert say(learned, "log", "--skill", "no-such-skill") == ""
+
+
+def test_a_time_that_is_none_is_refused_with_what_to_write(learned: Vault) -> None:
+    result = CliRunner().invoke(cli, ["--vault", str(learned.root), "log", "--since", "soon"])
+    assert "write it as 7d, 2w, 12h" in str(result.exception)
+
+
+def test_a_commit_is_read_from_its_skill_to_its_links(learned: Vault) -> None:
+    text = say(learned, "log", "-p", "--step", "generate", "--domain", "coding")
+    head = ("commit ", "    generate: ", "diff --git a/skills/", "rests on ", "links: ")
+    places = [text.index(part) for part in head]
+    assert places == sorted(places)
+    assert "rests on 2 outcomes (2 failed) in 2 sessions, 2 episodes\n" in text
+    assert "links: 2 generated\n" in text
+    assert "links/" not in text
+    assert "Skillvault-" not in text
+    assert "  skillvault\n" in text.splitlines(keepends=True)[0]
+
+
+def test_what_is_no_text_is_a_line(learned: Vault) -> None:
+    text = say(learned, "log", "-p", "--step", "evaluate")
+    assert "files: 3 in evaluations" in text
+    assert "diff --git" not in text
+
+
+def test_the_same_as_json(learned: Vault) -> None:
+    found: list[dict[str, Any]] = json.loads(say(learned, "log", "-p", "-n", "1", "--json"))
+    assert list(found[0]) == [
+        "sha", "date", "author", "text", "patch", "basis", "links", "others",
+    ]  # fmt: skip
+    row = found[0]["basis"]["rows"][0]
+    assert list(row) == ["outcome", "status", "session", "episode", "decision"]
+
+
+def test_what_left_stands_behind_what_came() -> None:
+    old, new, fact = (
+        f"diff --git a/{path} b/{path}\n-x\n"
+        for path in ("archive/a/SKILL.md", "skills/b/SKILL.md", "memory/d/f.md")
+    )
+    assert skill_first(old + fact + new) == new + old + fact
+
+
+def test_hosts_fold_links_and_a_hunk_names_its_key(learned: Vault, person: Person) -> None:
+    link = person.git("ls-files", "links").splitlines()[0]
+    assert "linguist-generated: set" in person.git("check-attr", "-a", link)
+    outcome = person.git("ls-files", "outcomes").splitlines()[0]
+    text = (learned.root / outcome).read_text()
+    (learned.root / outcome).write_text(text.replace("CI machine is slow", "CI machine is fast"))
+    assert "@@ decision:" in person.git("diff", "-U0")

@@ -1,0 +1,162 @@
+"""`skillvault setup`: a client's files get what is ours, and are put back to the byte."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from tests.conftest import NOW
+from tests.given import as_file, raw
+
+CLIENTS = ["claude-code", "codex"]
+SETTINGS = '{\n    "permissions": {"allow": ["Bash(ls)"]},\n    "hooks": {"Stop": [ ]}\n}'
+
+
+def run(vault: Vault, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["--vault", str(vault.root), "setup", *words])
+
+
+def tree(folder: Path) -> dict[str, tuple[bytes | None, int]]:
+    """path -> (bytes, mode) of all that stands below a folder; a folder has no bytes."""
+    return {
+        str(path.relative_to(folder)): (
+            None if path.is_dir() else path.read_bytes(),
+            path.lstat().st_mode,
+        )
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with settings and pages of its person's own, none of them tidy."""
+    place = tmp_path / "project"
+    (place / ".claude").mkdir(parents=True)
+    (place / ".claude/settings.local.json").write_text(SETTINGS)
+    (place / ".claude/settings.local.json").chmod(0o600)
+    (place / "AGENTS.md").write_text("# Mine\n\nno newline")
+    (place / "CLAUDE.md").symlink_to("AGENTS.md")
+    return place
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("options", [(), ("--link",), ("--shared", "--domain", "coding")])
+def test_setup_twice_changes_nothing_and_remove_puts_all_back(
+    vault: Vault, project: Path, client: str, options: tuple[str, ...]
+) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    before = tree(project)
+    words = (client, "--project", str(project), *options)
+    assert run(vault, *words, "--dry-run").exit_code == 0
+    assert tree(project) == before
+    done = run(vault, *words)
+    assert done.exit_code == 0, done.output
+    after = tree(project)
+    assert "+" in done.stdout
+    assert before != after
+    assert "nothing to change" in run(vault, *words).stderr
+    assert tree(project) == after
+    assert (project / "CLAUDE.md").is_symlink()
+    assert run(vault, *words, "--remove").exit_code == 0
+    assert tree(project) == before
+    assert not list((vault.root / ".git/skillvault/clients").iterdir())
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_a_person_changed_since_stays_when_ours_is_taken_out(
+    vault: Vault, project: Path, client: str
+) -> None:
+    run(vault, client, "--project", str(project))
+    files = [path for path in (project / ".claude", project / ".codex") if path.exists()]
+    (place,) = (
+        path for folder in files for path in folder.iterdir() if "skillvault" in path.read_text()
+    )
+    values = json.loads(place.read_text())
+    place.write_text(json.dumps({**values, "mine": 1}))
+    page = project / "AGENTS.md"
+    page.write_text(f"{page.read_text()}\nadded later\n")
+    assert run(vault, client, "--project", str(project), "--remove").exit_code == 0
+    assert json.loads(place.read_text())["mine"] == 1
+    assert "skillvault" not in place.read_text() + page.read_text()
+    assert page.read_text() == "# Mine\n\nno newline\n\nadded later\n"
+
+
+def test_a_file_that_cannot_be_read_is_left_and_said_how(vault: Vault, project: Path) -> None:
+    place = project / ".claude/settings.local.json"
+    place.write_text("{// mine\n}")
+    done = run(vault, "claude-code", "--project", str(project))
+    assert done.exit_code == 1
+    assert place.read_text() == "{// mine\n}"
+    assert "no strict JSON" in done.stderr
+    assert "hook UserPromptSubmit" in done.stderr
+    assert "skillvault" in (project / "AGENTS.md").read_text()
+
+
+def test_the_hooks_of_a_person_call_the_program_as_it_runs_now(vault: Vault, project: Path) -> None:
+    run(vault, "claude-code", "--project", str(project), "--domain", "coding")
+    hooks = json.loads((project / ".claude/settings.local.json").read_text())["hooks"]
+    assert set(hooks) == {
+        "SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop",
+        "SessionEnd",
+    }  # fmt: skip
+    command = hooks["Stop"][0]["hooks"][0]["command"]
+    told = b'{"session_id": "s", "stop_hook_active": false}'
+    done = subprocess.run(["sh", "-c", command], input=told, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_hooks_of_a_team_end_well_where_the_program_is_missing(
+    vault: Vault, project: Path
+) -> None:
+    run(vault, "claude-code", "--project", str(project), "--shared")
+    hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    command = hooks["Stop"][0]["hooks"][0]["command"]
+    assert str(vault.root) not in command
+    environment = {**os.environ, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
+    home = Path.home()
+    before = tree(home)
+    for client in CLIENTS:
+        assert run(vault, client, "--user").exit_code == 0
+    assert (home / ".claude/settings.json").exists()
+    assert (home / ".codex/AGENTS.md").exists()
+    for client in CLIENTS:
+        run(vault, client, "--user", "--remove")
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--user", "--shared"), "--user is for all projects"),
+        (("--domain", "No Slug"), "No Slug"),
+        (("--project", "{vault}"), "lies in the vault"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(
+    vault: Vault, words: tuple[str, ...], sentence: str
+) -> None:
+    done = run(vault, "claude-code", *(word.format(vault=vault.root) for word in words))
+    assert sentence in str(done.exception)
+
+
+def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    run(vault, "claude-code", "--project", str(project), "--link")
+    assert list((project / ".claude/skills").iterdir())
+    stats = CliRunner().invoke(cli, ["--vault", str(vault.root), "stats"])
+    assert f"linked in {project} (claude-code): nothing is held out there" in stats.stderr
+    run(vault, "claude-code", "--project", str(project))
+    assert not list((project / ".claude").rglob("SKILL.md"))
+    assert "--link" not in (project / ".claude/settings.local.json").read_text()

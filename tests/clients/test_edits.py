@@ -1,0 +1,91 @@
+"""What is put into a person's files comes out again, and no other byte changes."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from skillvault.clients.edits import JsonWish, is_ours, json_edit, page_edit
+from skillvault.errors import BadInputError
+from skillvault.managed_block import with_block, without_block
+
+GROUP = {"hooks": [{"type": "command", "command": "python -m skillvault --vault /v hook Stop"}]}
+WISHES = [
+    JsonWish(("hooks", "Stop"), GROUP),
+    JsonWish(("hooks", "Pre"), GROUP),
+    JsonWish(("mcpServers", "skillvault"), {"command": "skillvault"}, is_value=True),
+]
+EDIT = json_edit(Path("settings.json"), WISHES, "")
+TEXTS = [
+    "",
+    "{}\n",
+    '{"a":1}',
+    '{\n  "a": 1\n}\n',
+    '{\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t{"x": "a \\" }] b"}\n\t\t]\n\t}\n}',
+    '{\n    "hooks": {\n        "Pre": [{"b": [1, 2.5e3, null, true]}]\n    },\n "z": {}}\n',
+    '{"mcpServers": {"other": {"command": "x"}}, "é": "\\u00e9"}',
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_put_in_comes_out_again_to_the_byte(text: str) -> None:
+    whole = EDIT.put(text)
+    values = json.loads(whole)
+    assert values["hooks"]["Stop"][-1] == values["hooks"]["Pre"][-1] == GROUP
+    assert {**values, **json.loads(text or "{}")}.keys() == values.keys()
+    assert EDIT.put(whole) == whole
+    assert EDIT.take_out(whole) == (text if json.loads(text or "{}") else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "added"), list(product(TEXTS[3:6], ['"mine": [1]', '"z2": {"a": {}}']))
+)
+def test_what_a_person_adds_later_stays(text: str, added: str) -> None:
+    whole = EDIT.put(text).replace("{", f"{{{added}, ", 1)
+    assert json.loads(EDIT.take_out(whole)) == {**json.loads(text), **json.loads(f"{{{added}}}")}
+
+
+def test_a_command_of_ours_that_changed_takes_the_place_of_the_former() -> None:
+    other = json.loads(json.dumps(GROUP).replace("/v", "/w"))
+    whole = json_edit(Path("s"), [JsonWish(("hooks", "Stop"), other)], "").put(EDIT.put("{}"))
+    assert json.loads(whole)["hooks"]["Stop"] == [other]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        '{"a": 1, "a": 2}',
+        "{'a': 1}",
+        "{// note\n}",
+        '{"hooks": []}',
+        '{"hooks": {"Stop": {}}}',
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(BadInputError):
+        EDIT.put(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "ours"),
+    [
+        (GROUP, True),
+        ({"hooks": [*GROUP["hooks"], {"command": "mine.sh"}]}, False),
+        ({"hooks": [{"command": "/home/skillvault/run.sh"}]}, False),
+        ("skillvault", True),
+        ({"command": "/usr/bin/python", "args": ["-m", "skillvault", "mcp"]}, True),
+    ],
+)
+def test_only_what_calls_this_program_and_nothing_else_is_ours(value: object, ours: bool) -> None:
+    assert is_ours(value) is ours
+
+
+@pytest.mark.parametrize("page", ["", "# Mine\n", "# Mine\r\n\r\nText.\r\n"])
+def test_a_block_comes_out_of_a_page_to_the_byte(page: str) -> None:
+    whole = with_block(page, "one\ntwo")
+    assert with_block(whole, "one\ntwo") == whole
+    assert "three" in with_block(whole, "three")
+    assert without_block(whole) == page
+    assert page_edit(Path("CLAUDE.md"), "one\ntwo").put(page) == whole

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test thorough interop crash person soak bench bench-quick clean
+.PHONY: demo test browser thorough interop crash person soak bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -54,6 +54,12 @@ interop: .venv/tested
 	npm install --prefix .venv/interop --no-audit --no-fund $(INTEROP)
 	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
 	$(BIN)/pytest tests/interop -rs
+
+# A browser and axe-core, for the tests of the page: as root on Debian by apt, and by npm.
+AXE := axe-core@4.14.1
+browser: .venv/tested
+	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+	npm install --prefix .venv/browser --no-audit --no-fund $(AXE)
 
 # What CI tries a part of: every row of the long tables, and more drawn streams and texts.
 thorough: .venv/tested

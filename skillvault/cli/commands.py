@@ -42,7 +42,7 @@ COMMANDS = tuple(
     why-not
     """.split()
 )
-HIDDEN = ("hook", "merge-driver")  # for programs: no person types them
+HIDDEN = ("hook", "mcp", "merge-driver")  # for programs: no person types them
 
 
 class Commands(click.Group):

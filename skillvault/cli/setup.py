@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from skillvault.api import Vault
+from skillvault.cli.mcp import has_sdk
 from skillvault.cli.options import dry_option, echo, open_vault, say, vault_option
 from skillvault.clients.setups import SetupWish
 from skillvault.errors import UsageError
@@ -86,7 +87,12 @@ def _wish(
             "--project DIR"
         )
     return SetupWish(
-        vault=vault.root, project=place, domain=domain, links=links, is_shared=is_shared, mcp=False
+        vault=vault.root,
+        project=place,
+        domain=domain,
+        links=links,
+        is_shared=is_shared,
+        mcp=has_sdk(),
     )
 
 

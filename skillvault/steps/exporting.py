@@ -75,7 +75,7 @@ class Exporter:
         write = _writer(to)
         self._check_domain(domain)
         root = Path(target).absolute()
-        live = self._live(domain)
+        live = self.outgoing(self.live(domain))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, LeftOut)]
         self._check_place(root, export)
@@ -97,9 +97,12 @@ class Exporter:
         with guarded():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=dry)
 
-    def _live(self, domain: str | None) -> list[OutgoingSkill | LeftOut]:
-        """The live skills with their files and what their use showed, best first."""
-        candidates = shelves.live(self._shelf(), domain)
+    def live(self, domain: str | None = None) -> "Sequence[Candidate]":
+        """The live skills, best first by their effect."""
+        return shelves.live(self._shelf(), domain)
+
+    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
+        """Skills with their files and what their use showed."""
         return list(_outgoing(self._store, candidates))
 
     def _check_domain(self, domain: str | None) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_what_a_person_changed_since_stays_when_ours_is_taken_out(
     run(vault, client, "--project", str(project))
     files = [path for path in (project / ".claude", project / ".codex") if path.exists()]
     (place,) = (
-        path for folder in files for path in folder.iterdir() if "skillvault" in path.read_text()
+        path for folder in files for path in folder.glob("*.json") if "skill" in path.read_text()
     )
     values = json.loads(place.read_text())
     place.write_text(json.dumps({**values, "mine": 1}))
@@ -160,3 +161,25 @@ def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
     run(vault, "claude-code", "--project", str(project))
     assert not list((project / ".claude").rglob("SKILL.md"))
     assert "--link" not in (project / ".claude/settings.local.json").read_text()
+
+
+def test_the_server_is_registered_where_each_client_looks_for_it(
+    vault: Vault, project: Path
+) -> None:
+    for client in CLIENTS:
+        run(vault, client, "--project", str(project))
+    servers = json.loads((project / ".mcp.json").read_text())["mcpServers"]
+    settings = json.loads((project / ".claude/settings.local.json").read_text())
+    assert settings["enabledMcpjsonServers"] == ["skillvault"]
+    codex = tomllib.loads((project / ".codex/config.toml").read_text())["mcp_servers"]
+    assert servers["skillvault"] == codex["skillvault"]
+    assert servers["skillvault"]["args"] == ["-m", "skillvault", "--vault", str(vault.root), "mcp"]
+
+
+def test_a_server_of_a_person_under_our_name_is_left(vault: Vault, project: Path) -> None:
+    config = project / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_text('[mcp_servers.skillvault]\ncommand = "mine"\n')
+    done = run(vault, "codex", "--project", str(project))
+    assert (done.exit_code, config.read_text()[-7:]) == (1, '"mine"\n')
+    assert "has a server of this name already" in done.stderr

@@ -1,0 +1,272 @@
+"""`skillvault mcp`, by the SDK's own client over stdin and stdout, as a client starts it."""
+
+import asyncio
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from mcp import StdioServerParameters
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CallToolResult,
+    Request,
+    RequestParams,
+    Result,
+    TextContent,
+    TextResourceContents,
+)
+from pydantic import ConfigDict
+
+from skillvault.api import Vault
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw
+
+_Value = TypeVar("_Value")
+TASK = "Fix the flaky test of the checkout"
+TOOLS = [
+    "answer", "close", "get", "learn", "next_question", "recommend", "record", "search",
+    "status", "why",
+]  # fmt: skip
+
+
+def ask(vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *words: str) -> _Value:
+    """What a talk with a server of its own comes to."""
+    command = ["-m", "skillvault", "--vault", str(vault.root), "mcp", *words]
+    # What the server inherits otherwise is no home of a test's.
+    server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+
+    async def connected() -> _Value:
+        async with Client(server, read_timeout_seconds=60) as client:
+            return await talk(client)
+
+    return asyncio.run(connected())
+
+
+@pytest.fixture
+def learned(vault: Vault) -> Vault:
+    """A vault with a warning about flaky tests, and one that waits."""
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    (vault.root / "inbox/untrusted/b.json").write_bytes(as_file(raw(1, decision__target="web")))
+    vault.run(now=NOW, patience=10)
+    return vault
+
+
+def value_of(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, result.content
+    value = result.structured_content
+    assert isinstance(value, dict)
+    return value
+
+
+def test_the_tools_are_few_annotated_and_have_output_schemas(learned: Vault) -> None:
+    async def talk(client: Client) -> list[Any]:
+        return (await client.list_tools()).tools
+
+    tools = ask(learned, talk)
+    assert sorted(tool.name for tool in tools) == TOOLS
+    assert all(tool.output_schema and tool.description for tool in tools)
+    reads = {tool.name for tool in tools if tool.annotations.read_only_hint}
+    assert reads == {"get", "next_question", "search", "status", "why"}
+    reviewing = {tool.name for tool in ask(learned, talk, "--allow-review")}
+    assert reviewing - set(TOOLS) == {"approve", "reject"}
+
+
+def test_a_task_from_its_skills_to_its_end(learned: Vault) -> None:
+    outcome = raw(2, decision__id="d-1", result={"status": "success"}, occurred_at=NOW.isoformat())
+
+    async def talk(client: Client) -> list[dict[str, Any]]:
+        told = await client.call_tool(
+            "recommend",
+            {"domain": "coding", "task": TASK, "decision": "d-1", "agent": "coder-1"},
+        )
+        (skill, *_) = value_of(told)["skills"]
+        outcome["applied"] = [skill["handle"]]
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("record", {"outcome": outcome}),
+            ("close", {"decision": "d-1", "status": "failure", "observed_by": "ci"}),
+            ("learn", {"rule": "Wait for the event with `wait_for`, never with a sleep."}),
+            ("search", {"text": "flaky"}),
+            ("get", {"name": skill["name"]}),
+            ("why", {"ref": skill["name"]}),
+            ("status", {}),
+        ]
+        return [value_of(told)] + [value_of(await client.call_tool(*call)) for call in calls]
+
+    told, recorded, closed, noted, hits, skill, why, status = ask(learned, talk)
+    assert skill["name"] in told["prompt"]
+    assert len(recorded["recorded"]) == len(closed["recorded"]) == 1
+    assert noted["rule"].startswith("Wait for the event")
+    assert skill["name"] in {hit["id"] for hit in hits["results"]}
+    assert skill["text"].startswith("# Warning")
+    assert why["answer"]["ref"]["id"] == skill["name"]
+    assert status["answer"]["outcomes"] == 4
+    learned.run(now=NOW)
+    stats = learned.stats(decision="d-1", agent="coder-1")
+    assert (stats["outcome"], stats["observed_by"]) == ("failure", "ci")
+    assert [row["applied"] for row in stats["skills"]] == [True]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "exit_code"),
+    [
+        ("record", {"outcome": {"domain": "No Slug"}}, "", 1),
+        ("get", {"name": "nothing"}, "usage", 2),
+        ("recommend", {"domain": "No Slug", "task": "x"}, "usage", 2),
+        ("next_question", {}, "usage", 2),
+    ],
+)
+def test_a_refusal_says_its_code_and_the_next_step(
+    learned: Vault, tool: str, arguments: dict[str, Any], code: str, exit_code: int
+) -> None:
+    async def talk(client: Client) -> CallToolResult:
+        return await client.call_tool(tool, arguments)
+
+    result = ask(learned, talk)
+    assert result.is_error
+    assert result.structured_content is not None
+    error = result.structured_content["error"]
+    assert error["exit_code"] == exit_code
+    assert code in error["code"]
+    assert result.content == [TextContent(type="text", text=error["message"])]
+
+
+def test_eight_calls_at_once_are_all_answered(learned: Vault) -> None:
+    async def talk(client: Client) -> list[CallToolResult]:
+        outcomes = [raw(2, decision__target=f"t-{number}") for number in range(4)]
+        calls = [client.call_tool("record", {"outcome": outcome}) for outcome in outcomes]
+        asks = [client.call_tool("search", {"text": "flaky"}) for _ in range(4)]
+        return list(await asyncio.gather(*calls, *asks))
+
+    results = [value_of(result) for result in ask(learned, talk)]
+    assert len({ids for result in results[:4] for ids in result["recorded"]}) == 4
+    assert len(learned.store.head().outcomes) == 6
+
+
+def test_an_agent_judges_by_the_tools(vault: Vault, person: Person) -> None:
+    person.rule("judge: {provider: agent}")
+    vault.record([("a.json", as_file(raw()))])
+    vault.run()
+
+    async def talk(client: Client) -> tuple[dict[str, Any], CallToolResult]:
+        question = value_of(await client.call_tool("next_question", {"session": "s-9"}))["question"]
+        wrong = {"key": question["key"], "reply": {"no": "shape"}}
+        return question, await client.call_tool("answer", wrong)
+
+    question, refused = ask(vault, talk)
+    assert question["schema"]
+    assert refused.is_error
+    assert refused.structured_content is not None
+    assert refused.structured_content["error"]["code"] == "bad-answer"
+
+
+def test_a_person_may_let_review_be_done(learned: Vault) -> None:
+    (name,) = learned.store.head().skills.proposed
+
+    async def talk(client: Client) -> list[dict[str, Any]]:
+        calls = [("approve", {"name": name}), ("reject", {"name": name})]
+        return [value_of(await client.call_tool(*call)) for call in calls]
+
+    approved, rejected = ask(learned, talk, "--allow-review")
+    assert name in approved["commits"][0]
+    assert name in rejected["commits"][0]
+    assert name in learned.store.head().skills.archived
+
+
+# ── skills ───────────────────────────────────────────────────────────────────────────
+
+
+class _Answer(Result):
+    """Whatever the server says."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Params(RequestParams):
+    """Whatever the server is told."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+async def _call(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    request = Request[_Params, str](method=method, params=_Params(**params))
+    answer = await client.session.send_request(request, _Answer)
+    plain: dict[str, Any] = answer.model_dump(by_alias=True, mode="json")
+    return plain
+
+
+async def _text_at(client: Client, uri: str) -> str:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
+
+
+def test_live_skills_are_listed_with_the_digest_of_every_file_and_none_other(
+    learned: Vault, person: Person
+) -> None:
+    (live,) = learned.skills()
+    person.write(f"skills/{live.name}/references/more info.md", "# More\n")
+    person.git("add", "skills")
+    person.git("commit", "-qm", "more")
+
+    async def talk(client: Client) -> tuple[Any, ...]:
+        extensions = client.server_capabilities.extensions
+        listed = await _call(client, "skills/list", {})
+        entry = listed["skills"][0]
+        same = await _call(client, "skills/get", {"uri": entry["uri"]})
+        texts = [await _text_at(client, file["uri"]) for file in entry["resources"]]
+        resources = (await client.list_resources()).resources
+        (waiting,) = learned.store.head().skills.proposed
+        with pytest.raises(MCPError) as refused:
+            await _call(client, "skills/get", {"uri": f"skill://{waiting}/SKILL.md"})
+        return extensions, listed, same, texts, resources, refused.value.code
+
+    extensions, listed, same, texts, resources, code = ask(learned, talk)
+    assert extensions == {"io.modelcontextprotocol/skills": {"directoryRead": False}}
+    (entry,) = listed["skills"]
+    assert same["skill"] == entry
+    assert (listed["resultType"], listed["cacheScope"]) == ("complete", "private")
+    assert entry["uri"] == f"skill://{live.name}/SKILL.md"
+    assert entry["frontmatter"]["name"] == live.name
+    assert [file["uri"] for file in entry["resources"]] == [
+        entry["uri"],
+        f"skill://{live.name}/references/more%20info.md",
+    ]
+    assert [file["digest"] for file in entry["resources"]] == [
+        f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" for text in texts
+    ]
+    assert [str(resource.uri) for resource in resources] == [entry["uri"]]
+    assert code == -32602
+
+
+def test_without_the_extra_it_says_how_to_get_it(vault: Vault, tmp_path: Path) -> None:
+    hidden = tmp_path / "without.py"
+    hidden.write_text(
+        "import sys\n"
+        "import skillvault.cli.mcp as m\n"
+        "m.find_spec = lambda name: None\n"
+        "sys.argv = ['skillvault', '--vault', sys.argv[1], 'mcp']\n"
+        "from skillvault.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(hidden), str(vault.root)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'skillvault-git[mcp]'" in done.stderr
+
+
+def test_no_other_command_loads_the_sdk() -> None:
+    code = (
+        "import json, sys, skillvault.cli.setup, skillvault.cli.mcp\n"
+        "print(json.dumps(list(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"mcp", "pydantic", "anyio"} & set(json.loads(done.stdout)) == set()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from skillvault.policy import Policy
+from skillvault.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
 from skillvault.vault.index.answers import Answers
@@ -18,6 +19,7 @@ from skillvault.vault.index.due import Due, WritableDue
 from skillvault.vault.index.fact_keys import FactKeys, WritableFactKeys
 from skillvault.vault.index.facts import Evaluations, Facts
 from skillvault.vault.index.files import Files
+from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.history import History
 from skillvault.vault.index.insights import Insights, WritableInsights
 from skillvault.vault.index.layers import Layers, WritableLayers
@@ -49,6 +51,7 @@ class Topics(ABC):
         self.evaluations = Evaluations(reader)
         self.sessions = Sessions(reader)
         self.answers = Answers(reader)
+        self.retractions = Folder(reader, "retractions", Retraction)
         self.facts = Facts(reader)
         self.links = Links(reader)
         self.skills = Skills(reader)

@@ -40,7 +40,7 @@ def test_commands_are_completed_those_for_programs_left_out() -> None:
     ("words", "expected"),
     [
         (("skill", "show", "warn"), ["warning-coding-fix-flaky-test-checkout"]),
-        (("why", "w"), ["warning-coding-fix-flaky-test-checkout"]),
+        (("why", "wa"), ["warning-coding-fix-flaky-test-checkout"]),
         (("skill", "approve", "w"), []),
         (("recommend", "--domain", "c"), ["coding"]),
         (("stats", "--decision", "fix"), ["fix-311"]),

@@ -40,6 +40,7 @@ COMMANDS = tuple(
     recommend
     record
     report
+    retract
     run
     search
     setup

@@ -92,8 +92,13 @@ def _serve(vault: Vault, page_now: Callable[[], Page], port: int) -> None:
     served = server.ServedPage(
         lambda: vault.store.head().commit or "", lambda: html.html_of(page_now(), is_served=True)
     )
-    served.current()
-    with stop_signals() as stopping, server.serving(served, port) as address:
+    with stop_signals() as stopping:
+        served.current()  # here, for threads that it starts must hold signals back too
+        _wait(served, port, stopping)
+
+
+def _wait(served: "server.ServedPage", port: int, stopping: Callable[[], bool]) -> None:
+    with server.serving(served, port) as address:
         echo(address)
         say("the page follows the branch; Ctrl-C ends it")
         while not stopping():

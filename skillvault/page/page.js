@@ -158,7 +158,8 @@
       const one = await record(of, name);
       if (!one) { left += 1; return; }
       const text = of === "outcome" ? `${subject(one)} ${one.at.slice(0, 10)}` : one.title || one.text;
-      const node = { kind: of, id: name, label: text, status: one.status, from: [parent], column };
+      const node = { kind: of, id: name, label: text, from: [parent] };
+      if (of === "outcome") node.status = one.status;
       placed.set(key, node);
       columns[column].push(node);
       if (of !== "outcome") for (const [next, to] of await behind(of, name)) {
@@ -184,13 +185,16 @@
     }
     for (const column of used) for (const node of column) {
       const [mark, look] = node.status ? marks[node.status] : ["", ""];
-      const knot = drawn("a", { href: place(node.kind, node.id), "aria-label": `${node.kind} ${node.status || ""} ${node.label}` });
-      knot.append(drawn("rect", { x: node.x, y: node.y - 13, width, height: 26, rx: 5 }));
       const room = Math.floor((width - 16 - (mark ? 14 : 0)) / 7.2);
+      const letters = [...node.label];
+      const short = letters.length > room ? `${letters.slice(0, Math.max(1, room - 1)).join("")}…` : node.label;
+      // What is read aloud begins with what is seen, so that it can be asked for by that.
+      const name = `${mark && `${mark} `}${short}: ${node.kind}${node.status ? `, ${node.status}` : ""}, ${node.label}`;
+      const knot = drawn("a", { href: place(node.kind, node.id), "aria-label": name });
+      knot.append(drawn("rect", { x: node.x, y: node.y - 13, width, height: 26, rx: 5 }));
       const text = drawn("text", { x: node.x + 8, y: node.y + 4.5 });
       if (mark) text.append(drawn("tspan", { class: look }, `${mark} `));
-      const short = [...node.label];
-      text.append(drawn("tspan", {}, short.length > room ? `${short.slice(0, Math.max(1, room - 1)).join("")}…` : node.label));
+      text.append(drawn("tspan", {}, short));
       knot.append(text);
       svg.append(knot);
     }
@@ -216,6 +220,7 @@
     if ((one.otherwise || []).length) place.append(await outcomes(
       "Of the same subject, ended otherwise", one.otherwise,
       `\`skillvault why ${id}\` tells which of them share its causes.`));
+    if ((one.applied || []).length) place.append(await outcomes("Decisions that applied it", one.applied));
     place.append(make("h3", "History"));
     const list = make("ul", null, { class: "plain" });
     for (const [commit, date, step, subject_] of one.history) {

@@ -5,6 +5,7 @@ A hidden character stands in them as a visible escape; the page's script shows t
 
 import gzip
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -52,8 +53,15 @@ def _chunks(page: Page, limit: int) -> Iterator[Chunk]:
 
 
 def _details(page: Page, limit: int) -> dict[str, dict[str, Any]]:
+    applied: dict[str, list[str]] = defaultdict(list)
+    for outcome, names in page.benefit.used.items():
+        for name in names:
+            applied[name].append(outcome)
     return {
-        "skill": {skill_page.name: _skill_details(skill_page) for skill_page in page.skills},
+        "skill": {
+            skill_page.name: _skill_details(skill_page, applied.get(skill_page.name, ()))
+            for skill_page in page.skills
+        },
         "fact": {
             name: {
                 "text": _beginning(fact.text, _TEXT),
@@ -72,7 +80,7 @@ def _details(page: Page, limit: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def _skill_details(skill_page: SkillPage) -> dict[str, Any]:
+def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, Any]:
     skill = skill_page.skill
     return {
         "title": escaped(skill_page.title),
@@ -86,6 +94,7 @@ def _skill_details(skill_page: SkillPage) -> dict[str, Any]:
         "for": skill_page.sides.supporting,
         "against": skill_page.sides.against,
         "otherwise": skill_page.otherwise,
+        "applied": applied,
         "origins": skill_page.origins,
         "history": [
             (t.commit, t.date, t.step, _beginning(t.subject, 200)) for t in skill_page.history

@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 from msgspec import Struct
 
 from skillvault.learning.promote.facts import is_surprise, statement_of
+from skillvault.learning.rejection import FORGET, REJECT
 from skillvault.records import Commit, Outcome, RecordKind, Ref, Skill
 from skillvault.steps.page.contents import Contents
 from skillvault.text import flat, lead
@@ -28,7 +29,8 @@ _WHY = 280  # characters of a reason
 _WHAT = 160  # characters of what something says
 # What a step does whatever was there before.
 _ALWAYS: Mapping[str, Event] = {
-    "reject": "rejected",
+    REJECT: "rejected",
+    FORGET: "proposed",
     "expire": "retired",
     "retire": "retired",
     "approve": "approved",

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         older_vault,
         outcome_file,
         quota,
+        recompute,
         registry,
         review,
         rules,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from skillvault.steps import decision as decisions
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import learned as tiers
+    from skillvault.steps import retract as retracting
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
@@ -117,6 +119,7 @@ else:
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
+    recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
     review = LazyModule("steps.review")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
@@ -807,6 +810,33 @@ def distill(
 def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCommit]:
     """These commits as a person reads them: the skill, what it rests on, its links."""
     return logbook.logged(vault.store, vault.store.head(), commits)
+
+
+def retract(
+    vault: Vault, outcome: str, reason: str, *, now: datetime | None = None, dry: bool = False
+) -> Report:
+    """Let an outcome count nowhere, and compute again what rested on it; one commit.
+
+    EditedError if that touches what a person is editing; nothing is done then.
+    """
+    now = now or _clock()
+    with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+        apart = Store(store.root, AGENDA, apart=True)
+        changes = retracting.retracted(apart, vault.judge, outcome, reason, now=now)
+        if dry:
+            return recompute.previewed(changes)
+        return recompute.published(store, changes, now)
+
+
+def if_retracted(vault: Vault, ref: Ref) -> list[dict[str, str]]:
+    """`{step, subject}` of what retracting an outcome would change; [] of anything else."""
+    head = vault.store.head()
+    if ref.kind not in ("outcome", "evaluation") or ref.id in head.retractions:
+        return []
+    changes = retracting.retracted(
+        Store(vault.root, AGENDA, apart=True), vault.judge, ref.id, "a question", now=_clock()
+    )
+    return [{"step": one.step, "subject": one.subject} for one in changes]
 
 
 def proposals(vault: Vault) -> list[review.WaitingSkill]:

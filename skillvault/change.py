@@ -19,6 +19,7 @@ FORMAT = 1
 SUBJECT = 72
 BATCH = 100  # records of one change that is intake
 INTAKE = "intake"
+WHOLE = "whole"  # changes that are one decision: one commit, however many they are
 FOUNDING = "init"  # the step that founds a vault and mends an older one
 FEW = 2  # so many skills that a step changes in a row have a commit each
 _RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message
@@ -233,7 +234,7 @@ def _within_lines(text: str) -> str:
 def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     """The changes that become one commit each, in their order."""
     for neighbours in by_neighbours(changes):
-        if neighbours[0].commit_with == INTAKE or len(neighbours) > FEW:
+        if neighbours[0].commit_with in (INTAKE, WHOLE) or len(neighbours) > FEW:
             yield neighbours
         else:
             yield from ([change] for change in neighbours)
@@ -245,6 +246,7 @@ def by_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     for number, change in enumerate(changes):
         records += len(change.writes)
         full = records > _RECORDS or number - start == _CHANGES
+        full = full and change.commit_with != WHOLE
         alone = not change.commit_with or change.commit_with != changes[number - 1].commit_with
         if number and (full or alone):
             yield changes[start:number]

@@ -20,6 +20,7 @@ from skillvault.records import (
     Problem,
     Record,
     Ref,
+    Retraction,
     Session,
     Skill,
     link_id,
@@ -58,8 +59,8 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
         match record:
             case Skill():
                 yield from _skill(path, record)
-            case Evaluation():
-                yield from _evaluation(path, record)
+            case Evaluation() | Retraction():
+                yield from _about_outcome(path, record)
             case Session():
                 yield from _session(path, record)
             case Answer():
@@ -183,7 +184,7 @@ def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
         yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
 
 
-def _evaluation(path: str, evaluation: Evaluation) -> Iterator[Problem]:
+def _about_outcome(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
     if evaluation.outcome != name:
         yield Problem(

@@ -24,7 +24,7 @@ Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
 RecordKind = Literal[
     "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
-    "pattern", "origin",
+    "retraction", "pattern", "origin",
 ]  # fmt: skip
 SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
@@ -302,6 +302,21 @@ class Answer(Struct, frozen=True, kw_only=True):
     reply: dict[str, Any]
 
 
+class Retraction(Struct, frozen=True, kw_only=True):
+    """An outcome that was wrong: it stays as written and counts nowhere; why, when, who says so."""
+
+    outcome: str
+    domain: str
+    reason: Text
+    at: Time
+    by: Text
+
+    @property
+    def id(self) -> str:
+        """It has the id of its outcome."""
+        return self.outcome
+
+
 def question_key(kind: str, subject: str, material: str) -> str:
     """The key of a question: its kind, and twelve hex digits of what it is about."""
     about = f"{kind}\0{subject}\0{material}".encode(errors="replace")
@@ -561,7 +576,7 @@ class Expertise(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link | Answer
+Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link | Answer | Retraction
 
 
 def kind_of(record: Record) -> str:

@@ -30,6 +30,7 @@ COMMANDS = tuple(
     recommend
     record
     report
+    retract
     run
     search
     setup

@@ -75,6 +75,16 @@ def _preview(change: Change) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def print_recomputed(report: Report) -> None:
+    """One commit of many changes: its line, and a line for each change that followed."""
+    if report.done and not report.done[0].commit:
+        for done in report.done:
+            print_done(done)
+        return
+    for number, done in enumerate(report.done):
+        echo(f"  {done.change.headline}" if number else f"{str(done.commit)[:10]} {done.subject}")
+
+
 def print_committed(vault: Vault, path: str) -> None:
     """A file as it is committed, and whether it is edited locally."""
     committed = vault.store.head().files.read([path])[path]

@@ -35,12 +35,13 @@ from skillvault.policy import Policy
 from skillvault.records import Placed, Ref, Skill, SkillKind
 from skillvault.steps.actions import ActionRules
 from skillvault.steps.clock import clock
+from skillvault.steps.registry import RECOMPUTING
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
 
 # By these steps the program archives what it takes out again itself.
-BACK = (EXPIRE, REFRESH, MERGE)
-_LOOP = frozenset({GENERATE, DISTILL, REFRESH, MERGE, EXPIRE, ASSESS, PROMOTE})
+BACK = (EXPIRE, REFRESH, MERGE, *RECOMPUTING)
+_LOOP = frozenset({*RECOMPUTING, GENERATE, DISTILL, REFRESH, MERGE, EXPIRE, ASSESS, PROMOTE})
 
 
 class DueAccount(NamedTuple):

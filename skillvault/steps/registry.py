@@ -133,6 +133,8 @@ _LOOP = (
     ),
     Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
 )
+# What a person takes back: the steps above then do again what rested on it, in the same commit.
+RECOMPUTING = ("retract", "undo")
 STEPS: Mapping[str, Step] = {step.name: step for step in _LOOP}
 
 WRITERS = frozenset(name for name, step in STEPS.items() if step.writes_skills)

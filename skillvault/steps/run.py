@@ -36,7 +36,7 @@ from skillvault.records import (
 )
 from skillvault.steps.learner import ALL
 from skillvault.steps.refusals import refusals, refused
-from skillvault.steps.registry import WRITERS
+from skillvault.steps.registry import RECOMPUTING, WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -118,6 +118,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     `names` are the files of the inbox that it takes, `arrived` others that are handed over,
     `answers` what an agent answered just now.
     `steps` are those that were asked for by name, `code` the code bases in place of the policy's.
+    `withdrawn` are the `<kind>:<id>` of what goes by a decision and is no rejection, `recounts` the
+    strategies that are written anew whether they are due or not.
     `consolidates`: facts may become skills. `on_done` is called with each change that is made,
     `between` where nothing is half done; it may raise. `track` shows how far a list of items is.
     """
@@ -129,6 +131,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     answers: Sequence[Answer] = ()
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
+    withdrawn: frozenset[str] = frozenset()
+    recounts: frozenset[str] = frozenset()
     consolidates: bool = True
     on_done: Callable[[Done], None] | None = None
     between: Callable[[], None] | None = None
@@ -223,7 +227,9 @@ class Run:
     def rejections(self) -> Rejections:
         """What a person took away before this run."""
         history = self.view.history
-        withdrawn = frozenset(map(str, history.withdrawn(ANSWER)))
+        steps = (ANSWER, *RECOMPUTING)
+        withdrawn = {str(ref) for step in steps for ref in history.withdrawn(step)}
+        withdrawn |= self.options.withdrawn
         said = refusals(self.store.git, self.view)
         return Rejections(history.commits_of_removed(), self.view.records, withdrawn, said)
 

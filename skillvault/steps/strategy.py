@@ -61,10 +61,12 @@ def _clock(run: Run, domain: str) -> datetime:
 def material(run: Run, domain: str) -> strategy.StrategyMaterial:
     """What the rule reads for a domain."""
     target = Ref("skill", strategy_name(domain))
+    is_recounted = target.id in run.options.recounts
     by_run = run.policy.choices.clock == "run"
     return strategy.StrategyMaterial(
         domain=domain,
         **_outcomes(run, domain)._asdict(),
+        is_recounted=is_recounted,
         made_at=run.now if by_run else None,
         skill=run.view.skills.find(target.id),
         path=run.view.records.path_of(target),

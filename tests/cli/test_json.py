@@ -116,7 +116,8 @@ def test_why_goes_back_to_the_outcomes(learned: Vault) -> None:
 def test_impact_goes_forward_to_the_skills(learned: Vault) -> None:
     outcome = learned.why(learned.skills()[0].name)["sources"][0]["sources"][0]["ref"]
     tree = ask(learned, "impact", outcome["id"])
-    assert list(tree) == ["ref", "commits", "targets"]
+    assert list(tree) == ["ref", "commits", "targets", "if_retracted"]
+    assert [list(change) for change in tree["if_retracted"][:1]] == [["step", "subject"]]
     assert tree["ref"] == outcome
     (evaluation,) = tree["targets"]
     assert evaluation["link"] is None

@@ -43,7 +43,8 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     there, and `unread` are the later ones. `linked` are the evaluations that a strategy was made of
     already; `skill` is what has the strategy's name, `path` where it stands (None for both: nothing
     has it). `expired`: the step expire was the last to touch it. `waits`: too few are new to look
-    at them again. `made_at` is when it is made, if that is not the time of its latest outcome.
+    at them again. `is_recounted`: one of those it was made of counts no more. `made_at` is when it
+    is made, if that is not the time of its latest outcome.
     """
 
     domain: str
@@ -55,6 +56,7 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     expired: bool = False
     rejection: Rejection | None = None
     waits: bool = False
+    is_recounted: bool = False
     made_at: datetime | None = None
 
     @property
@@ -89,6 +91,8 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     waits = material.waits or not material.read
     if waits and material.skill is None:
         return StrategyState("waiting", f"{counted} so far; needs {every}")
+    if material.is_recounted and material.skill and material.skill.account != material.account:
+        return StrategyState("due", "what it was made of counts no more")
     if material.skill is not None and (waits or not _is_news(material, material.skill)):
         return StrategyState("waiting", f"{counted} since its last strategy; needs {every}")
     return StrategyState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")

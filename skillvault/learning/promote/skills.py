@@ -6,7 +6,7 @@ alone waits in proposed/.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -86,10 +86,10 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
     due: list[Pattern] = []
     rejected: list[Rejection] = []
     standing: set[str] = set()  # in service, or left to its end
-    for kind, facts in _recurring(material, policy):
+    recurring = list(_recurring(material, policy))
+    tells = skills_of_groups([facts for _, facts in recurring], material.skills_of)
+    for (kind, facts), (skill, is_own) in zip(recurring, tells, strict=True):
         refused = [r for fact in facts if (r := _skill_taken_away(fact, material))]
-        named = [material.skills_of[f.id] for f in facts if f.id in material.skills_of]
-        skill = max(sorted(set(named)), key=named.count, default=None)
         independent = len(material.sessions(facts)) >= policy.promote.min_sessions
         fresh = tuple(f for f in facts if f.id not in material.skills_of)
         reading = _Reading()
@@ -116,7 +116,7 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             due += [] if over else [pattern]
         else:
             standing.add(skill)
-            if skill not in skills or over:
+            if skill not in skills or over or not is_own:
                 continue
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
             admitted = (
@@ -126,6 +126,26 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
     left = _without_grounds(material, skills, standing)
     return Patterns(tuple(due), tuple(sorted(set(rejected))), left)
+
+
+def skills_of_groups(
+    groups: Iterable[Sequence[Fact]], skills_of: Mapping[str, str]
+) -> list[tuple[str | None, bool]]:
+    """The skill of most facts of each group, and whether it is this group that the skill tells of.
+
+    Facts that said the same may do so no more: of the groups that share a skill the one with the
+    most of its facts has it, of equals the first, and the others wait for it to end.
+    """
+    named = [[skills_of[fact.id] for fact in facts if fact.id in skills_of] for facts in groups]
+    skills = [max(sorted(set(names)), key=names.count, default=None) for names in named]
+    owners: dict[str, int] = {}
+    for place, skill in enumerate(skills):
+        if skill is None:
+            continue
+        owner = owners.setdefault(skill, place)
+        if named[place].count(skill) > named[owner].count(skill):
+            owners[skill] = place
+    return [(s, s is None or owners[s] == place) for place, s in enumerate(skills)]
 
 
 def _ends(pattern: Pattern, policy: Policy) -> datetime | None:

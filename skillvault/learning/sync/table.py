@@ -10,6 +10,7 @@ from skillvault.learning.sync.expertise import merged_expertise
 from skillvault.learning.sync.fact import merged_fact, says_otherwise
 from skillvault.learning.sync.notebook import merged_learnings
 from skillvault.learning.sync.recorded import RECORDED, merged_record
+from skillvault.learning.sync.retraction import merged_retraction
 from skillvault.learning.sync.settings import merged_settings
 from skillvault.learning.sync.skill import is_edited, merged_skill
 from skillvault.learning.sync.three_way import Rule
@@ -20,6 +21,7 @@ RULES: Mapping[str, Rule] = {
     **RECORDED,
     "fact": merged_fact,
     "skill": merged_skill,
+    "retraction": merged_retraction,
     POLICY: merged_settings,
     LEARNINGS: merged_learnings,
     EXPERTISE: merged_expertise,

@@ -36,6 +36,7 @@ from skillvault.records import (
     Recommendation,
     Record,
     Ref,
+    Retraction,
     Session,
     Skill,
     Trust,
@@ -119,6 +120,8 @@ def encode(record: Record) -> bytes:
             text = strict_yaml.dump(plain_recommendation(record))
         case Answer():
             text = _answer_text(record)
+        case Retraction():
+            text = strict_yaml.dump({**msgspec.to_builtins(record), "at": stamp(record.at)})
         case Session():
             text = strict_yaml.dump(plain_session(record))
         case Fact():
@@ -203,6 +206,8 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:  # no
         return stored_recommendation(raw, ref.id)
     if ref.kind == "session":
         return stored_session(raw, ref.id)
+    if ref.kind == "retraction":
+        return stored(raw, Retraction)
     return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
 
 

@@ -20,6 +20,7 @@ from skillvault.records import (
     Record,
     RecordKind,
     Ref,
+    Retraction,
     Session,
     Skill,
 )
@@ -38,12 +39,13 @@ SERVED = "skills"  # the shelf that hosts load
 SHELVES = (SERVED, "proposed", "archive")  # where a skill's folder may stand
 FOLDERS = (
     *("outcomes", "evaluations", "answers", "recommendations", "sessions", "memory"),
+    "retractions",
     *(*SHELVES, "links"),
 )
 
 _ID = re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})t[0-9]{6}z-[0-9a-f]{10}")
 _DATED = re.compile(
-    r"^(?P<folder>outcomes|evaluations|recommendations)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
+    r"^(?P<folder>outcomes|evaluations|recommendations|retractions)/(?P<domain>[^/]+)/(?P<y>[0-9]{4})/(?P<m>[0-9]{2})/"
     r"(?P<d>[0-9]{2})/(?P<id>(?P=y)(?P=m)(?P=d)t[0-9]{6}z-[0-9a-f]{10})\.yaml\Z"
 )
 _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml\Z")
@@ -57,6 +59,7 @@ _FOLDER_KIND: dict[str, RecordKind] = {
     "outcomes": "outcome",
     "evaluations": "evaluation",
     "recommendations": "recommendation",
+    "retractions": "retraction",
 }
 
 
@@ -109,6 +112,8 @@ def path_of(record: Record) -> str:  # noqa: C901, PLR0911 (one a kind)
             return outcome_path(record.domain, record.id, "evaluations")
         case Recommendation():
             return outcome_path(record.domain, record.id, "recommendations")
+        case Retraction():
+            return outcome_path(record.domain, record.id, "retractions")
         case Session():
             return session_path(record)
         case Fact():

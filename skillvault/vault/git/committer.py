@@ -59,6 +59,11 @@ class Committer:
             return _NOBODY
         return None
 
+    def identity(self) -> str:
+        """Who commits, as `Name <address>`; GitError if git does not know."""
+        ident = self._git.text("var", "GIT_COMMITTER_IDENT")
+        return ident.rpartition(">")[0] + ">"
+
     def commits(
         self,
         drafts: Sequence[CommitDraft],

@@ -30,7 +30,14 @@ having count(*) > 1 or min(action) = ''
 """
 _ALONE = """
 select count(*) = 1 and min(o.action) != '' and min(o.counts) = 1 and max(w.n) is null
-from outcome o left join own w on w.n = o.n where o.decision = ?
+and max(r.n) is null
+from outcome o left join own w on w.n = o.n
+left join file r on r.ref_id = o.id and r.ref_kind = 'retraction' where o.decision = ?
+"""
+_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
+_OF_NO_DECISION = """
+select f.path, f.blob, f.value, o.counts from outcome o join file f on f.n = o.n
+where o.id = ? and o.decision is null and f.value is not null
 """
 
 
@@ -65,6 +72,33 @@ def decisions_of_several(database: sqlite3.Connection) -> list[str]:
     return [name for (name,) in database.execute(_SEVERAL)]
 
 
+def decisions_named(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
+    """The decisions of these outcomes."""
+    query = "select decision from outcome where decision is not null and id = ?"
+    rows = (database.execute(query, [bound(name)]) for name in outcomes)
+    return {decision for found in rows for (decision,) in found}
+
+
+def all_retracted(database: sqlite3.Connection) -> list[str]:
+    """The outcomes that were retracted."""
+    query = "select distinct ref_id from file where ref_kind = 'retraction' order by 1"
+    return [name for (name,) in database.execute(query)]
+
+
+def retracted_anew(database: sqlite3.Connection, outcomes: Iterable[str]) -> Iterator[Joined]:
+    """Those of these outcomes of no decision that count and should not, or the other way."""
+    for name in outcomes:
+        counts = not _is_retracted(database, name)
+        for path, blob, value, shown in database.execute(_OF_NO_DECISION, [bound(name)]).fetchall():
+            record = _decoded_outcome(value)
+            if record is not None and bool(shown) != counts:
+                yield Joined(path, blob, record, None, counts)
+
+
+def _is_retracted(database: sqlite3.Connection, outcome: str) -> bool:
+    return database.execute(_RETRACTED, [bound(outcome)]).fetchone() is not None
+
+
 def joined_anew(database: sqlite3.Connection, decisions: Iterable[str]) -> Iterator[Joined]:
     """The outcomes of these decisions that are shown otherwise than they stand together."""
     for decision in sorted(decisions):
@@ -84,9 +118,14 @@ def _of_decision(database: sqlite3.Connection, decision: str) -> Iterator[Joined
     ]
     # Of two files of one id both are shown alike.
     unique = {member.id: member for member in members}
+    retracted = {name: unique.pop(name) for name in list(unique) if _is_retracted(database, name)}
     together = {one.outcome.id: one for one in observed(unique.values(), receipts)}
     for path, blob, value, shown, counts in rows:
         record = _decoded_outcome(value)
+        if record and record.id in retracted:  # as if it were not there
+            if counts or record != _decoded_outcome(shown):
+                yield Joined(path, blob, record, None, counts=False)
+            continue
         one = together[record.id] if record else None
         if record is None or one is None:
             continue

@@ -117,6 +117,8 @@ create table fact (n integer primary key, id text, domain text, trust text, supe
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
+create table fact_key (key text, fact text, primary key (key, fact)) without rowid;
+create index fact_key_fact on fact_key (fact);
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
@@ -175,6 +177,7 @@ _ALL = (
         "voice",
         "rule",
         *_SAID,
+        "fact_key",
         "used",
         "begun",
         "sums",
@@ -258,12 +261,23 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
     """
     named = decisions.decisions_of(database, _numbers(database, files).values())
     new = _set(database, files, marks)
-    join(database, named | decisions.decisions_of(database, new.values()), marks)
+    named |= decisions.decisions_of(database, new.values())
+    refs = filter(None, map(layout.ref_of, files))
+    outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
+    join(database, named | decisions.decisions_named(database, outcomes), marks)
+    show_joined(database, decisions.retracted_anew(database, sorted(outcomes)), marks)
 
 
 def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
     """Show the outcomes of these decisions as they stand together."""
-    for one in list(decisions.joined_anew(database, named)):
+    show_joined(database, decisions.joined_anew(database, named), marks)
+
+
+def show_joined(
+    database: sqlite3.Connection, outcomes: Iterable[decisions.Joined], marks: dirty.Marks
+) -> None:
+    """Show outcomes otherwise than they are now."""
+    for one in list(outcomes):
         numbers = _set(database, {one.path: (one.blob, one.outcome)}, marks)
         for n in numbers.values():
             database.execute("update outcome set counts = ? where n = ?", [one.counts, n])
@@ -273,7 +287,10 @@ def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks)
 
 def join_all(database: sqlite3.Connection, marks: dirty.Marks) -> None:
     """Show every outcome as it stands together with those of its decision."""
-    join(database, decisions.decisions_of_several(database), marks)
+    retracted = decisions.all_retracted(database)
+    named = {*decisions.decisions_of_several(database)}
+    join(database, named | decisions.decisions_named(database, retracted), marks)
+    show_joined(database, decisions.retracted_anew(database, retracted), marks)
 
 
 def _set(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from skillvault.policy import Policy
+from skillvault.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
 from skillvault.vault.index.answers import Answers
@@ -15,8 +16,10 @@ from skillvault.vault.index.captures import Captures, WritableCaptures
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.due import Due, WritableDue
+from skillvault.vault.index.fact_keys import FactKeys, WritableFactKeys
 from skillvault.vault.index.facts import Evaluations, Facts
 from skillvault.vault.index.files import Files
+from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.history import History
 from skillvault.vault.index.insights import Insights, WritableInsights
 from skillvault.vault.index.layers import Layers, WritableLayers
@@ -48,6 +51,7 @@ class Topics(ABC):
         self.evaluations = Evaluations(reader)
         self.sessions = Sessions(reader)
         self.answers = Answers(reader)
+        self.retractions = Folder(reader, "retractions", Retraction)
         self.facts = Facts(reader)
         self.links = Links(reader)
         self.skills = Skills(reader)
@@ -55,6 +59,7 @@ class Topics(ABC):
         self.uses = Uses(reader)
         self.subjects = Subjects(reader)
         self.insights = Insights(reader)
+        self.fact_keys = FactKeys(reader)
         self.due = Due(reader)
         self.layers = Layers(reader)
         self.tasks = Tasks(reader)
@@ -130,6 +135,7 @@ class Staged(Topics):
     uses: WritableUses
     subjects: WritableSubjects
     insights: WritableInsights
+    fact_keys: WritableFactKeys
     layers: WritableLayers
     tasks: WritableTasks
     captures: WritableCaptures
@@ -145,6 +151,7 @@ class Staged(Topics):
         self.uses = WritableUses(self._reader, database)
         self.subjects = WritableSubjects(self._reader, database)
         self.insights = WritableInsights(self._reader, database)
+        self.fact_keys = WritableFactKeys(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
         self.tasks = WritableTasks(self._reader, database)
         self.captures = WritableCaptures(self._reader, database)

@@ -1,0 +1,44 @@
+"""retract: an outcome that was wrong counts nowhere from now on; it stays as it is written."""
+
+from collections.abc import Sequence
+
+from skillvault.change import Change, Move
+from skillvault.errors import UsageError
+from skillvault.records import Ref, Retraction
+from skillvault.text import how_many
+
+STEP = "retract"
+
+
+def retract_change(
+    retraction: Retraction, removed: Sequence[tuple[Ref, str]], archived: Sequence[tuple[str, str]]
+) -> Change:
+    """The commit that retracts an outcome.
+
+    `removed` are the facts and links made of it, with their paths, which are made anew of what else
+    there is; `archived` the skills (shelf, name) of which nothing is left.
+    """
+    if not retraction.reason.strip():
+        raise UsageError(f"{retraction.outcome}: why was it wrong? Say so with --reason TEXT")
+    facts = [ref for ref, _ in removed if ref.kind == "fact"]
+    lines = [
+        retraction.reason,
+        "It counts nowhere from now on; what rested on it is computed anew.",
+    ]
+    if facts:
+        lines.append(f"{how_many(len(facts), 'fact')} made of it, made anew if others say it:")
+        lines += [f"  {fact.id}" for fact in facts]
+    return Change(
+        step=STEP,
+        subject=retraction.outcome,
+        reason="\n".join(lines),
+        writes=(retraction,),
+        removes=tuple(path for _, path in removed),
+        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived),
+        sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed)),
+        targets=(
+            Ref("retraction", retraction.outcome),
+            *(Ref("skill", name) for _, name in archived),
+        ),
+        why=retraction.reason,
+    )

@@ -149,6 +149,22 @@ def _planned(run: Run, touched: _Touched, material: PromotionMaterial) -> Genera
     return GeneralPlan(tuple(due), tuple(skill for skill in left if may_leave(run, skill)))
 
 
+def told_everywhere(
+    run: Run, of_facts: OfFacts
+) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
+    """What the living skills of no domain tell as it is counted now."""
+    material = _material(run, of_facts)
+    if material is None:
+        return
+    made = _general_skills(run, list(material.facts))
+    skills = run.view.skills.live(set(made.values()))
+    by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
+    for group in general.recurrences(material, _Runs(run.view)):
+        pattern = general.told_pattern(group, material, by_fact)
+        if pattern is not None:
+            yield material, pattern
+
+
 def _general_skills(run: Run, facts: Collection[str]) -> dict[str, str]:
     """Fact -> the skill that it made across domains, whatever became of the link."""
     refs = [Ref("fact", name) for name in facts]

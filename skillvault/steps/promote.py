@@ -18,7 +18,7 @@ from skillvault.learning.promote.support import (
     weighing_changes,
     witness_of,
 )
-from skillvault.records import Evaluation, Fact, Ref
+from skillvault.records import Evaluation, Fact, Ref, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.general import general_changes, general_plan
@@ -162,6 +162,16 @@ def _patterns_by_domain(
             yield keys, found, plan
         else:
             run.settle(CONSOLIDATE, keys)
+
+
+def told_patterns(
+    run: Run, domain: str
+) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Pattern, Skill]]:
+    """What recurs in a domain, and the living skill that tells it as it is counted now."""
+    found = of_facts(run, [domain])
+    skills = run.view.skills.live(set(found.skills_of.values()))
+    for pattern in recurrence.told_patterns(found, skills, run.policy):
+        yield found, pattern, skills[pattern.skill or ""]
 
 
 def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:

@@ -161,6 +161,19 @@ def general_pattern(
     )
 
 
+def told_pattern(
+    recurring: Recurring, material: PromotionMaterial, skills: Mapping[str, Skill]
+) -> GeneralPattern | None:
+    """What recurs and stands in one of these skills, by fact, as it is counted now."""
+    skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
+    if skill is None or skill.status in ("pinned", "retired"):
+        return None
+    if skill.account != recurring.digest or not recurring.read:
+        return None
+    ended = material.outcomes[recurring.read[-1]].occurred_at
+    return GeneralPattern(recurring=recurring, fresh=(), skill=skill, ended=ended)
+
+
 def is_shown(recurring: Recurring, material: PromotionMaterial, rules: PromotePolicy) -> bool:
     """Whether enough domains, runs and sessions bear out what recurs."""
     sessions = len(material.sessions(recurring.facts))

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
     from skillvault.steps import sync as exchange_of_clones
+    from skillvault.steps import undo as undoing
     from skillvault.steps import why_not as reasons
     from skillvault.steps.closing import Closing
     from skillvault.steps.decision import OpenDecision
@@ -120,6 +121,7 @@ else:
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
     recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
+    undoing = LazyModule("steps.undo")
     review = LazyModule("steps.review")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
@@ -823,6 +825,23 @@ def retract(
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         apart = Store(store.root, AGENDA, apart=True)
         changes = retracting.retracted(apart, vault.judge, outcome, reason, now=now)
+        if dry:
+            return recompute.previewed(changes)
+        return recompute.published(store, changes, now)
+
+
+def undo(
+    vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
+) -> Report:
+    """The vault as if what a commit, or the one that made a skill, made had been rejected then.
+
+    UsageError for a commit that made nothing which could be, EditedError if it would touch a
+    person's words; nothing is done then.
+    """
+    now = now or _clock()
+    with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+        apart = Store(store.root, AGENDA, apart=True)
+        changes = undoing.undone(apart, vault.judge, text, reason, now=now)
         if dry:
             return recompute.previewed(changes)
         return recompute.published(store, changes, now)

@@ -38,6 +38,7 @@ COMMANDS = tuple(
     stats
     status
     sync
+    undo
     watch
     why
     why-not

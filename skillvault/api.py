@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from skillvault.steps import decision as decisions
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import learned as tiers
+    from skillvault.steps import proposal_branches as branches
     from skillvault.steps import retract as retracting
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
@@ -121,7 +122,7 @@ else:
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
     recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
-    undoing = LazyModule("steps.undo")
+    undoing, branches = LazyModule("steps.undo"), LazyModule("steps.proposal_branches")
     review = LazyModule("steps.review")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
@@ -862,6 +863,22 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
     """What waits for a person, by name: its text, its diff, what it rests on."""
     vault.shelf.ready()
     return list(review.proposals(_question(vault)))
+
+
+def proposal_branches(
+    vault: Vault, *, now: datetime | None = None
+) -> list[branches.ProposalBranch]:
+    """A branch `proposal/<name>` for each skill that waits, with the commit that lets it in."""
+    apart = Store(vault.root, AGENDA, apart=True)
+    return [
+        branches.proposal_branch(
+            apart,
+            waiting.name,
+            branches.with_evidence(vault.curate.approval(waiting.name), waiting),
+            now or _clock(),
+        )
+        for waiting in proposals(vault)
+    ]
 
 
 def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:

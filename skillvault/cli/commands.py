@@ -31,6 +31,7 @@ COMMANDS = tuple(
     record
     report
     retract
+    review
     run
     search
     setup

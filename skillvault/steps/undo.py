@@ -60,7 +60,7 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
     first = Change(
         step=UNDO,
         subject=", ".join(ref.id for ref in (*skills, *facts)),
-        reason=_reason(commit, reason, made),
+        reason=_why_undone(commit, reason, made),
         removes=tuple(dict.fromkeys(paths)),
         targets=(*skills, *facts),
         why=reason,
@@ -68,7 +68,7 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
     return recomputed(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), first)
 
 
-def _reason(commit: str, reason: str, made: Sequence[Ref]) -> str:
+def _why_undone(commit: str, reason: str, made: Sequence[Ref]) -> str:
     lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
     because = f": {reason}" if reason else "."
     return "\n".join([f"{lead}{because}", *(f"  {ref}" for ref in made)])
@@ -82,7 +82,7 @@ def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
         makers = view.history.commits_changing(skill)
         if not makers or makers[-1].step not in _MAKERS:
             raise UsageError(
-                f"{name}: the program did not make it; `skillvault skill retire {name}` puts it away"
+                f"{name}: the program did not make it; `skillvault skill retire` puts it away"
             )
         return makers[-1].sha, [skill]
     sha = run.store.git.history.commit_named(text)

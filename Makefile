@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test browser thorough interop crash person soak bench bench-quick clean
+.PHONY: demo test browser thorough interop crash person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -82,6 +82,10 @@ person: .venv/tested
 # A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
 soak: .venv/installed
 	$(BIN)/python bench/soak.py $(or $(N),20)
+
+# So many gigabytes of transcripts, imported with a progress bar in at most 150 MB of memory.
+transcripts: .venv/installed
+	$(BIN)/python bench/transcripts.py $(or $(GB),1)
 
 # Every figure beside what it stands against, as a table and in bench/latest.json; the quick one
 # stops at 10,000 records and takes two minutes.

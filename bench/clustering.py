@@ -1,9 +1,9 @@
 """Exact greedy clusters of facts, beside the pairwise scan that defines them."""
 
-import random
 from collections.abc import Iterator, Sequence
 
 from ground import Ground
+from remembered import facts
 from row import Figure, Row, at_most, faster, spent
 
 from skillvault.learning.promote.facts import clusters
@@ -53,22 +53,3 @@ def _similar(a: frozenset[str], b: frozenset[str]) -> float:
     shared = len(a & b)
     union = len(a) + len(b) - shared
     return shared / union if union else 0.0
-
-
-def facts(count: int, seed: int = 1) -> list[str]:
-    """Sentences of a few hundred words; one of three says an earlier one in other words."""
-    chance = random.Random(seed)
-    vocabulary = [f"{chance.choice(_STEMS)}{number}" for number in range(600)]
-    found: list[list[str]] = []
-    for _ in range(count):
-        if found and chance.random() < 1 / 3:
-            said = list(chance.choice(found))
-            for _ in range(chance.randrange(1, 4)):
-                said[chance.randrange(len(said))] = chance.choice(vocabulary)
-        else:
-            said = chance.sample(vocabulary, chance.randrange(8, 16))
-        found.append(said)
-    return [" ".join(said) for said in found]
-
-
-_STEMS = "timeout funding cache parser breakout deadlock snapshot oracle schema volatility".split()

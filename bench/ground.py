@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from learned import learned
+from remembered import remembered
 from shelf import shelved
 from stream import START, STEP, shifted, stream
 from vaults import empty, made
@@ -38,6 +39,10 @@ class Ground:
     def shelf(self, skills: int) -> Path:
         """A vault of skills alone."""
         return self._once(f"shelf-{skills}", lambda at: made(at, shelved(skills)))
+
+    def memory(self, facts: int) -> Path:
+        """A vault of facts alone."""
+        return self._once(f"memory-{facts}", lambda at: made(at, remembered(facts)))
 
     def folder(self, skills: int) -> Path:
         """An empty vault beside a folder with the skills of `shelf`."""

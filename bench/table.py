@@ -30,6 +30,7 @@ import assessing
 import capturing
 import clustering
 import commits
+import comparing
 import explaining
 import finding
 import hooking
@@ -46,6 +47,7 @@ FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "commits": commits.rows,
     "projecting": projecting.rows,
     "clustering": clustering.rows,
+    "comparing": comparing.rows,
     "assessing": assessing.rows,
     "capturing": capturing.rows,
     "explaining": explaining.rows,

@@ -1,6 +1,7 @@
 """answer: what was answered changes what it is about, whoever brought it into the branch."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from skillvault.brief import Draft
 from skillvault.change import Change
@@ -15,7 +16,7 @@ from skillvault.steps.evaluate import Judged, judged_by
 from skillvault.steps.judge_replies import checked
 from skillvault.steps.questions import text_asked, verdict_asked
 from skillvault.steps.run import Run
-from skillvault.steps.texts import texts_about
+from skillvault.steps.texts import general_texts, session_texts, texts_about
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")
@@ -131,7 +132,8 @@ def _told_facts(run: Run, names: Sequence[str]) -> dict[str, Fact]:
 def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> Change | None:
     """The text of a skill as an answer has it; None where its material has changed since."""
     names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
-    for text in texts_about(run, answer.domain, names):
+    texts = (texts_about(run, answer.domain, names), general_texts(run))
+    for text in chain(*texts, session_texts(run, answer.domain)):
         question = text_asked(judge, text)
         if question is None or question.matter.question != answer.id:
             continue

@@ -3,7 +3,7 @@
 Floor 3, beside the step `promote`, which gives the material.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
 from msgspec import Struct
@@ -12,17 +12,17 @@ from skillvault.change import Change
 from skillvault.learning.naming import is_general
 from skillvault.learning.promote import GENERAL, general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
-from skillvault.learning.promote.general import GeneralPattern, Recurring
-from skillvault.learning.promote.skills import leave_change
+from skillvault.learning.promote.general import GeneralPattern
+from skillvault.learning.promote.skills import leave_change, skills_of_groups
 from skillvault.learning.rejection import Rejection
 from skillvault.records import Fact, Outcome, Ref, Skill, Status
+from skillvault.steps.alike_facts import AlikeFacts, made_by
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
 
-_TRUST = "local"  # of the facts that are looked at
-OfFacts = Callable[[Run, Iterable[str]], PromotionMaterial]
+OfFacts = Callable[[Run, Mapping[str, Fact]], PromotionMaterial]
 
 
 class _Runs:
@@ -31,11 +31,9 @@ class _Runs:
     def __init__(self, view: Topics) -> None:
         self._view = view
 
-    def makers(self, facts: Collection[str]) -> dict[str, Outcome]:
+    def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
         """Fact -> the outcome of the run that made it, of those that a run made."""
-        makers = self._view.facts.makers(facts)
-        outcomes = self._view.outcomes.get_many(set(makers.values()))
-        return {fact: outcomes[name] for fact, name in makers.items() if name in outcomes}
+        return made_by(self._view, facts)
 
     def ended_as(self, runs: Collection[str]) -> dict[str, Status]:
         """How these runs ended."""
@@ -65,44 +63,83 @@ def general_changes(run: Run, of_facts: OfFacts) -> Iterator[Change]:
 
 
 def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
-    """What is to be done, if facts changed; settles if nothing is."""
+    """What is to be done of the facts that changed; settles those of which nothing is."""
     keys = run.view.due.keys(GENERAL)
-    material = _material(run, of_facts) if _TRUST in keys else None
-    plan = _planned(run, material) if material else GeneralPlan()
-    if not plan.due and not plan.left:
-        run.settle(GENERAL, keys)
+    if not keys:
+        return GeneralPlan()
+    alike = AlikeFacts(run.view, keys)
+    touched = _touched(run, alike, alike.changed()) if _is_of_several(run) else _Touched()
+    plan = _planned(run, touched, of_facts(run, touched.facts)) if touched.facts else GeneralPlan()
+    waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
+    waiting |= _facts_of(run, [skill.name for skill in plan.left])
+    settled = set(keys) - waiting
+    if not run.options.asks:
+        alike.keep_settled(settled, run.store.staged.fact_keys)
+    run.settle(GENERAL, settled)
     return plan
 
 
 def general_state(run: Run, fact: Fact, of_facts: OfFacts) -> PromotionState | None:
     """Where a fact stands with other domains; None if there is but one."""
-    material = _material(run, of_facts)
-    if material is None:
+    if not _is_of_several(run):
         return None
-    groups = general.recurrences(material, _Runs(run.view))
+    alike = AlikeFacts(run.view, run.view.due.keys(GENERAL))
+    groups = general.recurrences(of_facts(run, alike.reached([fact.id])), _Runs(run.view))
     own = next((group for group in groups if fact in group.facts), None)
     made = _general_skills(run, [fact.id]).get(fact.id)
     return general.general_state(fact, own, made, run.policy)
 
 
-def _material(run: Run, of_facts: OfFacts) -> PromotionMaterial | None:
-    """What the rule reads of all domains; None if facts are of less than two."""
-    domains = run.view.facts.domains_with_facts()
-    return of_facts(run, domains) if len(domains) > 1 else None
+def _is_of_several(run: Run) -> bool:
+    """Whether trusted facts are of more than one domain."""
+    return len(run.view.facts.domains_with_facts()) > 1
 
 
-def _planned(run: Run, material: PromotionMaterial) -> GeneralPlan:
-    groups: list[Recurring] = list(general.recurrences(material, _Runs(run.view)))
-    made = _general_skills(run, list(material.facts))
+class _Touched(Struct, frozen=True):
+    """The facts that what changed reaches, and fact -> the skill that it made across domains."""
+
+    facts: dict[str, Fact] = {}
+    made: dict[str, str] = {}
+
+
+def _touched(run: Run, alike: AlikeFacts, changed: set[str]) -> _Touched:
+    """All facts that say the same as what changed, or that made a skill with one of those."""
+    facts, names = alike.reached(changed), changed
+    while True:
+        names = names.union(facts)
+        made = _general_skills(run, names)
+        more = _facts_of(run, set(made.values())) - names
+        if not more:
+            there = run.view.records.existing(Ref("fact", name) for name in made)
+            return _Touched(facts, {f: s for f, s in made.items() if Ref("fact", f) in there})
+        names |= more
+        facts |= alike.reached(more)
+
+
+def _facts_of(run: Run, skills: Collection[str]) -> set[str]:
+    """The facts that made these skills, whatever became of the links."""
+    links = run.view.links.by_target(Ref("skill", name) for name in skills)
+    linked = {link.source.id for link in links if link.type == "derived"}
+    history = run.view.history
+    return linked.union(*(history.source_ids(STEP, Ref("skill", name)) for name in skills))
+
+
+def _planned(run: Run, touched: _Touched, material: PromotionMaterial) -> GeneralPlan:
+    made = touched.made
     skills = derived_skills(run, set(made.values()))
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
     due: list[tuple[PromotionMaterial, GeneralPattern]] = []
     standing: set[str] = set()
-    for group in groups:
+    groups = list(general.recurrences(material, _Runs(run.view)))
+    names = {fact: skill.name for fact, skill in by_fact.items()}
+    tells = skills_of_groups([group.facts for group in groups], names)
+    for group, (_, is_own) in zip(groups, tells, strict=True):
         if any(fact.id in made and fact.id not in by_fact for fact in group.facts):
             continue  # it expired, or somebody put it away
         if general.is_shown(group, material, run.policy.promote):
             standing.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
+        if not is_own:
+            continue  # its facts made a skill with others, of which that tells
         pattern = general.general_pattern(group, material, by_fact, run.policy)
         if isinstance(pattern, Rejection):
             run.report.rejected.append(pattern)
@@ -110,6 +147,22 @@ def _planned(run: Run, material: PromotionMaterial) -> GeneralPlan:
             due.append((material, pattern))
     left = (skill for name, skill in sorted(skills.items()) if name not in standing)
     return GeneralPlan(tuple(due), tuple(skill for skill in left if may_leave(run, skill)))
+
+
+def told_everywhere(
+    run: Run, of_facts: OfFacts
+) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
+    """What the living skills of no domain tell as it is counted now."""
+    material = _material(run, of_facts)
+    if material is None:
+        return
+    made = _general_skills(run, list(material.facts))
+    skills = run.view.skills.live(set(made.values()))
+    by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
+    for group in general.recurrences(material, _Runs(run.view)):
+        pattern = general.told_pattern(group, material, by_fact)
+        if pattern is not None:
+            yield material, pattern
 
 
 def _general_skills(run: Run, facts: Collection[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from skillvault.learning.promote.support import (
     weighing_changes,
     witness_of,
 )
-from skillvault.records import Evaluation, Fact, Ref
+from skillvault.records import Evaluation, Fact, Ref, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.general import general_changes, general_plan
@@ -34,13 +34,13 @@ def step(run: Run) -> Iterator[Change]:
     yield from _facts(run)
     if run.options.consolidates:
         yield from _skills(run)
-        yield from general_changes(run, of_facts)
+        yield from general_changes(run, of_some)
 
 
 def waiting(run: Run) -> int:
     """How many facts and skills are made, grow or leave."""
     skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
-    general = general_plan(run, of_facts)
+    general = general_plan(run, of_some)
     skills += len(general.due) + len(general.left)
     if run.policy.choices.facts == "verdict":
         facts = plan(run)
@@ -109,7 +109,11 @@ def of_evaluations(run: Run, ids: Iterable[str]) -> promote.PromotionMaterial:
 
 def of_facts(run: Run, domains: Iterable[str]) -> promote.PromotionMaterial:
     """What the second arrow reads of the vault for some domains."""
-    facts = run.view.facts.by_domain(domains)
+    return of_some(run, run.view.facts.by_domain(domains))
+
+
+def of_some(run: Run, facts: Mapping[str, Fact]) -> promote.PromotionMaterial:
+    """What the second arrow reads of the vault for these facts."""
     return _material(run, {}, facts, [Ref("fact", name) for name in facts])
 
 
@@ -158,6 +162,16 @@ def _patterns_by_domain(
             yield keys, found, plan
         else:
             run.settle(CONSOLIDATE, keys)
+
+
+def told_patterns(
+    run: Run, domain: str
+) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Pattern, Skill]]:
+    """What recurs in a domain, and the living skill that tells it as it is counted now."""
+    found = of_facts(run, [domain])
+    skills = run.view.skills.live(set(found.skills_of.values()))
+    for pattern in recurrence.told_patterns(found, skills, run.policy):
+        yield found, pattern, skills[pattern.skill or ""]
 
 
 def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:

@@ -3,11 +3,12 @@
 Floor 3, beside the step `answer`. Nothing is stored but what was dropped here, and answers.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
-from skillvault.brief import Case, InsightText, Verdict
+from skillvault.brief import Brief, Case, InsightText, Recurrence, Verdict
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
@@ -19,7 +20,7 @@ from skillvault.steps.cases import case_of
 from skillvault.steps.clock import clock
 from skillvault.steps.judge_replies import AnswerPlace, standing_of, standing_of_brief
 from skillvault.steps.run import Run
-from skillvault.steps.texts import Telling, texts_about
+from skillvault.steps.texts import Telling, general_texts, session_texts, texts_about
 
 # What is asked first; of equals the latest.
 _SURPRISE, _CONTRAST, _INSIGHT, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT = range(7)
@@ -53,21 +54,55 @@ class OpenQuestion(NamedTuple):
 
 def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> list[OpenQuestion]:
     """What an agent may be asked about what is not older than its patience, the best first."""
+    recent = {
+        domain: _recent(run, domain, untrusted=untrusted)
+        for domain in sorted(run.view.outcomes.domains("untrusted"))
+    }
     questions: dict[str, OpenQuestion] = {}
-    for domain in sorted(run.view.outcomes.domains("untrusted")):
-        names = _recent(run, domain, untrusted=untrusted)
-        for question in (*_of_outcomes(run, judge, names), *_of_texts(run, judge, domain, names)):
-            allowed = untrusted or question.standing.trust == "local"
-            if allowed and question.matter_key not in run.view.answers:
-                questions.setdefault(question.matter_key, question)
+    for question in _all_questions(
+        run, judge, {key: names for key, names in recent.items() if names}
+    ):
+        allowed = untrusted or question.standing.trust == "local"
+        if allowed and question.matter_key not in run.view.answers:
+            questions.setdefault(question.matter_key, question)
     return sorted(questions.values(), key=lambda question: question.place)
+
+
+def _all_questions(
+    run: Run, judge: AgentJudge, recent: Mapping[str, Sequence[str]]
+) -> Iterator[OpenQuestion]:
+    """What may be asked about the recent outcomes of each domain, answered or not."""
+    for domain, names in recent.items():
+        yield from _of_outcomes(run, judge, names)
+        for text in texts_about(run, domain, names):
+            if _is_about(text.brief, names):
+                yield from _of_text(judge, text)
+    names = list(chain.from_iterable(recent.values()))
+    for text in general_texts(run) if names else ():
+        if _is_about(text.brief, names):
+            yield from _of_text(judge, text)
+    for domain in sorted(run.view.sessions.domains_of("untrusted")):
+        since = _since(run, domain)
+        for text in session_texts(run, domain):
+            if standing_of_brief(text.brief).at >= since:
+                yield from _of_text(judge, text)
+
+
+def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
+    """Whether a text tells of any of these, as far as it may tell of others alone."""
+    if not isinstance(brief, Recurrence):
+        return True
+    return not {evaluation.id for evaluation in brief.evaluations}.isdisjoint(outcomes)
 
 
 def _recent(run: Run, domain: str, *, untrusted: bool) -> list[str]:
     """The evaluated outcomes of a domain within the patience, by its clock; latest first."""
+    return run.view.outcomes.since(domain, _since(run, domain), None if untrusted else "local")
+
+
+def _since(run: Run, domain: str) -> datetime:
     now = clock(run.view, domain, run.now) or run.now
-    since = now - timedelta(days=run.policy.judge.patience)
-    return run.view.outcomes.since(domain, since, None if untrusted else "local")
+    return now - timedelta(days=run.policy.judge.patience)
 
 
 def _of_outcomes(run: Run, judge: AgentJudge, names: Sequence[str]) -> Iterator[OpenQuestion]:
@@ -113,15 +148,12 @@ def insight_asked(judge: AgentJudge, case: Case) -> Asked[InsightText] | None:
     return judge.questions.insight_question(case, verdict)
 
 
-def _of_texts(
-    run: Run, judge: AgentJudge, domain: str, names: Sequence[str]
-) -> Iterator[OpenQuestion]:
-    for text in texts_about(run, domain, names) if names else ():
-        asked = None if prompts.says_too_little(text.brief) else text_asked(judge, text)
-        if asked is not None:
-            rank = _RANKS.get(asked.matter.kind, _TEXT)
-            standing = standing_of_brief(text.brief)
-            yield OpenQuestion(asked, text.skill, rank, standing, text=text)
+def _of_text(judge: AgentJudge, text: Telling) -> Iterator[OpenQuestion]:
+    """How a text might read; nothing where it can say no more."""
+    asked = None if prompts.says_too_little(text.brief) else text_asked(judge, text)
+    if asked is not None:
+        rank = _RANKS.get(asked.matter.kind, _TEXT)
+        yield OpenQuestion(asked, text.skill, rank, standing_of_brief(text.brief), text=text)
 
 
 def text_asked(judge: AgentJudge, text: Telling) -> Asked[Any] | None:

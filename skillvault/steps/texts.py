@@ -7,18 +7,29 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from skillvault.brief import Brief, Draft, Findings, Period
+from skillvault.brief import Brief, Draft, Findings, Period, SessionExcerpt
 from skillvault.change import Change
 from skillvault.learning.account.account import KINDS, calls_for_skill, digest
+from skillvault.learning.distill.skill import excerpt_of, reworded_change
 from skillvault.learning.generate import strategy as strategies
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.merge.sessions import sessions_digest
+from skillvault.learning.promote import general
+from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.general import GeneralPattern
+from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.records import Ref, Skill
 from skillvault.steps import strategy
+from skillvault.steps.derived_skills import shelf_of
+from skillvault.steps.general import told_everywhere
 from skillvault.steps.merge import current_merging, references
+from skillvault.steps.promote import of_facts, told_patterns
 from skillvault.steps.run import Run
+from skillvault.steps.sessions import DomainSessions
 
 
 class Telling(NamedTuple):
@@ -30,12 +41,72 @@ class Telling(NamedTuple):
 
 
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Telling]:
-    """The texts of a domain that these outcomes are told in."""
+    """The texts of a domain: accounts that these outcomes are told in, and all others."""
     if run.policy.choices.skills == "subject":
         yield from _accounts(run, outcomes)
     if run.policy.choices.merges == "causes":
         yield from _agreements(run, domain)
     yield from _strategy(run, domain)
+    yield from _recurrences(run, domain)
+
+
+def general_texts(run: Run) -> Iterator[Telling]:
+    """The texts of no domain."""
+    for found, pattern in told_everywhere(run, of_facts):
+        brief = general.general_brief(pattern, found)
+        if pattern.skill is not None:
+            rewritten = partial(_general_text, run, pattern, pattern.skill)
+            yield Telling(pattern.skill.name, brief, rewritten)
+
+
+def _general_text(run: Run, pattern: GeneralPattern, skill: Skill, draft: Draft) -> Change | None:
+    written, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return general.retold_change(pattern, draft, skill, written, shelf=shelf, policy=run.policy)
+
+
+def session_texts(run: Run, domain: str) -> Iterator[Telling]:
+    """The texts of a domain that tell of finished sessions."""
+    view, excerpts = run.view, DomainSessions(run.view, domain, run.policy)
+    names = [*view.skills.names("skills", domain), *view.skills.names("proposed", domain)]
+    for name, skill in sorted(view.skills.live(names).items()):
+        if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
+            continue
+        behind = excerpts.excerpts_behind(name)
+        if skill.kind != "evolved":
+            links = view.links.by_target([Ref("skill", name)])
+            own = {link.source.id for link in links if link.type == "distilled"}
+            behind = [session for session in behind if session.id in own]
+        elif skill.account != sessions_digest(behind):
+            continue
+        if behind:
+            brief = excerpt_of(behind)
+            yield Telling(name, brief, partial(_session_text, run, brief, skill))
+
+
+def _session_text(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:
+    shelf = shelf_of(run, skill)
+    return reworded_change(
+        brief,
+        draft,
+        skill,
+        run.versions(skill.name),
+        shelf=shelf,
+        references=references(run, shelf, skill),
+        policy=run.policy,
+    )
+
+
+def _recurrences(run: Run, domain: str) -> Iterator[Telling]:
+    for found, pattern, skill in told_patterns(run, domain):
+        brief = recurrence.pattern_brief(pattern, found)
+        yield Telling(skill.name, brief, partial(_recurring_text, run, pattern, skill))
+
+
+def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> Change | None:
+    written, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return recurrence.growth_change(
+        pattern, draft, skill, written, shelf=shelf, now=run.now, policy=run.policy
+    )
 
 
 def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[Telling]:

@@ -33,7 +33,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = promoting.of_facts(run, [fact.domain])
         live = view.skills.live(set(memory.skills_of.values()))
-        general = general_state(run, fact, promoting.of_facts)
+        general = general_state(run, fact, promoting.of_some)
         return rules.fact_answers(fact, memory, live, run.policy, general=general)
     if ref.kind == "outcome" and (retraction := view.retractions.get(ref.id)):
         why = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"

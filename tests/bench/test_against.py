@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from clustering import facts, scanned
+from clustering import scanned
 from finding import indexed, matched, queries
 from projecting import floor
 from recommending import chosen, loaded
+from remembered import facts
 from shelf import shelved
 from vaults import made
 

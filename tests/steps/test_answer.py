@@ -111,6 +111,21 @@ def tree(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
+def rebuilt(vault: Vault, place: Path) -> Vault:
+    """A new vault that has the outcomes and the answers of another, after its first run."""
+    clone, _ = Vault.init(place, ["perps"], now=NOW)
+    for name in ("vault.yaml", "outcomes", "sessions", "answers"):
+        if (vault.root / name).is_dir():
+            shutil.copytree(vault.root / name, clone.root / name)
+        elif (vault.root / name).exists():
+            shutil.copy(vault.root / name, clone.root / name)
+    person = Person(clone.root)
+    person.git("add", "-A")
+    person.git("commit", "-q", "-m", "What happened", "--no-verify")
+    clone.run(now=NOW)
+    return clone
+
+
 def test_offline_words_stand_at_once_and_the_best_question_comes_first(agents: Vault) -> None:
     assert {e.judge.name for e in agents.store.head().evaluations.values()} == {"offline"}
     assert len(agents.skills()) == 2
@@ -140,15 +155,7 @@ def test_a_clone_rebuilds_the_same_tree_from_outcomes_and_answers(
     agents.desk.answer([answered(q) for q in every(agents)], now=NOW)
     agents.desk.answer([answered(q) for q in every(agents)], now=NOW)  # the verdicts
     assert every(agents) == []
-    clone, _ = Vault.init(tmp_path / "clone", ["perps"], now=NOW)
-    for name in ("vault.yaml", "outcomes", "answers"):
-        copy = shutil.copytree if (agents.root / name).is_dir() else shutil.copy
-        copy(agents.root / name, clone.root / name)
-    person = Person(clone.root)
-    person.git("add", "-A")
-    person.git("commit", "-q", "-m", "What happened", "--no-verify")
-    clone.run(now=NOW)
-    assert tree(clone.root) == tree(agents.root)
+    assert tree(rebuilt(agents, tmp_path / "clone").root) == tree(agents.root)
 
 
 def test_a_verdict_is_never_answered_by_who_made_the_decision_or_saw_its_end(

@@ -1,6 +1,9 @@
 """promote across domains end to end: what holds in several becomes one skill of none, once."""
 
 import random
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from skillvault.markdown import statements
 from skillvault.steps.run import Report
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
+from tests.thorough import one_of
 
 SAID = "Write the idempotency key before the first retry of a request."
 SEEN = "two charges arrived for one order"
@@ -189,3 +193,50 @@ def test_bulk_and_one_at_a_time_say_the_same(vault: Vault, tmp_path: Path, seed:
         for one in (vault, other)
     ]
     assert texts[0] == texts[1] != []
+
+
+OTHERS = (
+    "Drain the queue before the worker restarts.",
+    "Keep the size small while funding is above one percent.",
+    "Ask for the invoice number before the refund.",
+)
+
+
+@pytest.mark.parametrize("seed", one_of(8, (5, 0, 1, 2, 3, 4, 6, 7)))
+def test_what_changed_is_compared_as_if_all_were(vault: Vault, person: Person, seed: int) -> None:
+    """Facts come, go, are reworded and replaced; who compares all finds nothing left."""
+    chance = random.Random(seed)
+    for number in range(0, 36, 6):
+        some = (
+            taught(
+                number + more,
+                chance.choice(["coding", "perps", "mail"]),
+                chance.choice(["success", "success", "failure"]),
+                chance.choice([SAID, *OTHERS]),
+            )
+            for more in range(6)
+        )
+        learned(vault, *some)
+        paths = sorted((vault.root / "memory").rglob("*.md"))
+        path = chance.choice([*paths, vault.root / "README.md"])
+        edit = chance.choice(["away", "reworded", "replaced", "left"]) if path in paths else "left"
+        if edit == "away":
+            person.git("rm", "-q", str(path))
+        elif edit == "reworded":
+            path.write_text(path.read_text().replace(SAID, OTHERS[0]), encoding="utf-8")
+        elif edit == "replaced":
+            old = path.read_text(encoding="utf-8")
+            lines = f"id: in-place-{number}\nsupersedes: {path.stem}"
+            new = re.sub(r"id: .*(\nsupersedes: .*)?", lines, old, count=1)
+            path.with_name(f"in-place-{number}.md").write_text(new, encoding="utf-8")
+        person.git("add", "-A")
+        person.git("commit", "-qm", edit, "--allow-empty")
+        for _ in range(3):
+            report = vault.run(now=NOW)
+        assert [done.change.headline for done in report.done] == []
+    with closing(sqlite3.connect(vault.root / ".git/skillvault/index.db")) as index, index:
+        index.execute("delete from fact_key")
+        index.execute("insert or ignore into due select 'general', id from fact")
+    report = Vault.open(vault.root).run(["promote"], now=NOW)
+    assert [done.change.headline for done in report.done] == []
+    assert vault.check().problems == []

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from skillvault.brief import Draft, SessionExcerpt
-from skillvault.change import Change, skill_series
+from skillvault.change import Change, Edit, Rewrite, skill_series
+from skillvault.learning import sections
 from skillvault.learning.distill.excerpt import kind_of_session
+from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     ComposedText,
     expiry_after,
@@ -109,6 +113,44 @@ def distilled_change(
         files=placed(skill.name, "skills" if served else "proposed", text.files),
         sources=(source,),
         targets=(target,),
+    )
+
+
+def reworded_change(
+    brief: SessionExcerpt,
+    draft: Draft,
+    skill: Skill,
+    written: sections.Written,
+    *,
+    shelf: str,
+    references: References,
+    policy: Policy,
+) -> Change:
+    """The commit by which a skill of sessions has other words; what a person changed in it stays.
+
+    `shelf` is where it stands, `references` are its files.
+    """
+    path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
+    title = "Evolved" if is_evolved else brief.kind.capitalize()
+    limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
+    text = composed(brief, draft, title=title, limit=limit, references=references)
+    body = sections.rewritten(skill.body, written.bodies, text.body)
+    grown = replace(skill, description=shorten(draft.description, 1024))
+    labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
+    edits = [
+        Edit(path, ("metadata", key), " ".join(names))
+        for key, names in labels.items()
+        if names and names != getattr(skill, key)
+    ]
+    return Change(
+        step=STEP,
+        subject=skill.name,
+        commit_with=skill_series(STEP, brief.domain),
+        reason=f"{skill.name} is told in other words.",
+        files=placed(skill.name, shelf, references.placed(text.files)),
+        edits=(*key_edits(path, skill, grown, written, policy=policy), *edits),
+        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        targets=(Ref("skill", skill.name),),
     )
 
 

@@ -2,7 +2,7 @@
 
 from skillvault.due import LinkedFrom, Queue, Reached, Source, Target, When
 
-GENERAL = "general"  # the queue of facts that may hold in every domain, by trust
+GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
 _WEIGHED = ("promoted", "reinforced", "contradicted")
 _RECURRENCE = (
@@ -24,5 +24,5 @@ DEPENDS_ON = (
         ),
     ),
     Queue(name=CONSOLIDATE, every="fact", key=("domain", "trust"), when=_RECURRENCE),
-    Queue(name=GENERAL, every="fact", key=("trust",), when=_RECURRENCE),
+    Queue(name=GENERAL, every="fact", when=_RECURRENCE),
 )

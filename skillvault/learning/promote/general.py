@@ -98,7 +98,7 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
         if fact.trust == "local" and fact.id not in material.contested
     ]
     makers = runs.makers([fact.id for fact in facts])
-    for places in components([_form(fact, makers.get(fact.id)) for fact in facts]):
+    for places in components([form_of(fact, makers.get(fact.id)) for fact in facts]):
         group = tuple(facts[place] for place in places)
         if len({fact.domain for fact in group}) > 1:
             gist = _gist(group[0], makers.get(group[0].id))
@@ -112,7 +112,7 @@ def _gist(fact: Fact, outcome: Outcome | None) -> str:
     return next((quote for quote in quotes if quote in fact.text), statement_of(fact))
 
 
-def _form(fact: Fact, outcome: Outcome | None) -> Form:
+def form_of(fact: Fact, outcome: Outcome | None) -> Form:
     """What a fact says without what its run alone had, its domain and its action among that."""
     if outcome is None:
         return normal_form(statement_of(fact))
@@ -159,6 +159,19 @@ def general_pattern(
         skill=skill,
         ended=last.occurred_at,
     )
+
+
+def told_pattern(
+    recurring: Recurring, material: PromotionMaterial, skills: Mapping[str, Skill]
+) -> GeneralPattern | None:
+    """What recurs and stands in one of these skills, by fact, as it is counted now."""
+    skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
+    if skill is None or skill.status in ("pinned", "retired"):
+        return None
+    if skill.account != recurring.digest or not recurring.read:
+        return None
+    ended = material.outcomes[recurring.read[-1]].occurred_at
+    return GeneralPattern(recurring=recurring, fresh=(), skill=skill, ended=ended)
 
 
 def is_shown(recurring: Recurring, material: PromotionMaterial, rules: PromotePolicy) -> bool:

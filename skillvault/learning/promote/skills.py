@@ -6,7 +6,7 @@ alone waits in proposed/.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -86,25 +86,13 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
     due: list[Pattern] = []
     rejected: list[Rejection] = []
     standing: set[str] = set()  # in service, or left to its end
-    for kind, facts in _recurring(material, policy):
+    recurring = list(_recurring(material, policy))
+    tells = skills_of_groups([facts for _, facts in recurring], material.skills_of)
+    for (kind, facts), (skill, is_own) in zip(recurring, tells, strict=True):
         refused = [r for fact in facts if (r := _skill_taken_away(fact, material))]
-        named = [material.skills_of[f.id] for f in facts if f.id in material.skills_of]
-        skill = max(sorted(set(named)), key=named.count, default=None)
-        independent = len(material.sessions(facts)) >= policy.promote.min_sessions
-        fresh = tuple(f for f in facts if f.id not in material.skills_of)
-        reading = _Reading()
-        if policy.choices.facts == "support":
-            reading = _reading(facts, material)
-        pattern = Pattern(
-            facts=facts,
-            fresh=fresh,
-            independent=independent,
-            kind=kind,
-            skill=skill,
-            **reading._asdict(),
-        )
+        pattern = _pattern_of(kind, facts, skill, material=material, policy=policy)
         if (
-            reading.digest
+            pattern.digest
             and kind == "warning"
             and material.counts.is_of_one_subject([f.id for f in facts])
         ):
@@ -116,16 +104,75 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             due += [] if over else [pattern]
         else:
             standing.add(skill)
-            if skill not in skills or over:
+            if skill not in skills or over or not is_own:
                 continue
+            fresh = pattern.fresh
             linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
             admitted = (
-                independent and _held_back(skills[skill]) and policy.generate.gate != "always"
+                pattern.independent
+                and _held_back(skills[skill])
+                and policy.generate.gate != "always"
             )
-            if linkable or admitted or _says_otherwise(skills[skill], reading.digest):
+            if linkable or admitted or _says_otherwise(skills[skill], pattern.digest):
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
     left = _without_grounds(material, skills, standing)
     return Patterns(tuple(due), tuple(sorted(set(rejected))), left)
+
+
+def _pattern_of(
+    kind: SkillKind,
+    facts: tuple[Fact, ...],
+    skill: str | None,
+    *,
+    material: PromotionMaterial,
+    policy: Policy,
+) -> Pattern:
+    """What recurs, with the skill of most of its facts, and what that is to tell now."""
+    weighs = policy.choices.facts == "support"
+    reading = _reading(facts, material) if weighs else _Reading()
+    return Pattern(
+        facts=facts,
+        fresh=tuple(f for f in facts if f.id not in material.skills_of),
+        independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
+        kind=kind,
+        skill=skill,
+        **reading._asdict(),
+    )
+
+
+def told_patterns(
+    material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
+) -> Iterator[Pattern]:
+    """What recurs and stands in one of these skills as it is counted now."""
+    recurring = list(_recurring(material, policy))
+    tells = skills_of_groups([facts for _, facts in recurring], material.skills_of)
+    for (kind, facts), (name, is_own) in zip(recurring, tells, strict=True):
+        skill = skills.get(name or "")
+        if skill is None or not is_own or skill.status in ("pinned", "retired"):
+            continue
+        pattern = _pattern_of(kind, facts, name, material=material, policy=policy)
+        if not pattern.fresh and pattern.digest in (None, skill.account):
+            yield pattern
+
+
+def skills_of_groups(
+    groups: Iterable[Sequence[Fact]], skills_of: Mapping[str, str]
+) -> list[tuple[str | None, bool]]:
+    """The skill of most facts of each group, and whether it is this group that the skill tells of.
+
+    Facts that said the same may do so no more: of the groups that share a skill the one with the
+    most of its facts has it, of equals the first, and the others wait for it to end.
+    """
+    named = [[skills_of[fact.id] for fact in facts if fact.id in skills_of] for facts in groups]
+    skills = [max(sorted(set(names)), key=names.count, default=None) for names in named]
+    owners: dict[str, int] = {}
+    for place, skill in enumerate(skills):
+        if skill is None:
+            continue
+        owner = owners.setdefault(skill, place)
+        if named[place].count(skill) > named[owner].count(skill):
+            owners[skill] = place
+    return [(s, s is None or owners[s] == place) for place, s in enumerate(skills)]
 
 
 def _ends(pattern: Pattern, policy: Policy) -> datetime | None:

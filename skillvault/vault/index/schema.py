@@ -117,6 +117,8 @@ create table fact (n integer primary key, id text, domain text, trust text, supe
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
+create table fact_key (key text, fact text, primary key (key, fact)) without rowid;
+create index fact_key_fact on fact_key (fact);
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
@@ -175,6 +177,7 @@ _ALL = (
         "voice",
         "rule",
         *_SAID,
+        "fact_key",
         "used",
         "begun",
         "sums",

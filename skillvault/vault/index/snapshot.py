@@ -16,6 +16,7 @@ from skillvault.vault.index.captures import Captures, WritableCaptures
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.due import Due, WritableDue
+from skillvault.vault.index.fact_keys import FactKeys, WritableFactKeys
 from skillvault.vault.index.facts import Evaluations, Facts
 from skillvault.vault.index.files import Files
 from skillvault.vault.index.folder import Folder
@@ -58,6 +59,7 @@ class Topics(ABC):
         self.uses = Uses(reader)
         self.subjects = Subjects(reader)
         self.insights = Insights(reader)
+        self.fact_keys = FactKeys(reader)
         self.due = Due(reader)
         self.layers = Layers(reader)
         self.tasks = Tasks(reader)
@@ -133,6 +135,7 @@ class Staged(Topics):
     uses: WritableUses
     subjects: WritableSubjects
     insights: WritableInsights
+    fact_keys: WritableFactKeys
     layers: WritableLayers
     tasks: WritableTasks
     captures: WritableCaptures
@@ -148,6 +151,7 @@ class Staged(Topics):
         self.uses = WritableUses(self._reader, database)
         self.subjects = WritableSubjects(self._reader, database)
         self.insights = WritableInsights(self._reader, database)
+        self.fact_keys = WritableFactKeys(self._reader, database)
         self.layers = WritableLayers(self._reader, database)
         self.tasks = WritableTasks(self._reader, database)
         self.captures = WritableCaptures(self._reader, database)

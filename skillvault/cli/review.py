@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault, proposal_branches, proposals
-from skillvault.cli.basis import basis_lines
+from skillvault.cli.basis import basis_lines, notes_of
 from skillvault.cli.options import (
     echo,
     json_option,
@@ -69,19 +69,3 @@ def _print_list(waiting: Sequence[WaitingSkill]) -> None:
         say(f'  skillvault skill reject {skill.name} --reason "…"')
     if not waiting:
         echo("nothing waits for you")
-
-
-def notes_of(skill: WaitingSkill) -> list[str]:
-    """What else a person should know of a proposal, a line each."""
-    lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
-    if skill.facts:
-        lines.append(f"made of facts: {', '.join(skill.facts)}")
-    if skill.replaces:
-        lines.append(f"replaces {', '.join(skill.replaces)}")
-    if near := skill.nearest:
-        lines.append(f"nearest live skill: {near.skill} ({near.share:.0%} the same)")
-    if like := skill.rejected:
-        why = like.reason or "without a reason"
-        lines.append(f"near to {like.skill}, which was rejected: {why}")
-    lines.append(skill.stats.decision if skill.stats else "never shown: its lift is not known")
-    return lines

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillvault.api import Vault, proposals
-from skillvault.cli.review import notes_of
+from skillvault.cli.basis import notes_of
 from skillvault.errors import SkillvaultError
 from skillvault.hidden_characters import escaped
 from skillvault.steps.review import WaitingSkill

@@ -49,9 +49,11 @@ test: .venv/tested
 
 # The real programs of others read what we write. They come from npm, into a folder of their own;
 # CLONES=DIR names a folder with clones of repositories of skills, as owner-name.
-INTEROP := skills@1.7.4 clawhub@0.23.3 node@22 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
+INTEROP := skills@1.7.4 clawhub@0.23.3 node@22 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 \
+	@modelcontextprotocol/inspector@0.15.0
 interop: .venv/tested
 	npm install --prefix .venv/interop --no-audit --no-fund $(INTEROP)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'fastmcp-slim[client]==4.1.2'
 	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
 	$(BIN)/pytest tests/interop -rs
 

@@ -41,6 +41,7 @@ COMMANDS = tuple(
     record
     report
     retract
+    review
     run
     search
     setup
@@ -48,6 +49,7 @@ COMMANDS = tuple(
     stats
     status
     sync
+    undo
     watch
     why
     why-not

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test browser thorough interop crash person soak transcripts bench bench-quick clean
+.PHONY: demo test browser pictures thorough interop crash person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -49,9 +49,11 @@ test: .venv/tested
 
 # The real programs of others read what we write. They come from npm, into a folder of their own;
 # CLONES=DIR names a folder with clones of repositories of skills, as owner-name.
-INTEROP := skills@1.7.4 clawhub@0.23.3 node@22 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
+INTEROP := skills@1.7.4 clawhub@0.23.3 node@22 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 \
+	@modelcontextprotocol/inspector@0.15.0
 interop: .venv/tested
 	npm install --prefix .venv/interop --no-audit --no-fund $(INTEROP)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'fastmcp-slim[client]==4.1.2'
 	SKILLVAULT_INTEROP=.venv/interop $(if $(CLONES),SKILLVAULT_CLONES=$(CLONES)) \
 	$(BIN)/pytest tests/interop -rs
 
@@ -60,6 +62,10 @@ AXE := axe-core@4.14.1
 browser: .venv/tested
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	npm install --prefix .venv/browser --no-audit --no-fund $(AXE)
+
+# The pictures of the page in the README, of a vault that is made for them.
+pictures: browser
+	$(BIN)/python -m tests.page.pictures
 
 # What CI tries a part of: every row of the long tables, and more drawn streams and texts.
 thorough: .venv/tested

@@ -85,11 +85,13 @@ if TYPE_CHECKING:
     from skillvault.steps import decision as decisions
     from skillvault.steps import doctor as diagnosis
     from skillvault.steps import learned as tiers
+    from skillvault.steps import proposal_branches as branches
     from skillvault.steps import retract as retracting
     from skillvault.steps import run as runs
     from skillvault.steps import shelf as shelves
     from skillvault.steps import status as overview
     from skillvault.steps import sync as exchange_of_clones
+    from skillvault.steps import undo as undoing
     from skillvault.steps import why_not as reasons
     from skillvault.steps.closing import Closing
     from skillvault.steps.decision import OpenDecision
@@ -120,6 +122,7 @@ else:
     older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
     recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
+    undoing, branches = LazyModule("steps.undo"), LazyModule("steps.proposal_branches")
     review = LazyModule("steps.review")
     runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
     rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
@@ -828,6 +831,23 @@ def retract(
         return recompute.published(store, changes, now)
 
 
+def undo(
+    vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
+) -> Report:
+    """The vault as if what a commit, or the one that made a skill, made had been rejected then.
+
+    UsageError for a commit that made nothing which could be, EditedError if it would touch a
+    person's words; nothing is done then.
+    """
+    now = now or _clock()
+    with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+        apart = Store(store.root, AGENDA, apart=True)
+        changes = undoing.undone(apart, vault.judge, text, reason, now=now)
+        if dry:
+            return recompute.previewed(changes)
+        return recompute.published(store, changes, now)
+
+
 def if_retracted(vault: Vault, ref: Ref) -> list[dict[str, str]]:
     """`{step, subject}` of what retracting an outcome would change; [] of anything else."""
     head = vault.store.head()
@@ -843,6 +863,22 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
     """What waits for a person, by name: its text, its diff, what it rests on."""
     vault.shelf.ready()
     return list(review.proposals(_question(vault)))
+
+
+def proposal_branches(
+    vault: Vault, *, now: datetime | None = None
+) -> list[branches.ProposalBranch]:
+    """A branch `proposal/<name>` for each skill that waits, with the commit that lets it in."""
+    apart = Store(vault.root, AGENDA, apart=True)
+    return [
+        branches.proposal_branch(
+            apart,
+            waiting.name,
+            branches.with_evidence(vault.curate.approval(waiting.name), waiting),
+            now or _clock(),
+        )
+        for waiting in proposals(vault)
+    ]
 
 
 def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from skillvault.steps.basis import Basis
+from skillvault.steps.review import WaitingSkill
 
 _ROWS = 10  # outcomes that a table shows, the latest ones
 
@@ -20,3 +21,19 @@ def basis_lines(basis: Basis) -> Iterator[str]:
     for row in shown:
         session, episode = row.session or "-", f"episode {row.episode}"
         yield f"  {row.outcome}  {row.status:7}  {session:{width}}  {episode:10}  {row.decision}"
+
+
+def notes_of(skill: WaitingSkill) -> list[str]:
+    """What else a person should know of a proposal, a line each."""
+    lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
+    if skill.facts:
+        lines.append(f"made of facts: {', '.join(skill.facts)}")
+    if skill.replaces:
+        lines.append(f"replaces {', '.join(skill.replaces)}")
+    if near := skill.nearest:
+        lines.append(f"nearest live skill: {near.skill} ({near.share:.0%} the same)")
+    if like := skill.rejected:
+        why = like.reason or "without a reason"
+        lines.append(f"near to {like.skill}, which was rejected: {why}")
+    lines.append(skill.stats.decision if skill.stats else "never shown: its lift is not known")
+    return lines

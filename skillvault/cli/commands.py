@@ -1,12 +1,22 @@
 """The group of all commands, each of which is imported when it is called."""
 
+import difflib
+import os
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from skillvault import __version__
+from skillvault.lazy import LazyModule
+from skillvault.text import listed
+
+if TYPE_CHECKING:
+    from skillvault.cli import completion
+else:  # only a shell that completes a word pays for it
+    completion = LazyModule("cli.completion")
 
 # Each command stands in the module of its name, as a function of that name.
 COMMANDS = tuple(
@@ -31,6 +41,7 @@ COMMANDS = tuple(
     record
     report
     retract
+    review
     run
     search
     setup
@@ -38,11 +49,13 @@ COMMANDS = tuple(
     stats
     status
     sync
+    undo
     watch
     why
     why-not
     """.split()
 )
+COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
 HIDDEN = ("hook", "mcp", "merge-driver")  # for programs: no person types them
 
 
@@ -59,7 +72,19 @@ class Commands(click.Group):
             return None
         name = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
         command: click.Command = getattr(import_module(f"skillvault.cli.{name}"), name)
+        if COMPLETING in os.environ:
+            completion.complete_values(command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called; one that there is not is answered with the nearest name."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            close = listed(difflib.get_close_matches(args[0], COMMANDS, n=2), last="or")
+            hint = f"did you mean {close}?" if close else "`skillvault --help` lists them"
+            raise click.UsageError(f"{args[0]}: no such command; {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,8 +16,8 @@ _LEARNED = frozenset({"skill", "fact"})
 # What a person decides makes nothing; it may be about a skill that is no file of the vault.
 # As what is made across domains is asked for: a fact may make a skill of its own domain, too.
 GENERAL = "general"
-REJECT, FORGET = "reject", "forget"
-_DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET})
+REJECT, FORGET, UNDO = "reject", "forget", "undo"
+_DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET, UNDO})
 
 
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):

@@ -82,6 +82,12 @@ class Curator:
         """Let a proposed skill in, or the next version of an approved one take its place."""
         return self._decide(name, self._approved, now, dry=dry)
 
+    def approval(self, name: str) -> "Change":
+        """What letting a proposed skill in changes."""
+        skill, path = lookup.read_skill(self._store, name)
+        named = msgspec.structs.replace(skill, name=Path(path).parent.name)
+        return self._approved(named, layout.shelf_of(path))
+
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":

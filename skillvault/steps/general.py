@@ -153,11 +153,13 @@ def told_everywhere(
     run: Run, of_facts: OfFacts
 ) -> Iterator[tuple[PromotionMaterial, GeneralPattern]]:
     """What the living skills of no domain tell as it is counted now."""
-    material = _material(run, of_facts)
-    if material is None:
+    living = [name for name in run.view.skills.names("skills", "") if is_general(name)]
+    if not living:
         return
+    alike = AlikeFacts(run.view, run.view.due.keys(GENERAL))
+    material = of_facts(run, alike.reached(_facts_of(run, living)))
     made = _general_skills(run, list(material.facts))
-    skills = run.view.skills.live(set(made.values()))
+    skills = run.view.skills.live(living)
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
     for group in general.recurrences(material, _Runs(run.view)):
         pattern = general.told_pattern(group, material, by_fact)

@@ -12,8 +12,9 @@ from skillvault.learning.generate.warning_pattern import STEP as GENERATE
 from skillvault.learning.merge.groups import STEP as MERGE
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.recommend.duplicates import says_same
-from skillvault.learning.rejection import REJECT, RejectedSkill, Rejection, Rejections
+from skillvault.learning.rejection import REJECT, UNDO, RejectedSkill, Rejection, Rejections
 from skillvault.records import Ref, Skill
+from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
@@ -24,18 +25,20 @@ from skillvault.vault.index.snapshot import Topics
 
 def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     """What persons rejected and did not take back, the latest rejection first."""
-    commits = view.history.commits_by(REJECT)
-    pairs = [(c.sha, ref_from(t).id) for c in commits for t in c.targets]
+    commits = [*view.history.commits_by(REJECT), *view.history.commits_by(UNDO)]
+    refs = [(commit.sha, ref_from(target)) for commit in commits for target in commit.targets]
+    pairs = [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
     there = view.records.existing(Ref("skill", name) for _, name in pairs)
     away = [(sha, name) for sha, name in pairs if Ref("skill", name) not in there]
     if not away:
         return []
     reasons = git.history.trailer_values([sha for sha, _ in away], WHY)
-    places = {(sha, name): f"{sha}^:{layout.skill_path(name, 'proposed')}" for sha, name in away}
-    contents = git.history.files_at(list(places.values()))
+    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in away}
+    contents = skill_files(git, places)
     by_name: dict[str, RejectedSkill] = {}
-    for (sha, name), place in places.items():
-        skill = parsed(layout.skill_path(name, "proposed"), contents.get(place, b""))
+    for place, (sha, name) in places.items():
+        shelf, content = contents.get(place, ("proposed", b""))
+        skill = parsed(layout.skill_path(name, shelf), content)
         if isinstance(skill, Skill):
             refusal = RejectedSkill(
                 skill=name,

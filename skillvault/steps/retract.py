@@ -64,7 +64,7 @@ def derived_of(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, str]]:
         yield Ref("link", link.id), layout.path_of(link)
         tells = link.type in ("promoted", "reinforced") and link.target.kind == "fact"
         fact = view.facts.get(link.target.id) if tells else None
-        if fact is not None and fact.kind == "judge" and not _is_personal(view, link.target):
+        if fact is not None and fact.kind == "judge" and not is_personal(view, link.target):
             yield link.target, layout.path_of(fact)
             yield from _links_of_fact(view, link, fact_ref=link.target)
 
@@ -76,7 +76,7 @@ def _links_of_fact(view: Topics, maker: Link, *, fact_ref: Ref) -> Iterator[tupl
             yield Ref("link", link.id), layout.path_of(link)
 
 
-def _is_personal(view: Topics, ref: Ref) -> bool:
+def is_personal(view: Topics, ref: Ref) -> bool:
     """Whether a person touched a record: a commit that is not the program's."""
     return any(not commit.step for commit in view.history.commits_touching([ref]))
 

@@ -27,7 +27,7 @@ from skillvault.steps import strategy
 from skillvault.steps.derived_skills import shelf_of
 from skillvault.steps.general import told_everywhere
 from skillvault.steps.merge import current_merging, references
-from skillvault.steps.promote import of_facts, told_patterns
+from skillvault.steps.promote import of_some, told_patterns
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
 
@@ -52,7 +52,7 @@ def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Tell
 
 def general_texts(run: Run) -> Iterator[Telling]:
     """The texts of no domain."""
-    for found, pattern in told_everywhere(run, of_facts):
+    for found, pattern in told_everywhere(run, of_some):
         brief = general.general_brief(pattern, found)
         if pattern.skill is not None:
             rewritten = partial(_general_text, run, pattern, pattern.skill)

@@ -34,8 +34,13 @@ class Program:
         self.home = home
         home.mkdir(parents=True, exist_ok=True)
 
-    def run(self, *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """What it prints and how it ends, the codes for a terminal left out."""
+    def run(
+        self, *args: str, cwd: Path, told: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """What it prints and how it ends, the codes for a terminal left out.
+
+        `told` is what it reads on stdin, `more` is added to its environment.
+        """
         environment = {
             "PATH": f"{self._bin}:{os.environ['PATH']}",
             "HOME": str(self.home),
@@ -44,6 +49,7 @@ class Program:
             "DISABLE_AUTOUPDATER": "1",
             "NO_COLOR": "1",
             "GIT_CONFIG_NOSYSTEM": "1",
+            **more,
         }
         (self.home / ".codex").mkdir(exist_ok=True)
         done = subprocess.run(
@@ -54,7 +60,7 @@ class Program:
             text=True,
             timeout=300,
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=told,
         )
         done.stdout, done.stderr = (_TERMINAL.sub("", text) for text in (done.stdout, done.stderr))
         return done

@@ -45,6 +45,11 @@ class History:
         )
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
+    def commits_at(self, sha: str) -> list[Commit]:
+        """What each step did in one commit; `step` is "" of a person's."""
+        rows = self._reader.rows("select c from commits where sha = ?", [sha])
+        return self._commits(number for (number,) in rows)
+
     def commits_by(self, step: str) -> list[Commit]:
         """The commits of a step, newest first."""
         rows = self._reader.rows("select c from commits where step = ?", [step])

@@ -205,6 +205,16 @@ class Recommendations:
         query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
+    def latest_decisions(self, beginning: str, limit: int) -> list[str]:
+        """The decisions whose ids begin so, of recommendations and outcomes, the latest first."""
+        both = " union all ".join(
+            f"select decision, at from {table} where substr(decision, 1, ?) = ?"
+            for table in ("recommendation", "outcome")
+        )
+        query = f"select decision from ({both}) group by decision order by max(at) desc limit ?"
+        values = [len(beginning), beginning]
+        return [name for (name,) in self._reader.rows(query, [*values, *values, limit])]
+
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
         """Outcome id -> what was asked, of those that say so or whose recommendation does."""
         tasks: dict[str, str] = {}

@@ -1,0 +1,119 @@
+"""review: the inbox in a terminal, as JSON, as branches; every key has a command."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from skillvault.api import Vault, proposals
+from skillvault.cli.commands import cli
+from skillvault.cli.sitting import KEYS
+from tests.cli.terminal import Terminal
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw, trade
+
+SCREENS = Path(__file__).parent / "screens"
+LATER = NOW + timedelta(days=1)
+
+
+def say(vault: Vault, *args: str) -> str:
+    """What a command prints."""
+    result = CliRunner().invoke(cli, ["--vault", str(vault.root), "review", *args])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+@pytest.fixture
+def waiting(vault: Vault, person: Person) -> Vault:
+    """A vault in which two skills wait."""
+    person.write("vault.yaml", "format: 1\ngenerate: {gate: always}\n")
+    person.git("commit", "-qam", "a gate")
+    files = [
+        ("a.json", as_file(raw(0))),
+        ("b.json", as_file(raw(1))),
+        ("c.json", as_file(trade(2))),
+    ]
+    vault.record(files, now=NOW)
+    vault.run(now=NOW)
+    return vault
+
+
+def shows(text: str) -> bool:
+    """Whether a whole proposal is on the screen."""
+    return KEYS in text
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_a_proposal_is_one_screen(waiting: Vault, columns: int) -> None:
+    terminal = Terminal(waiting.root, "review", columns=columns)
+    text = terminal.wait(shows, raw=True)
+    terminal.press("q")
+    assert terminal.end() == 0
+    assert text + "\n" == (SCREENS / f"{columns}.txt").read_text(encoding="utf-8")
+
+
+def test_keys_decide(waiting: Vault, person: Person) -> None:
+    first, second = (one.name for one in proposals(waiting))
+    terminal = Terminal(waiting.root, "review", columns=100)
+    terminal.wait(lambda text: first in text and shows(text), raw=True)
+    terminal.press("a")
+    terminal.wait(lambda text: second in text and "2 of 2" in text and shows(text), raw=True)
+    terminal.press("r")
+    terminal.wait(lambda text: "why is it rejected?" in text)
+    terminal.press("one loss\n")
+    text = terminal.wait(lambda text: "2 decided, 0 wait" in text)
+    assert terminal.end() == 0, text
+    assert [one.name for one in waiting.skills()] == [first]
+    assert "Skillvault-Why: one loss" in person.git("log", "-1", "--format=%B")
+
+
+def test_later_leaves_it(waiting: Vault) -> None:
+    terminal = Terminal(waiting.root, "review", columns=100)
+    terminal.wait(lambda text: "1 of 2" in text and shows(text), raw=True)
+    terminal.press("l")
+    terminal.wait(lambda text: "2 of 2" in text and shows(text), raw=True)
+    terminal.press("l")
+    terminal.wait(lambda text: "0 decided, 2 wait" in text)
+    assert terminal.end() == 0
+
+
+def test_without_a_terminal_it_is_a_list_with_the_commands(waiting: Vault) -> None:
+    text = say(waiting)
+    for one in proposals(waiting):
+        assert f"skillvault skill approve {one.name}" in text
+        assert f"skillvault skill reject {one.name} --reason" in text
+    assert "rests on 2 outcomes (2 failed) in 2 sessions, 2 episodes" in text
+
+
+def test_the_same_as_json(waiting: Vault) -> None:
+    (first, _) = json.loads(say(waiting, "--json"))
+    assert list(first) == [
+        "name", "path", "kind", "domain", "origin", "trust", "created", "description", "body",
+        "replaces", "diff", "basis", "facts", "supporting", "against", "nearest", "rejected",
+        "stats",
+    ]  # fmt: skip
+
+
+def test_a_branch_lets_a_proposal_in_where_it_is_merged(waiting: Vault, person: Person) -> None:
+    name = proposals(waiting)[0].name
+    before = person.git("rev-parse", "HEAD")
+    text = say(waiting, "--branch", "--now", LATER.isoformat())
+    assert [line.split()[0] for line in text.splitlines()] == [
+        f"proposal/{one.name}" for one in proposals(waiting)
+    ]
+    assert (person.git("rev-parse", "HEAD"), person.status()) == (before, "")
+    assert person.git("rev-list", "--count", f"main..proposal/{name}") == "1"
+    assert "Rests on 2 outcomes" in person.git("log", "-1", "--format=%B", f"proposal/{name}")
+    assert "(was there)" in say(waiting, "--branch")
+    person.git("merge", "-q", "--no-edit", f"proposal/{name}")
+    assert [one.name for one in waiting.skills()] == [name]
+    assert waiting.check().problems == []
+    assert not waiting.run(now=LATER).done
+
+
+def test_nothing_waits(vault: Vault) -> None:
+    assert say(vault) == "nothing waits for you\n"
+    assert json.loads(say(vault, "--json")) == []
+    assert say(vault, "--branch") == "nothing waits for you\n"

@@ -17,6 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.errors import BadInputError, UsageError
+from skillvault.records import Ref
 from skillvault.steps.desk import AgentReply, AskedQuestion
 from tests.conftest import NOW, Person
 from tests.forked import called, log_of
@@ -469,4 +470,30 @@ def test_an_answer_is_whole_or_not_there_wherever_it_is_killed(agents: Vault, po
     head = agents.store.head()
     assert head.evaluations[question.about].key_insight == INSIGHT
     assert len([one for one in agents.log() if one.step == "answer"]) == 1
+    assert agents.check().problems == []
+
+
+def opposed(question: AskedQuestion, fact: str) -> AgentReply:
+    """What an agent says of an outcome that speaks against a fact."""
+    told = json.loads(answered(question, "A hard stop is run over before the move comes.").text)
+    return AgentReply(question.key, json.dumps({**told, "relation": "contradicts", "fact": fact}))
+
+
+def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) -> None:
+    asked = [q for q in every(agents) if q.kind in ("insight", "contrast")]
+    agents.desk.answer([answered(q) for q in asked], now=NOW)
+    agents.run(now=NOW)
+    (fact,) = agents.memory.facts()
+    task = "open a long with a stop before the entry"
+    assert [one.id for one in agents.recommend("perps", task).facts] == [fact.id]
+    record(agents, *(trade(n, -0.2, **reasoned(n)) for n in range(3, 6)))
+    fresh = [q for q in every(agents) if q.kind in ("insight", "contrast")]
+    assert all(fact.id in question.record for question in fresh)
+    agents.desk.answer([opposed(q, fact.id) for q in fresh], now=NOW)
+    agents.run(now=NOW)
+    links = agents.store.head().links.by_target([Ref("fact", fact.id)])
+    against = {link.source.id for link in links if link.type == "contradicted"}
+    assert against.issuperset(question.about for question in fresh)
+    assert fact.id not in [one.id for one in agents.recommend("perps", task).facts]
+    assert agents.why_not(fact.id)[1][-1].state == "contested"
     assert agents.check().problems == []

@@ -31,7 +31,8 @@ _WORDS = {
         trust(ed|ing)|compl(ied|ying) with|adher(ed|ing) to|st(uck|icking) (to|with|by)
         abid(ed|ing) by|went (with|by)|going (with|by)|act(ed|ing) (up)?on|lean(ed|t|ing) on
         listen(ed|ing) to|switch(ed|ing) to|combin(ed|ing)|cit(ed|ing)|drew on|drawing on
-        point(ed|ing) to""",
+        point(ed|ing) to|(went|going|work(ed|ing)|walk(ed|ing)|step(ped|ping)) through
+        (kept|keeping) to|stay(ed|ing) (with|within)|mirror(ed|ing)""",
     "do": """
         apply|use|follow|rely (up)?on|load|consult|invoke|need|require|heed|obey|respect|honou?r
         adopt|employ|leverage|utili[sz]e|implement|run|open|read|pick|choose|select|take|trust
@@ -40,7 +41,7 @@ _WORDS = {
         make use of|have|find|get|see|want|like|care about|think of|know( of)?|touch|recall""",
     "does": """
         applies|uses|follows|respects|heeds|obeys|honou?rs|implements|relies (up)?on|sticks to
-        adheres to|complies with""",
+        adheres to|complies with|mirrors""",
     "any": "<done>|<do>|<does>|opening|reading|trying|needing",
     "obey": """
         follow(ing|ed)?|heed(ing|ed)?|obey(ing|ed)?|listen(ing|ed)? to|respect(ing|ed)?
@@ -80,6 +81,14 @@ _WORDS = {
 }
 
 _TABLES: tuple[tuple[Reading, str], ...] = (
+    # What it says was done, or what was done was held against it.
+    ("applied", r"(^|, |and )(?<!not )(?<!never )(did|doing)( just| exactly)? X"),
+    (
+        "applied",
+        r"""
+        \b(?<!not )(?<!never )(check|compar|measur|verif|test|hold|held|validat)\w* (<gap>){0,5}
+          against X""",
+    ),
     # Known, and not believed.
     (
         "overruled",
@@ -201,7 +210,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |retired|archived|gone|deleted|shown|given|offered|listed|recommended|suggested|retrieved
           |provided|served|handed|in the (list|prompt|pack|context)|among|on the list|on offer)\b
         X (by mistake|accidentally|by accident|(only )?(too late|after the fact))\b
-        X (could|can) not be (found|loaded|opened|read)""",
+        X (could|can) not be (found|loaded|opened|read)
+        X\)? (<be>) (impossible|infeasible|out of reach|off the table|not possible)\b
+        X ?[:(–—-]+ ?((could|can) not|unable|impossible|no time|ran out)\b""",
     ),
     (
         "declined",
@@ -312,8 +323,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b((another|other|previous|prior|earlier|last|past|yesterday) (<gap>){1,3}|(colleagues?
           |someone|somebody|baseline|they|he|she|who|predecessor|friend|user|customer|reviewer
           |operator|ops|admin|manager|team|developers?|engineers?|authors?|people|others|anyone
-          |everyone) )(?!.*\b(so|and|but) (i|we)\b)(has |had |have |\w+ly )?(<any>|suggested
-          |mentioned|proposed|asked)(?<!ing) (<gap>){0,2}X
+          |everyone) )(?!.*\b(so|and|but) (i|we)\b)((before|after|above) (me|us) |else )?((has|had
+          |have|\w+ly) )?(<any>|suggested|mentioned|proposed|asked|sw(ore|ears) by|insist\w* on
+          |prais\w+|prefer\w*|lik\w+)(?<!ing) (<gap>){0,2}X
         \bexample\b.*X
         \b(yesterday|last (week|month|time|year|session|run)|previously|in the past
           |back then)\b[^.]*X""",
@@ -357,6 +369,12 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |in accordance with|in keeping with|on account of|consistent with|in compliance with
           |based on|courtesy of|kudos to|cf\.?|citing|on the basis of|on the strength of|as) X
         \bwith X in mind
+        \b(out of|from|through) X
+        X (turned up|uncovered|surfaced|exposed|revealed|spotted)\b
+        X (in action|at work|in practice)\b
+        \breading X (first )?(saved|helped|paid off|showed|told|made)\b
+        \b(each|every) (step|box|item|line|point|rule) of X (<be>) (ticked|done|met|followed)
+        \blet(ting)? X (decide|guide|drive|lead|set|choose|pick)\b
         X (has |have |had )?(kicked in|helped|made me|led me|led to|saved|triggered|guided
           |decide[sd]|paid off|worked|fits|fit|applies|applied|did apply|used\b|followed\b|heeded
           |respected|obeyed|did\b|settled|tipped|matche[sd]|holds|came (in handy|into play
@@ -375,7 +393,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(factor|reason|basis|lesson|rule|source|motive|argument|ground|cause|credit)s? ((for
           |behind) \w+ |here )?(was|is|goes to|belongs to) X
         \b(took|taking|put|putting) X (into account|seriously|to heart|on board|to use
-          |into practice)
+          |to work|into practice|into action)
         \b(driven|guided|informed|prompted|inspired|motivated|capped|limited|set|demanded|required
           |suggested|advised|prescribed|recommended) by X""",
     ),
@@ -408,6 +426,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(situation|case|thing|mistake|trap|problem|setup|kind of \w+) X (describes|warns|is about)
         X (<say>|shows?|teaches|taught|describes|covers)\b
         , X ?[.!]?$
+        \b(that|this|which) is X ?[.!]?$
         skills?/([\w.-]+/)*X
         X ?/
         X (it is|first|here|again)\b""",

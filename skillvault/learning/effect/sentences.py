@@ -94,7 +94,7 @@ _REWRITES = tuple(
     )
 )
 _JOINED = re.compile(
-    r"^[\s\"'`*“”‘’«»)\]]*(?:\([^()]{0,60}\)\s*)?(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor)(?:(?:\s+(?:later|then|also))*\s+(?:by|with|on|to))?)\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
+    r"^[\s\"'`*“”‘’«»)\]]*(?:\([^()]{0,60}\)\s*)?(?:,|;|&|\+|/|(?:,\s*)?(?:and|or|nor)(?:(?:\s+(?:later|then|also))*\s+(?:by|with|on|to))?)\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
     re.IGNORECASE,
 )
 _AND = re.compile(r"[^\W\d_]|[&+/]")

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test browser thorough interop crash person soak transcripts bench bench-quick clean
+.PHONY: demo test browser pictures thorough interop crash person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -62,6 +62,10 @@ AXE := axe-core@4.14.1
 browser: .venv/tested
 	command -v chromium || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	npm install --prefix .venv/browser --no-audit --no-fund $(AXE)
+
+# The pictures of the page in the README, of a vault that is made for them.
+pictures: browser
+	$(BIN)/python -m tests.page.pictures
 
 # What CI tries a part of: every row of the long tables, and more drawn streams and texts.
 thorough: .venv/tested

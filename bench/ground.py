@@ -3,12 +3,12 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from learned import learned
+from learned import Dated, learned
 from remembered import remembered
 from shelf import shelved
 from stream import START, STEP, shifted, stream
@@ -43,6 +43,10 @@ class Ground:
     def memory(self, facts: int) -> Path:
         """A vault of facts alone."""
         return self._once(f"memory-{facts}", lambda at: made(at, remembered(facts)))
+
+    def report(self, outcomes: int, changes: Callable[[], Iterable[Dated]]) -> Path:
+        """A vault of so many outcomes, of which a page is made."""
+        return self._once(f"report-{outcomes}", lambda at: made(at, changes()))
 
     def folder(self, skills: int) -> Path:
         """An empty vault beside a folder with the skills of `shelf`."""

@@ -10,7 +10,7 @@ The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,00
 in a temporary folder, which needs 3 GB.
 
 A family is a module: commits, projecting, clustering, explaining, finding, recommending,
-assessing, hooking, watching.
+assessing, hooking, reporting, watching.
 Rows that do not meet what is asked are told below the table: how busy a machine is decides
 too much for an exit code.
 """
@@ -36,6 +36,7 @@ import finding
 import hooking
 import projecting
 import recommending
+import reporting
 import watching
 from ground import Ground
 from rich.console import Console
@@ -53,6 +54,7 @@ FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "explaining": explaining.rows,
     "finding": finding.rows,
     "recommending": recommending.rows,
+    "reporting": reporting.rows,
     "hooking": hooking.rows,
     "watching": watching.rows,
 }

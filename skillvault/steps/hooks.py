@@ -26,7 +26,7 @@ from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
     from skillvault import reading
-    from skillvault.exchange.transcripts import events, extract, prompts, reader
+    from skillvault.exchange.transcripts import events, prompts, reader, signs
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.recommend import Selection
     from skillvault.policy import HookPolicy
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from skillvault.vault.files import redact
 else:  # an event loads what it needs, for somebody waits
     reading = LazyModule("reading")
-    events, extract = (
+    events, signs = (
         LazyModule("exchange.transcripts.events"),
-        LazyModule("exchange.transcripts.extract"),
+        LazyModule("exchange.transcripts.signs"),
     )
     prompts, reader = (
         LazyModule("exchange.transcripts.prompts"),
@@ -175,7 +175,7 @@ class Hooks:
         if not text.strip():
             return ""
         earlier, briefed = self._prompts(payload.session)
-        if earlier:
+        if earlier and signs.words_say(text):  # else nothing is known that was not at the stop
             self._hand_in(earlier[-1], payload.session, text, only_observed=True)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
@@ -243,7 +243,7 @@ class Hooks:
         notes = self._session_notes(payload)
         before, _ = self._prompts(payload.session)
         current = _prompt_named(before, payload.prompt_id)
-        if current is None:
+        if current is None or not current.calls:  # it only talked
             return ""
         reply = _reply_in(payload.last_message) if current.is_questioned else {}
         if not reply:

@@ -462,7 +462,7 @@ TWENTY = [
     ("Read policies by `strict_yaml.load`.", True),
     ("Models inherit from `BaseModel`.", False),
     ("Keep state in `redux_store`.", False),
-    ("Write views as `async def` handlers.", False),
+    ("Guard views by `login_required`.", False),
     ("Query with `sqlalchemy.select`.", False),
     ("Never call `os.system`.", False),
     ("Avoid `pickle.loads` on foreign data.", False),

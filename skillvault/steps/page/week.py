@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 from msgspec import Struct
 
 from skillvault.learning.promote.facts import is_surprise, statement_of
+from skillvault.learning.rejection import FORGET, REJECT
 from skillvault.records import Commit, Outcome, RecordKind, Ref, Skill
 from skillvault.steps.page.contents import Contents
 from skillvault.text import flat, lead
@@ -25,10 +26,12 @@ EVENTS: tuple[Event, ...] = get_args(Event)
 
 _INTAKE = ("", "record", "evaluate")  # and what a person did
 _WHY = 280  # characters of a reason
+_SAME = 40  # characters by which a text is known again
 _WHAT = 160  # characters of what something says
 # What a step does whatever was there before.
 _ALWAYS: Mapping[str, Event] = {
-    "reject": "rejected",
+    REJECT: "rejected",
+    FORGET: "proposed",
     "expire": "retired",
     "retire": "retired",
     "approve": "approved",
@@ -128,11 +131,12 @@ def _happened(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
         for ref, event in _events(vault, commit, first, last):
             domain = _domain_of(vault, ref)
             if vault.is_told(domain):
+                what = _said(vault, ref)
                 yield Happened(
                     event=event,
                     ref=ref,
-                    what=_said(vault, ref),
-                    why=why_in(message, ref.id),
+                    what=what,
+                    why=_beyond(what, why_in(message, ref.id)),
                     commit=commit.sha[:10],
                     at=datetime.fromisoformat(commit.date),
                     domain=domain,
@@ -218,6 +222,12 @@ def why_in(message: str, name: str) -> str:
             return _sentence(rest)
     prose = [part for part in parts if not part.startswith("  ")]
     return _sentence(prose[0]) if prose else ""
+
+
+def _beyond(what: str, why: str) -> str:
+    """A reason up to where it repeats what it is the reason for."""
+    place = why.find(what[:_SAME])
+    return why[:place].rstrip() if place > 0 else why
 
 
 def _sentence(prose: str) -> str:

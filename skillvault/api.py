@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
     from skillvault.vault.files import redact
+    from skillvault.vault.git import past
     from skillvault.vault.index.snapshot import Topics
 else:
     exchange, html_table = LazyModule("exchange"), LazyModule("html_table")
@@ -133,6 +134,7 @@ else:
     pages = LazyModule("steps.page.page")
     overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
     exchange_of_clones = LazyModule("steps.sync")
+    past = LazyModule("vault.git.past")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
     recovery = LazyModule("vault.commit.recovery")
@@ -884,6 +886,17 @@ def proposal_branches(
 def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:
     """A skill's text beside that of a revision; see `steps.review.text_pair`."""
     return review.text_pair(_question(vault), name.replace("_", "-"), revision)
+
+
+@contextmanager
+def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
+    """(the vault as it was, when that was): at a revision, at a time, or at the end of a day.
+
+    To be asked, not to be written; it goes with the block. UsageError if there was none.
+    """
+    branch = vault.store.head().policy.branch
+    with past.past_of(vault.store.git, branch, moment) as then:
+        yield Vault.open(then.root), then.at
 
 
 def both_sides(vault: Vault, ref: Ref) -> sides.Sides:

@@ -1,7 +1,8 @@
 """What the commands share: the options, opening the vault, JSON, progress."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from skillvault.api import Vault
+from skillvault.api import Vault, vault_at
 from skillvault.errors import UsageError
 from skillvault.hidden_characters import escaped, json_escaped
 
@@ -59,6 +60,15 @@ def now_option(function: _F) -> _F:
     )(function)
 
 
+def at_option(function: _F) -> _F:
+    """`--at REV|DATE`: what the vault knew then."""
+    return click.option(
+        "--at",
+        metavar="REV|DATE",
+        help="Ask the vault as it was at a commit, a time, or a day's end.",
+    )(function)
+
+
 def since_option(default: str) -> Callable[[_F], _F]:
     """`--since AGE`: from how long ago on, or from which day; `default` says what holds else."""
     return click.option(
@@ -79,6 +89,19 @@ def dry_option(function: _F) -> _F:
 def open_vault(vault_path: Path | None) -> Vault:
     """The vault that is vault_path_of."""
     return Vault.open(vault_path_of(vault_path))
+
+
+@contextmanager
+def open_vault_at(
+    vault_path: Path | None, at: str | None
+) -> Iterator[tuple[Vault, datetime | None]]:
+    """(the vault, None), or with `--at` (the vault as it was, when that was)."""
+    vault = open_vault(vault_path)
+    if at is None:
+        yield vault, None
+        return
+    with vault_at(vault, at) as then:
+        yield then
 
 
 def vault_path_of(vault_path: Path | None) -> Path:

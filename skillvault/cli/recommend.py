@@ -11,7 +11,15 @@ from pathlib import Path
 import click
 
 from skillvault.cli.learn import learned_shape, say_cut
-from skillvault.cli.options import echo, now_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import (
+    at_option,
+    echo,
+    now_option,
+    open_vault_at,
+    print_json,
+    say,
+    vault_option,
+)
 from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import framed
 from skillvault.learning.recommend import render
@@ -83,6 +91,7 @@ _NO_MODEL = (
     is_flag=True,
     help="Print the parts of each score, and why the others are not shown.",
 )
+@at_option
 @vault_option
 @now_option
 def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
@@ -101,47 +110,50 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     form: str,
     with_learned: bool,
     explain: bool,
+    at: str | None,
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
     """Print the skills that an agent should read before a task."""
-    vault = open_vault(vault_path)
-    answer = vault.recommend(
-        domain,
-        _typed(task),
-        context=_context(pairs),
-        role=role,
-        stage=stage,
-        pins=pins,
-        k=k,
-        budget=budget,
-        strategy=strategy,
-        decision=decision,
-        agent=agent,
-        action=action,
-        explain=explain,
-        now=now,
-    )
-    found = vault.notebook.told() if with_learned else None
-    _print_answer(answer, form, found)
-    if found:
-        say_cut(found)
-    if strategy == "semantic" and not has_model():
-        say(_NO_MODEL)
-    if explain and form != "json":
-        _print_reasons(answer)
-    _print_about(answer, vault.shelf.problems)
-    if answer.near_domain is not None:
-        say(_no_domain(answer.domain, answer.near_domain))
-        for pin in pins:
-            say(f"--pin {pin}: not looked up, as there is no such domain")
-        if decision is not None:
-            say(f"--decision {decision}: not recorded, as there is no such domain")
-        return
-    if action is not None and not is_taught(vault.store.head(), domain, action):
-        say(f"--action {action}: no skill is about the action {action}")
-    if not answer.recommended:
-        say(_why_none(answer))
+    if at is not None and decision is not None:
+        raise UsageError("--decision: a look back with --at is not recorded; leave one of them out")
+    with open_vault_at(vault_path, at) as (vault, then):
+        answer = vault.recommend(
+            domain,
+            _typed(task),
+            context=_context(pairs),
+            role=role,
+            stage=stage,
+            pins=pins,
+            k=k,
+            budget=budget,
+            strategy=strategy,
+            decision=decision,
+            agent=agent,
+            action=action,
+            explain=explain,
+            now=now or then,
+        )
+        found = vault.notebook.told() if with_learned else None
+        _print_answer(answer, form, found)
+        if found:
+            say_cut(found)
+        if strategy == "semantic" and not has_model():
+            say(_NO_MODEL)
+        if explain and form != "json":
+            _print_reasons(answer)
+        _print_about(answer, vault.shelf.problems)
+        if answer.near_domain is not None:
+            say(_no_domain(answer.domain, answer.near_domain))
+            for pin in pins:
+                say(f"--pin {pin}: not looked up, as there is no such domain")
+            if decision is not None:
+                say(f"--decision {decision}: not recorded, as there is no such domain")
+            return
+        if action is not None and not is_taught(vault.store.head(), domain, action):
+            say(f"--action {action}: no skill is about the action {action}")
+        if not answer.recommended:
+            say(_why_none(answer))
 
 
 def _typed(task: str) -> str:

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
+from skillvault.cli.options import (
+    at_option,
+    echo,
+    json_option,
+    open_vault_at,
+    print_json,
+    vault_option,
+)
 from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
@@ -33,15 +40,17 @@ _LINE = 80  # characters of a text in a list
 )
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
 @click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
+@at_option
 @vault_option
 @json_option
-def search(
+def search(  # noqa: PLR0913 (click hands a command one argument an option)
     text: str,
     kind: str | None,
     domain: str | None,
     k: int,
     words: bool,
     untrusted: bool,
+    at: str | None,
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
@@ -49,9 +58,10 @@ def search(
 
     Prints the best first: score, kind, trust, id and text.
     """
-    hits = open_vault(vault_path).search(
-        text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
-    )
+    with open_vault_at(vault_path, at) as (vault, _):
+        hits = vault.search(
+            text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
+        )
     if as_data:
         print_json(hits)
         return

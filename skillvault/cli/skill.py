@@ -10,11 +10,13 @@ import msgspec
 
 from skillvault.api import Vault, both_sides, text_pair
 from skillvault.cli.options import (
+    at_option,
     dry_option,
     echo,
     json_option,
     now_option,
     open_vault,
+    open_vault_at,
     print_json,
     say,
     vault_option,
@@ -129,14 +131,19 @@ def _layered(file: Shelved, wins: bool, hidden: Collection[str]) -> dict[str, An
 
 @skill.command()
 @click.argument("name")
+@at_option
 @vault_option
 @json_option
-def show(name: str, vault_path: Path | None, as_data: bool) -> None:
+def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> None:
     """Print one skill as it is committed, or as another layer has it.
 
     What its use showed, and the runs that speak for and against it, go to stderr.
     """
-    vault = open_vault(vault_path)
+    with open_vault_at(vault_path, at) as (vault, _):
+        _show(vault, name, as_data=as_data)
+
+
+def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     record, path = vault.skill(name)
     is_own = not Path(path).is_absolute()
     is_out = not is_own and record.name in vault.store.head().policy.shelf.hidden

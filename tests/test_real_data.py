@@ -1,12 +1,15 @@
 """The loop on real outcomes, end to end."""
 
 import random
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skillvault.api import Vault
+import pytest
+
+from skillvault.api import Vault, retract, undo
 from tests.conftest import NOW
 
 
@@ -85,3 +88,39 @@ def test_any_order_of_the_same_import_gives_the_same_tree(shared: Path, tmp_path
         vault = _learned(tmp_path / f"v{seed}", "jsonl", file)
         trees.add(vault.store.git.text("rev-parse", "HEAD^{tree}"))
     assert len(trees) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "path"),
+    [
+        ("freqtrade", "data/freqtrade/backtest-result.json"),
+        ("jsonl", "data/agent-runs/outcomes.jsonl"),
+    ],
+)
+def test_what_a_person_decides_of_the_proposals_stands(
+    shared: Path, tmp_path: Path, form: str, path: str
+) -> None:
+    place = tmp_path / "v"
+    Vault.init(place, now=NOW)
+    (place / "vault.yaml").write_text("format: 1\ngenerate: {gate: always}\n")
+    subprocess.run(["git", "-C", str(place), "commit", "-qanm", "a gate"], check=True)
+    vault = Vault(place)
+    vault.import_files(form, [shared / path], now=NOW)
+    vault.run(now=NOW)
+    assert vault.skills() == []
+    approved, rejected, *_ = sorted(s.name for s in vault.skills("proposed"))
+    vault.curate.approve(approved, now=NOW)
+    vault.curate.reject(rejected, "one bad week, not a rule", now=NOW)
+    waiting = {s.name for s in vault.skills("proposed")}
+    vault.run(now=NOW)
+    assert {s.name for s in vault.skills("proposed")} <= waiting
+    assert [s.name for s in vault.skills()] == [approved]
+    shown = next(iter(_outcomes(vault.why(approved))))
+    undo(vault, approved, now=NOW)
+    retract(vault, shown, "the label was wrong", now=NOW)
+    vault.run(now=NOW)
+    places = [s.name for shelf in ("skills", "proposed") for s in vault.skills(shelf)]
+    assert not {approved, rejected} & set(places)
+    assert shown not in {outcome for name in places for outcome in _outcomes(vault.why(name))}
+    assert vault.run(now=NOW).done == []
+    assert vault.check().problems == []

@@ -29,7 +29,7 @@ def call(*args: str, cwd: Path, stdin: bytes = b"") -> tuple[int, str, str]:
     [
         (("status",), 3, "no vault here or above it"),
         (("run", "dance"), 2, "dance"),
-        (("nonsense",), 2, "No such command"),
+        (("nonsense",), 2, "no such command; `skillvault --help` lists them"),
         (("record",), 2, "--example"),
         (("init", "--domain", "../x"), 2, "cannot be a folder name"),
         (("import", "excel", "x"), 2, "excel"),

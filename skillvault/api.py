@@ -7,6 +7,7 @@ and nowhere below. A question loads only the rooms that answer it: see `LazyModu
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -922,7 +923,9 @@ def page(
         known = ", ".join(run.view.domains) or "none yet"
         raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
     span = (since or until - _WEEK, until)
-    return pages.page_of(run, (status, effects), span, domain)
+    asks = status.judge.provider == "agent"
+    questions = len(vault.desk.next_questions(sys.maxsize)) if asks else None
+    return pages.page_of(run, (status, effects), span, domain, questions)
 
 
 def rules_wait(vault: Vault) -> bool:

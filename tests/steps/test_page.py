@@ -6,11 +6,13 @@ import pytest
 
 from skillvault.api import Vault, page
 from skillvault.errors import UsageError
+from skillvault.page.html import html_of
 from skillvault.steps.closing import Closing
 from skillvault.steps.page.domains import drawdown
 from skillvault.steps.page.week import why_in
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
+from tests.judge.conftest import appoint
 from tests.used import use_skills
 
 LATER = NOW + timedelta(hours=1)
@@ -130,3 +132,13 @@ def test_money_has_its_sum_mean_worst_and_drawdown(vault: Vault) -> None:
     assert money.total == pytest.approx(-42)
     assert money.drawdown == pytest.approx(112)
     assert [line.target for line in domain.actions[0].targets] == ["SOL-PERP"]
+
+
+def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    assert page(vault, now=LATER).questions is None
+    appoint(vault, provider="agent")
+    questions = vault.desk.next_questions(99)
+    assert page(vault, now=LATER).questions == len(questions) > 0
+    assert f"{len(questions)} question".encode() in html_of(page(vault, now=LATER))

@@ -33,6 +33,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
     `stops` are the things to stop doing, the worst first. `cost` is None if nothing of the week
     was paid for. `origins` are what each fact's links lead from, as (type, kind, id).
+    `questions` are open for an agent, None if the judge is no agent.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Page(Struct, frozen=True, kw_only=True):
     origins: Mapping[str, Sequence[tuple[str, str, str]]]
     status: Status
     cost: JudgeCost | None
+    questions: int | None
 
 
 def page_of(
@@ -56,6 +58,7 @@ def page_of(
     answers: tuple[Status, Sequence[SkillStats]],
     span: tuple[datetime, datetime],
     domain: str | None = None,
+    questions: int | None = None,
 ) -> Page:
     """The page of these days; `answers` are what `status` and `stats` say."""
     status, effects = answers
@@ -76,6 +79,7 @@ def page_of(
         origins={name: origins_of(vault, Ref("fact", name)) for name in vault.facts},
         status=status,
         cost=_cost(vault),
+        questions=questions,
     )
 
 

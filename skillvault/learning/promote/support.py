@@ -44,6 +44,7 @@ from skillvault.records import (
     Outcome,
     Ref,
     Status,
+    Trust,
     link_of,
     stamp,
 )
@@ -275,7 +276,7 @@ class Support:
             if witness.id in self._material.promoted:
                 self._remember(witness)
                 self._memory.keep_grounds(witness)
-        for witness in ordered:
+        for witness in self._in_turn(ordered):
             self._weigh(witness)
         return SupportPlan(
             tuple(self._facts.values()),
@@ -283,6 +284,23 @@ class Support:
             tuple(self._retellings.values()),
             tuple(sorted(self._rejected)),
         )
+
+    def _in_turn(self, ordered: Iterable[Witness]) -> Iterator[Witness]:
+        """The runs in their order; one whose judge names a fact that another makes comes after."""
+        waiting: list[Witness] = []
+        for witness in ordered:
+            if self._awaits_fact(witness):
+                waiting.append(witness)
+            else:
+                yield witness
+        while waiting:
+            following = next((one for one in waiting if not self._awaits_fact(one)), waiting[0])
+            waiting.remove(following)
+            yield following
+
+    def _awaits_fact(self, witness: Witness) -> bool:
+        named = witness.evaluation.repeats or witness.evaluation.contradicts
+        return named is not None and named not in self._material.facts and named not in self._facts
 
     def _remember(self, witness: Witness) -> tuple[Sequence[Witness], str]:
         """Keep what a run says; (the runs with like words, that by which its words are known)."""
@@ -345,11 +363,17 @@ class Support:
             fact: stance
             for fact, stance in named
             if fact is not None
-            and fact in self._material.facts
             and self._is_current(fact)
-            and self._material.facts[fact].domain == evaluation.domain
-            and self._material.facts[fact].trust == "local"
+            and self._standing(fact) == (evaluation.domain, "local")
         }
+
+    def _standing(self, fact: str) -> tuple[str, Trust]:
+        """The domain and the trust of a fact."""
+        record = self._material.facts.get(fact)
+        if record is not None:
+            return record.domain, record.trust
+        source = self._facts[fact].source
+        return source.evaluation.domain, source.outcome.trust
 
     def _says(self, fact: str, source: Witness, witness: Witness) -> bool:
         """Whether a fact says what the run said that made it; else, edited, what this one does."""

@@ -36,16 +36,16 @@ class Chunk(Struct, frozen=True):
 
 def chunks_of(page: Page) -> list[Chunk]:
     """The details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
-    chunks = [*_chunks("skill", _skills(page)), *_chunks("fact", _facts(page))]
+    chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
     left = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
     some = ids[:: max(1, len(ids) // _SAMPLE)]
     of_some = left * len(some) / max(1, len(ids))
-    while limit > _LEAST and _size(_chunks("outcome", _outcomes(page, some, limit))) > of_some:
+    while limit > _LEAST and _size(_chunks("outcome", _outcome_data(page, some, limit))) > of_some:
         limit //= 2
     while True:
-        outcomes = list(_chunks("outcome", _outcomes(page, ids, limit)))
+        outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
         if _size(outcomes) <= left or limit <= _LEAST:
             return [*chunks, *outcomes]
         limit //= 2
@@ -63,7 +63,7 @@ def _size(chunks: Iterable[Chunk]) -> int:
     return sum(len(chunk.data) for chunk in chunks)
 
 
-def _skills(page: Page) -> dict[str, Any]:
+def _skill_data(page: Page) -> dict[str, Any]:
     applied: dict[str, list[str]] = defaultdict(list)
     for outcome, names in page.benefit.used.items():
         for name in names:
@@ -71,7 +71,7 @@ def _skills(page: Page) -> dict[str, Any]:
     return {one.name: _skill_details(one, applied.get(one.name, ())) for one in page.skills}
 
 
-def _facts(page: Page) -> dict[str, Any]:
+def _fact_data(page: Page) -> dict[str, Any]:
     return {
         name: {
             "text": _beginning(fact.text, _TEXT),
@@ -85,7 +85,7 @@ def _facts(page: Page) -> dict[str, Any]:
     }
 
 
-def _outcomes(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
+def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
     return {
         name: _outcome_details(page, page.outcomes[name], page.evaluations.get(name), limit)
         for name in ids

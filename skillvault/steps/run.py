@@ -111,7 +111,7 @@ class Report(Struct):
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
     uses: Callable[[], Sequence["Used"]] = tuple
 
-    def add(self, part: "Report") -> None:
+    def include(self, part: "Report") -> None:
         """Hold what another report says, too, without what was written: that is in the vault."""
         self.done += [Done(replace(done.change, writes=()), done.commit) for done in part.done]
         for key in ("waiting", "rejected", "quarantined", "known"):

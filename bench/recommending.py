@@ -18,8 +18,8 @@ from skillvault import Vault
 SKILLS = 10_000
 EUREKACLAW = (1.6, 0.04)  # seconds to load as many and to choose, as given
 DOMAIN = "coding"
-# The words that every guide says tell nothing: one guide is found by the rare ones among them.
-TASK = "migrate the ledger schema of the kamiba webhook to inxael without outages"
+# The words that half of the guides say tell little: one guide is found by its rare ones.
+TASK = "migrate the cursor to zepeor and fipewi without skew, as juquaba and zehori did"
 REPEATS = 50
 SETTLED = 2.5  # seconds until a file counts as one that nobody is writing
 

@@ -430,7 +430,7 @@ class Vault:
             if on_outcomes is not None:
                 on_outcomes([outcome for _, outcome in part])
             done = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
-            transcripts.add_report(report, done)
+            report.include(done)
         report.quarantined = read.refused + report.quarantined
         return report, read
 

@@ -216,19 +216,37 @@ def _subject(batch: Sequence[Change]) -> str:
 
 def message_of(changes: Sequence[Change]) -> str:
     """The whole message of the commit that these changes become: subject, reasons, trailers."""
-    reasons = dict.fromkeys(_wrapped(reason) for reason in _reasons(changes))  # each once
+    reasons = [*dict.fromkeys(_wrapped(reason) for reason in _reasons(changes))]  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
-    text = "\n\n".join(part for part in (headline_of(changes), *reasons) if part)
-    return "\n\n".join([_within_lines(text), "\n".join(trailers)]) + "\n"
+    parts = [part for part in (headline_of(changes), *reasons) if part]
+    return "\n\n".join([_within_lines(parts), "\n".join(trailers)]) + "\n"
 
 
-def _within_lines(text: str) -> str:
-    """A text of at most so many lines; the last one says how many were left out."""
-    lines = text.split("\n")
-    if len(lines) <= LINES:
+def _within_lines(parts: Sequence[str]) -> str:
+    """Paragraphs of at most so many lines; the last one says how many were left out.
+
+    Each part has its share, so that a long one takes no other's first lines.
+    """
+    text = "\n\n".join(parts)
+    count = text.count("\n") + 1
+    if count <= LINES:
         return text
-    return "\n".join([*lines[: LINES - 1], _CUT.format(len(lines) - LINES + 1)])
+    whole = [part.split("\n") for part in parts]
+    shares = range(LINES, 1, -1)
+    share = next((n for n in shares if _length(whole, n) < LINES), shares[-1])
+    lines = "\n\n".join(_beginning(part, share) for part in whole).split("\n")[: LINES - 1]
+    return "\n".join([*lines, _CUT.format(count - len(lines))])
+
+
+def _beginning(lines: Sequence[str], most: int) -> str:
+    first = "\n".join(lines[:most]).rstrip()
+    return first if len(lines) <= most or _in_table(lines[most - 1]) else f"{first} …"
+
+
+def _length(parts: Iterable[Sequence[str]], share: int) -> int:
+    """The lines of paragraphs of which each has at most so many, and of the blanks between them."""
+    return sum(min(len(part), share) + 1 for part in parts) - 1
 
 
 def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:

@@ -153,6 +153,8 @@ def _positions(text: str) -> Iterator[int]:
 
 
 def _replaced(text: str, escape: Callable[[str], str]) -> str:
+    if not has_hidden(text):  # as nearly every text, of which a page has half a million
+        return text
     places = list(_positions(text))
     if not places:
         return text

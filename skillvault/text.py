@@ -142,6 +142,11 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 
 
+def plural(count: int, noun: str) -> str:
+    """A number of things, such as `1 fact` and `1,200 facts`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def shorten(text: str, limit: int) -> str:
     """White space folded, cut at a word to at most `limit` characters, with `…` if cut."""
     folded = " ".join(text.split())

@@ -29,6 +29,22 @@ def test_a_message_has_at_most_forty_lines_before_its_trailers() -> None:
     assert trailers.startswith("Skillvault-Step: merge\n")
 
 
+def test_each_of_many_reasons_has_its_share_of_a_message() -> None:
+    long = "\n".join(f"  row {number}" for number in range(60))
+    reasons = [long, "one line", long]
+    changes = [Change(step="generate", subject=f"s{n}", reason=r) for n, r in enumerate(reasons)]
+    text, _, _ = message_of(changes).rpartition("\n\n")
+    lines = text.split("\n")
+    assert len(lines) <= 40
+    assert [line for line in lines if line.startswith("generate: s")][1:] == [
+        f"generate: s{n}" for n in range(3)
+    ]
+    assert "one line" in lines
+    # The headline, two parts of a headline and a table, one of two lines, and blanks between.
+    left = 1 + 2 * 62 + 2 + 3 - len(lines[:-1])
+    assert lines[-1] == f"… {left} more lines; the diff has all of it"
+
+
 def test_the_message_has_subject_reason_and_trailers() -> None:
     change = Change(
         step="generate",

@@ -6,7 +6,7 @@ script run.
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +21,7 @@ from skillvault.page import payload
 from skillvault.steps.page.benefit import Rate
 from skillvault.steps.page.page import Page
 from skillvault.steps.page.week import EVENTS, Happened
-from skillvault.text import lead
+from skillvault.text import lead, plural
 
 if TYPE_CHECKING:
     from skillvault.page import chart
@@ -37,6 +37,7 @@ except ImportError:
         "week as Markdown"
     ) from None
 
+_WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
 _DRAWN = 40  # lifts of a chart
 _LISTED = 20  # things of one event that are listed
@@ -52,6 +53,7 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
         .render(
             page=page,
             week=page.week,
+            period="this week" if page.week.until - page.week.since == _WEEK else "in these days",
             benefit=page.benefit,
             status=page.status,
             events=EVENTS,
@@ -116,7 +118,7 @@ def _environment() -> jinja2.Environment:
     )
     formats: dict[str, Callable[..., str]] = {
         "percent": _percent, "signed": _signed, "day": _date, "minute": _minute, "rate": _rate_text,
-        "number": _number, "plural": _plural, "first_words": lead,
+        "number": _number, "plural": plural, "first_words": lead,
     }  # fmt: skip
     environment.filters.update(formats)
     return environment
@@ -176,7 +178,3 @@ def _date(at: datetime) -> str:
 
 def _minute(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -22,6 +22,7 @@ MOST = 2_200_000  # bytes of all chunks as they stand in the file
 _TEXT = 4000  # characters of a text, fewer where there are many
 _LEAST = 60
 _TEXTS = 2_500_000  # characters of skill_page field of all outcomes
+_SAMPLE = 1000  # outcomes by which the length of texts is chosen
 _TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}
 
 
@@ -35,48 +36,59 @@ class Chunk(Struct, frozen=True):
 
 def chunks_of(page: Page) -> list[Chunk]:
     """The details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
+    chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
+    left = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
+    ids = list(page.outcomes)
+    some = ids[:: max(1, len(ids) // _SAMPLE)]
+    of_some = left * len(some) / max(1, len(ids))
+    while limit > _LEAST and _size(_chunks("outcome", _outcome_data(page, some, limit))) > of_some:
+        limit //= 2
     while True:
-        chunks = list(_chunks(page, limit))
-        if sum(len(chunk.data) for chunk in chunks) <= MOST or limit <= _LEAST:
-            return chunks
+        outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
+        if _size(outcomes) <= left or limit <= _LEAST:
+            return [*chunks, *outcomes]
         limit //= 2
 
 
-def _chunks(page: Page, limit: int) -> Iterator[Chunk]:
-    for kind, records in _details(page, limit).items():
-        ids, size = sorted(records), _TOGETHER[kind]
-        for start in range(0, len(ids), size):
-            some = {name: records[name] for name in ids[start : start + size]}
-            packed = gzip.compress(msgspec.json.encode(some), 6, mtime=0)
-            yield Chunk(kind, ids[start], b64encode(packed).decode())
+def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
+    ids, size = sorted(records), _TOGETHER[kind]
+    for start in range(0, len(ids), size):
+        some = {name: records[name] for name in ids[start : start + size]}
+        packed = gzip.compress(msgspec.json.encode(some), 6, mtime=0)
+        yield Chunk(kind, ids[start], b64encode(packed).decode())
 
 
-def _details(page: Page, limit: int) -> dict[str, dict[str, Any]]:
+def _size(chunks: Iterable[Chunk]) -> int:
+    return sum(len(chunk.data) for chunk in chunks)
+
+
+def _skill_data(page: Page) -> dict[str, Any]:
     applied: dict[str, list[str]] = defaultdict(list)
     for outcome, names in page.benefit.used.items():
         for name in names:
             applied[name].append(outcome)
+    return {one.name: _skill_details(one, applied.get(one.name, ())) for one in page.skills}
+
+
+def _fact_data(page: Page) -> dict[str, Any]:
     return {
-        "skill": {
-            skill_page.name: _skill_details(skill_page, applied.get(skill_page.name, ()))
-            for skill_page in page.skills
-        },
-        "fact": {
-            name: {
-                "text": _beginning(fact.text, _TEXT),
-                "domain": fact.domain,
-                "importance": fact.importance,
-                "trust": fact.trust,
-                "path": layout.path_of(fact),
-                "origins": page.origins[name],
-            }
-            for name, fact in page.facts.items()
-        },
-        "outcome": {
-            name: _outcome_details(page, outcome, page.evaluations.get(name), limit)
-            for name, outcome in page.outcomes.items()
-        },
+        name: {
+            "text": _beginning(fact.text, _TEXT),
+            "domain": fact.domain,
+            "importance": fact.importance,
+            "trust": fact.trust,
+            "path": layout.path_of(fact),
+            "origins": page.origins[name],
+        }
+        for name, fact in page.facts.items()
+    }
+
+
+def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
+    return {
+        name: _outcome_details(page, page.outcomes[name], page.evaluations.get(name), limit)
+        for name in ids
     }
 
 

@@ -203,19 +203,17 @@ def _sums(
     observation, weight = estimate.Observation, detect.weight
     found = (
         observation(
-            decision=outcome,
-            skill=_whole(skill, merged),
-            group=group,
-            success=status == "success",
-            made=made,
-            applied=match in _APPLIED,
-            weight=weight(match, confidence),
-            offer=cast("estimate.Offer", offer),
-            episode=episode_of.get(outcome, ""),
+            decision=row.outcome,
+            skill=_whole(row.skill, merged),
+            group=row.group,
+            success=row.status == "success",
+            made=row.made,
+            applied=row.match in _APPLIED,
+            weight=weight(row.match, row.confidence),
+            offer=cast("estimate.Offer", row.offer),
+            episode=episode_of.get(row.outcome, ""),
         )
-        for outcome, skill, group, status, made, match, confidence, offer in head.uses.exposures(
-            domain
-        )
+        for row in head.uses.exposures(domain)
     )
     return estimate.add_up(found, totals, begun, _prior(head.policy))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.change import Change, by_commit, by_neighbours, headline_of
 from skillvault.errors import BadInputError, EditedError, UnavailableError
@@ -115,6 +116,12 @@ class Report(Struct):
     learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
     uses: Callable[[], Sequence["Used"]] = tuple
+
+    def include(self, part: "Report") -> None:
+        """Hold what another report says, too, without what was written: that is in the vault."""
+        self.done += [Done(replace(done.change, writes=()), done.commit) for done in part.done]
+        for key in ("waiting", "rejected", "quarantined", "known"):
+            getattr(self, key).extend(getattr(part, key))
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from skillvault.errors import BadInputError
 from skillvault.exchange.transcripts import client_of
@@ -21,7 +20,6 @@ from skillvault.exchange.transcripts.signs import is_to_fail, words_say
 from skillvault.policy import TranscriptsPolicy
 from skillvault.reading import claims_success
 from skillvault.records import Observer, Status, Trust, stamp
-from skillvault.steps.run import Done, Report
 from skillvault.text import slug
 from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.files.redact import redacted_text
@@ -206,10 +204,3 @@ def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, 
         (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
         for name, outcome in outcomes
     ]
-
-
-def add_report(whole: Report, part: Report) -> None:
-    """Let a report hold what another says too, without what was written: that is in the vault."""
-    whole.done += [Done(replace(done.change, writes=()), done.commit) for done in part.done]
-    for key in ("waiting", "rejected", "quarantined", "known"):
-        getattr(whole, key).extend(getattr(part, key))

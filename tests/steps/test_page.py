@@ -98,6 +98,32 @@ Skillvault-Step: promote
     assert why_in(message, "warning-coding-x") == "x: 7 of 7 outcomes are failures."
 
 
+def test_a_record_beyond_where_a_message_was_cut_has_no_other_ones_reason() -> None:
+    message = """generate: warning-a and 2 more
+
+generate: warning-a
+a: 7 of 7 outcomes are failures.
+
+generate: warning-b
+… 3 more lines; the diff has all of it
+
+Skillvault-Step: generate
+Skillvault-Source: evaluation:e1
+Skillvault-Target: skill:warning-a
+Skillvault-Step: generate
+Skillvault-Source: evaluation:e2
+Skillvault-Target: skill:warning-b
+Skillvault-Step: generate
+Skillvault-Source: evaluation:e3
+Skillvault-Source: evaluation:e4
+Skillvault-Source: fact:f1
+Skillvault-Target: skill:warning-c
+"""
+    assert why_in(message, "warning-a") == "a: 7 of 7 outcomes are failures."
+    assert why_in(message, "warning-b") == "From 1 evaluation."
+    assert why_in(message, "warning-c") == "From 2 evaluations and 1 fact."
+
+
 def test_a_domain_that_is_not_known_is_refused(vault: Vault) -> None:
     with pytest.raises(UsageError, match="--domain cooking: no such domain; there are: coding"):
         page(vault, domain="cooking")

@@ -20,34 +20,43 @@ _FILLER = (
     r"(?:the|this|that|these|those|a|an|our|my|any|its|both|all|only|lessons?|rules?|skills?|named)"
 )
 _USE = (
-    r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*"
+    r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*|(?:made|making)\s+use\s+of"
     r"|(?:go|going|went)\s+with|heed\w*|pick\w*|chose|choosing|combin\w+|obey\w*|respect\w*"
     r"|(?:st(?:ick|icking|uck)|adher\w+|kept|keeping)\s+to|compl(?:y|ied|ying)\s+with)"
 )
 # A short form is a word like others but beside one of these.
 _CUE = re.compile(
-    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|per|see|cf\.?|despite|skill"
+    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|not\s+(?:just|only)|per|see|cf\.?|despite|skill"
     r"|(?:advice|guidance|recommendations?)\s+(?:of|in|from))"
     rf"(?:\s+{_FILLER})*[\s:(\[]*$",
     re.IGNORECASE,
 )
 _LISTED = r"(?:[\w./-]+(?: \([^()]{0,60}\))?(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+))"
 _SKILLS = re.compile(
-    rf"\b(?:skills?|applied|used)(?:[ _]\w+){{0,2}}[{_QUOTES}]*\s*[:=(]"
-    rf"[\s(\[{_QUOTES}]*{_LISTED}{{0,8}}$",
+    rf"\b(?:(?:two|three|four)\s+skills\s*,\s*{_LISTED}{{0,8}}$"
+    rf"|(?:skills?|applied|used)(?:[ _]\w+){{0,2}}[{_QUOTES}]*\s*[:=(]"
+    rf"[\s(\[{_QUOTES}]*{_LISTED}{{0,8}}$)",
     re.IGNORECASE,
 )
 _SKILL = re.compile(
     r"^(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+)[\w./-]+){0,8}\s+\(?skills?\b", re.IGNORECASE
 )
 _FOLDER = re.compile(r"\bskills?/(?:[\w.-]+/){0,2}$", re.IGNORECASE)
-_JOINED = re.compile(r"^\s*(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor|not))\s*$", re.IGNORECASE)
+_JOINED = re.compile(
+    r"^\s*(?:,|&|\+|/|(?:,\s*)?(?:and|or|nor|not)(?:\s+(?:of|by|with))?)\s*$", re.IGNORECASE
+)
+# `x for reading and y for writing`.
+_EACH_FOR = re.compile(r"^\s+(?:for|to)\s+(?:[\w-]+\s+){1,4}and\s+$", re.IGNORECASE)
+_FOR = re.compile(r"\s+(?:for|to)\s", re.IGNORECASE)
 _LAST = re.compile(r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or)\b|skills?\b|lessons?\b)", re.IGNORECASE)
 _WERE = re.compile(
-    r"^(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[\w./-]+){0,8}\s+(?:was|were)\s+(?:both\s+|all\s+)?"
+    r"^(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[\w./-]+){0,8}(?:\s+too)?\s+(?:was|were)\s+(?:both\s+|all\s+)?"
     r"(?:used|applied|followed|loaded|consulted)\b",
     re.IGNORECASE,
 )
+# `With x I recomputed it`.
+_WITH = re.compile(r"(?:^|[.;:!?]\s+)with\s+$", re.IGNORECASE)
+_WE = re.compile(r"^,?\s+(?:i|we)\b", re.IGNORECASE)
 # A handle without its brackets stands at the head of a line or says something.
 _HEAD = re.compile(
     r"(?:^|[\n;.,(]|skills?:)\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
@@ -212,7 +221,7 @@ def _fits(name: str, kind: str, content: set[str]) -> bool:
     """Whether some words of a name are enough of it: half of one that has no prefix."""
     if _parts(name)[0] in KINDS:
         return kind not in KINDS or kind == "guide"
-    return kind == "skill" and 2 * len(content) >= len(_parts(name))
+    return kind not in KINDS - {"guide"} and 2 * len(content) >= len(_parts(name))
 
 
 # ── which places count ───────────────────────────────────────────────────────────────
@@ -229,11 +238,15 @@ def _cued(spans: Iterable[_Span], text: str) -> list[_Span]:
 
 def _joins(counted: list[_Span], span: _Span, text: str) -> bool:
     """Whether a place is listed with a mention: `x, y and z`, not `x, y data`."""
-    return bool(span.handle or _LAST.match(text, span.end)) and any(
+    is_listed = bool(span.handle or _LAST.match(text, span.end)) and any(
         other.end <= span.start
         and other.handle == span.handle
         and _JOINED.match(text[other.end : span.start].strip(_QUOTES + " ") or ".")
         for other in counted[-3:]
+    )
+    return is_listed or any(
+        _EACH_FOR.match(text[other.end : span.start]) and _FOR.match(text, span.end)
+        for other in counted[-1:]
     )
 
 
@@ -252,6 +265,7 @@ def _is_cued(span: _Span, text: str) -> bool:
         or _FOLDER.search(before)
         or _SKILL.match(after)
         or _WERE.match(after)
+        or (_WITH.search(before) and _WE.match(after))
     )
 
 

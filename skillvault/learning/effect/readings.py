@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from skillvault.learning.effect.mentions import Mention
+from skillvault.learning.effect.quantities import differ, quantities_in
 from skillvault.learning.effect.sentences import X, Y, in_plain, joined, plain, sentences
 
 # `named` is a mention as of what is used, which a later sentence may still take back; `open` one
@@ -50,11 +51,11 @@ _WORDS = {
     "defy": """
         ignor(e|es|ed|ing)|overr(ide|ides|ode|idden|iding)|overrul(e|es|ed|ing)
         disregard(s|ed|ing)?|violat(e|es|ed|ing)|def(y|ies|ied|ying)|disobey(s|ed|ing)?
-        bypass(es|ed|ing)?|flout(s|ed|ing)?|br(eak|eaks|oke|oken|eaking)|breach(ed|ing)?
+        bypass(es|ed|ing)?|flout(s|ed|ing)?|br(eak|eaks|oke|oken|eaking)( with)?|breach(ed|ing)?
         contraven(e|es|ed|ing)|contradict(s|ed|ing)?|exceed(s|ed|ing)?|deviat(e|ed|ing) from
         depart(ed|ing)? from|disagreed? with
         (go|goes|going|went|gone|act|acts|acted|acting|trade|traded|trading|move|moved) against
-        r[au]n counter to""",
+        r[au]n counter to|(went|go|goes|going|gone) (past|beyond|around|over)""",
     "decline": """
         skip(s|ped|ping)?( reading)?|reject(s|ed|ing)?|declin(e|es|ed|ing)|refus(e|es|ed|ing)
         dismiss(ed|ing)?|discard(s|ed|ing)?|dr(op|ops|opped|opping)|abandon(ed|ing)?
@@ -75,6 +76,17 @@ _WORDS = {
         (in spite of|despite|against) (it|that)|knowingly""",
     "differ": r"(\w+ly )?disagree[sd]?|beg to differ|thought otherwise|knew better",
     "modal": "would|could|should|might|may|must|ought to|shall",
+    # What a plain statement of what was done does not hold.
+    "doubt": r"""
+        not|nor|never|neither|none|nothing|nobody|hardly|without|but|yet|however|although|though
+        except|unlike|instead|rather|if|unless|whether|when|once|until|should|would|could|might|may
+        will|shall|ought|going to|maybe|perhaps|tomorrow|next|later|future|too|hoped?
+        lack\w*|miss\w*|fail\w*|crash\w*|error\w*|timed out|ran out|unable|reject\w*|dr[oe]p\w*
+        aware|known?|knew|saw|seen|see|notic\w*|look\w*|judg\w*|evaluat\w*|consider\w*|thought|think
+        suggest\w*|recommend\w*|return\w*|gave|give[sn]?|offer\w*|show\w*|list\w*|prompt|readme|ticket
+        overlook\w*|available|target\w*|wav(es|ed|ing)|brush\w*|user|system|docs?|plan\w*|want\w*|asked|describ\w*|mention\w*|contrast|different|other|another
+        contradict\w*|aside|risk|replac\w*|add\w*|updat\w*|edit\w*|writ\w*|wrote|creat\w*|renam\w*
+        delet\w*|remov\w*|read|heard|wonder\w*|like|prefer\w*|against""",
     # What a pattern may pass over: no comma, and no word that begins a reason.
     "gap": r"(?!(because|since|per|due|so|given|following|as|but|thanks)\b)[\w'-]+\s",
     "be": "is|was|were|are|be|been|got|has been|had been|have been|will be",
@@ -101,6 +113,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "applied",
         r"""
         \bnot (only|just|merely|solely)( <any>)? X
+        \bnot (only|just|merely|solely) (<gap>){1,4}but X
+        \bnot (only|just|merely|solely) Y, X
         \b(nothing (else )?but|no \w*( \w+)? ?(other )?than) X
         \b(no|not|never|nor|without|refus\w+ to|rather than|instead of|avoid\w*|resist\w*|afraid to
           |reluctant to|unwilling to|tempt\w+ to|urge to|no reason to|careful not to|nobody|no one
@@ -136,6 +150,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "overruled",
         r"""
         X,? (notwithstanding|be damned|or not)\b
+        \bnotwithstanding X
+        \b(even though|although|though) X applies, (i|we)\b
+        \b(accept|tak|took|run|bear)\w* (the|this|that) (risk|danger|chance)( that| which| of)? X
         \b(regardless|in disregard) of X""",
     ),
     (
@@ -199,6 +216,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         (\[x\]|✓|✔|✅|☑) X
         X ?([:=(|–—→-]|->|=>)* ?(✓|✔|✅|☑)
         X yes ?($|[,.;])
+        X ?([:=(|–—→-]|->|=>)* ?\((used|applied|followed|heeded)\b
         X ?([:=(|–—→-]|->|=>)+ ?(yes\b|used\b|applied\b|followed\b|true\b|done\b|heeded\b
           |respected\b|obeyed\b)""",
     ),
@@ -217,11 +235,13 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
     (
         "declined",
         r"""
-        X (failed|crashed|errored|did not (load|work|exist|open)|would not load)
+        X (failed|crashed|errored|timed out|hung|threw|raised|did not (load|work|exist|open)
+          |would not load)
         \b(start\w*|began|tried) to <do> X,? (but|then|and) .*\b(gave up|stopped|abandoned|aborted
           |ran out)
         \b(tried|trying|attempted|attempting|try)( to <do>)? X(?!.*\bworked\b).*\b(but|error
-          |fail\w*|fell back|gave up|no luck)\b""",
+          |fail\w*|fell back|gave up|no luck|without success
+          |no success|in vain|to no avail)\b""",
     ),
     # Turned down.
     (
@@ -232,12 +252,16 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |declin\w+ to|omit\w* to|neglect\w* to|avoid\w*|stopped|skip\w*|too \w+ to|no (need
           |reason|point|use|time|cause|occasion)( to| for| in| of)?|little (need|use|reason)( to
           | for| of)?)( (to|be|been|going|have|having|want\w*|wish\w*|any|even|much|ever|for|by|i
-          |we|bother\w*|<any>|think|believe|feel|deem|consider|opening|loading|looking at
+          |we|bother\w*|<any>|say|claim|think|believe|feel|deem|consider|opening|loading|looking at
           |calling))*( (that|to|for|on|with|at|it|of|in))*:? X
         (?<!and )(?<!say )\b(neither|none|nothing|no|not|nor|unlike|instead of|rather than
-          |other than|except|except for|in place of|in lieu of|as opposed to|over|minus)( (of|in
+          |other than|different(ly)? (from|than)|distinct from|except
+          |except for|in place of|in lieu of|as opposed to|over|minus)( (of|in
           |from|that|like|about|for))*( the)?( (skills?|lessons?|warnings?)( \w+)?)?:? ?\(?X
         \bnot (<gap>){0,3}(any|either) of .{0,40}X
+        \b(not|never) (\w+ly )?\w+( (up|on|in|into|to|for|with|at|of|from))? X
+        \b(read|saw|seen|opened|checked|reviewed|looked (at|into|through)) X,? (but|yet|however)\b
+          (?!.*\b(used|applied|followed|kept) (only|its|the first|one|two|part)\b)
         \b(<decline>)( <any>)?:? X
         \b(left|ruled|leaving) X (out|aside|alone|unused|unread)
         X .*\bnot (the|a|any) skill\b
@@ -255,6 +279,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |precisely)
         X (never|no longer|hardly|barely|only (applies|covers|matters|concerns|holds|works)|(has
           |had|have|plays|played|made|makes|bears) (no|nothing)\b|(says|said|gives|gave) nothing
+          |(covers|applies to|holds for|concerns|speaks of|talks about|is for) (\w+ ){1,5}(only
+          |alone)
           |covers (an? )?(other|another|different)|concerns?|refers? to|(is|was) about|addresses
           |deals with|applies (only|to other|to a different|to another|elsewhere)|lacks|remained)\b
         X .*\b(nothing to do with|none (fit|appl|was|were|of (them|which))\w*|neither (was|were|of
@@ -300,8 +326,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(future|recommendation:|recommendation is|advice:|advice is|suggestion:
           |proposal:)(?!.*\b(applied|followed|used) X).*X
         \b(remaining|pending|next|outstanding|open|missing|e\.g\.?)( \w+)?: .*X
-        \b(was|were|plan was|planned|supposed|expected) (going |about |supposed )?to
-           (<gap>){0,3}X""",
+        \b((i|we|plan|idea|aim|intention) (was|were)|planned|supposed|expected) (going |about
+          |supposed )?to (<gap>){0,3}X""",
     ),
     ("declined", r"\b(almost|nearly|intended to|meant to|wanted to|hoped to) (<gap>){0,3}X"),
     (
@@ -369,6 +395,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |in accordance with|in keeping with|on account of|consistent with|in compliance with
           |based on|courtesy of|kudos to|cf\.?|citing|on the basis of|on the strength of|as) X
         \bwith X in mind
+        \bit (is|was) X (that|which|who) (?!broke|failed|caused|misled|cost|hurt|stopped working)
+        \b(approach|method|procedure|recipe|order|plan|idea) (is|was|comes from|came from) X
+        X .*\b(is|was) the (key|decisive|crucial|main) (step|point|part|insight|thing)\b
         \b(out of|from|through) X
         X (turned up|uncovered|surfaced|exposed|revealed|spotted)\b
         X (in action|at work|in practice)\b
@@ -384,7 +413,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |steps))
         X (<be>) (the |my |our )?(guide|reference|template|blueprint)\b
         X( (<be>))? (\w+ly |the )?(why|reason|decisive|key|useful|helpful|lesson that|basis
-          |relevant|right|spot on|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
+          |relevant|right|spot on|on point|to the point
+          |apt|pertinent|crucial|instrumental|what (made|kept|saved|stopped|told)|it was\b
           |enough)
         X\)? (<be>) (now |both |all |each )*(\w+ly )?(applied|used|followed|heeded|respected|obeyed
           |loaded|invoked|consulted|decisive|observed|honou?red|adopted|(worked|gone|run|walked)
@@ -425,11 +455,16 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(match(es|ed)?|falls? under|covered by|comes? (straight )?from|described (in|by)) X
         \b(situation|case|thing|mistake|trap|problem|setup|kind of \w+) X (describes|warns|is about)
         X (<say>|shows?|teaches|taught|describes|covers)\b
+        X (?!and |or |but )(\w+ ){1,3}(?<!and )(caught|found|spotted|saved|flagged|revealed
+          |uncovered)\b
+        \b(steps?|parts?|points?|rules?|items?|sections?) [\d, -]+(to \d+ |and \d+ )?(of|in|from) X
+        X (is|was|describes|fits) (exactly|precisely|just) (this|the|our|my) \w+
         , X ?[.!]?$
         \b(that|this|which) is X ?[.!]?$
         skills?/([\w.-]+/)*X
         X ?/
-        X (it is|first|here|again)\b""",
+        X (it is|first|here|again)\b
+        ^(?!.*\b(<doubt>)\b)[^?]*X[^?]*$""",
     ),
 )
 
@@ -467,8 +502,8 @@ _READ = tuple(
 _IT = re.compile(
     r"\b(?:it|them|this|that|those|(?:the|this|that|its|their) (?:warnings?|advice|lessons?|rules?"
     r"|guidance|recommendations?|suggestions?|skills?|pattern|instructions?))"
-    r"(?= ?(?:[,.;!)]|$)| (?:and|but|anyway|because|since|as|to|for|on purpose|instead|step"
-    r"|knowingly|regardless|all the same|too|in the end|after all)\b)"
+    r"(?= ?(?:[,.;!)]|$)| (?:and|but|anyway|because|since|when|as|to|for|on purpose|instead|step"
+    r"|knowingly|regardless|all the same|too|in the end|after)\b)"
 )
 _TURNED = re.compile(_expanded(r"\b(<defy>|<decline>|not (<gap>){0,2}<any>|never <any>|<done>) X"))
 _IT_IS = re.compile(
@@ -486,13 +521,19 @@ _ACTED_AGAINST = re.compile(
         r"|\b(i|we) ((did|do) not (listen|heed|comply|obey|care)|<differ>)\b"
     )
 )
+# What a skill says, and what was done, in the same sentence or the next.
+_TOLD = re.compile(_expanded(r"X (has |had |have )?(<say>)\b"))
+_DONE = re.compile(r"(?:^|[,;:–—-] ?|\band |\bbut |\byet )(?:and |but |so |yet |still )?(?:i|we)\b")
 _NONE = re.compile(
     _expanded(
         r"\b(<done>|needed|applies|applied|fit|fits|was|were|is) (neither|none)\b"
         r"|^(but |and )?(neither|none) \w+|^(but |and )?not (used|applied|needed|relevant|followed)"
         r"|^(unused|irrelevant|skipped)"
+        r"|^(but |and )?(it|this|that) (raised|threw|failed|crashed|errored|timed out|broke|did not"
+        r" (work|load|run|help))\b"
     )
 )
+_TAKEN_BACK = ("applied", "named", "open")  # readings that a figure may say otherwise
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:)[*_]*)\s*$")
 
@@ -504,6 +545,7 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
     place, heading = 0, ""
     behind: Sequence[Mention] = ()
     reading: Reading = "open"
+    words = ""
     for start, end in sentences(text):
         first = place
         while place < len(mentions) and mentions[place].start < end:
@@ -511,7 +553,8 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
         if first == place:
             if text[start:end].strip():
                 heading = _heading(text[start:end], heading)
-                again = None if heading or not behind else _read_again(text[start:end], reading)
+                sentence = text[start:end]
+                again = None if heading or not behind else _read_again(sentence, reading, words)
                 yield from ((mention, again) for mention in behind if again)
                 behind = ()
             continue
@@ -520,7 +563,8 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
             above = heading if _BULLET.match(text, start) else ""
             words = in_plain(text, (start, end), groups, number)
             # In `shown: x; y` the second is one more of the first.
-            if not (words.strip(" .") == X and text[:start].rstrip().endswith(";")):
+            is_one_more = first > 0 and text[:start].rstrip().endswith(";")
+            if not (is_one_more and words.strip(" .") == X):
                 reading = _read_plain(words, above)
             yield from ((mention, reading) for mention in behind)
 
@@ -542,12 +586,30 @@ def _read_plain(sentence: str, heading: str) -> Reading:
         reading = _look_up(turned[0])
     if heading and reading in ("named", "open"):
         return _look_up(f"{heading}: {sentence.lstrip('-+ ')}")
-    return reading
+    is_against = reading in _TAKEN_BACK and _has_other_figures(sentence)
+    return "overruled" if is_against else reading
 
 
-def _read_again(sentence: str, before: Reading) -> Reading | None:
-    """What a sentence that names no skill says of the last one; None for nothing."""
+def _has_other_figures(sentence: str, after: str = "") -> bool:
+    """Whether a sentence, or the one after it, does another number than its skill says."""
+    if (told := _TOLD.search(sentence)) is None:
+        return False
+    said = sentence[told.end() :]
+    if after:
+        return bool(_DONE.match(after)) and differ(quantities_in(said), quantities_in(after))
+    if (done := _DONE.search(said)) is None:
+        return False
+    return differ(quantities_in(said[: done.start()]), quantities_in(said[done.end() :]))
+
+
+def _read_again(sentence: str, before: Reading, named: str) -> Reading | None:
+    """What a sentence that names no skill says of the last one; None for nothing.
+
+    `named` is the sentence that named it, in plain form.
+    """
     words = plain(sentence)
+    if before in _TAKEN_BACK and _has_other_figures(named, words):
+        return "overruled"
     if _IT_IS.search(words):
         reading = _look_up(_IT_IS.sub(X, words))
         return reading if reading in ("declined", "overruled") else None

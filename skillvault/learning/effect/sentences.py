@@ -17,7 +17,7 @@ _EITHER = f"[{X}{Y}]"
 _NOUN = (
     r"(?:skill|lesson|rule|warning|pattern|guide|guideline|guidance|advice|recommendation"
     r"|instruction|strategy|playbook|note|library|approach|method|recipe|workflow|checklist"
-    r"|function|file|doc|entry|reminder|style|step|procedure|way)s?"
+    r"|function|file|doc|entry|reminder|style|step|check|procedure|way)s?"
 )
 _SENSE = (
     r"(?:spirit|letter|terms|conditions?|case|sense|wording|idea|scope|preconditions?|situation"
@@ -94,7 +94,7 @@ _REWRITES = tuple(
     )
 )
 _JOINED = re.compile(
-    r"^[\s\"'`*“”‘’«»)\]]*(?:\([^()]{0,60}\)\s*)?(?:,|;|&|\+|/|(?:,\s*)?(?:and|or|nor)(?:(?:\s+(?:later|then|also))*\s+(?:by|with|on|to))?)\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
+    r"^[\s\"'`*“”‘’«»)\]]*(?:\([^()]{0,60}\)\s*)?(?:,|;|&|\+|/|(?:,\s*)?(?:and|or|nor)(?:(?:\s+(?:later|then|also))*\s+(?:by|with|on|to|of))?)\s*(?:the\s+)?[\s\"'`*“”‘’«»(\[]*$",
     re.IGNORECASE,
 )
 _AND = re.compile(r"[^\W\d_]|[&+/]")

@@ -110,12 +110,17 @@ def _entries(
     order = sorted(when, key=lambda decision: (when[decision].made, decision))
     decision_place = {decision: i for i, decision in enumerate(order)}
     episodes: dict[str, int] = {}
-    rows = sorted(
-        (decision_place[decision], place[column], observation.weight, observation.offer)
+    kept = [
+        (decision_place[decision], place[column], observation)
         for (decision, column), observation in by_entry.items()
         if column in place
-    )
-    decisions, places, weights, offers = zip(*rows, strict=True) if rows else ((), (), (), ())
+    ]
+    decisions = np.array([decision for decision, _, _ in kept], np.intp)
+    places = np.array([column for _, column, _ in kept], np.intp)
+    applied = np.array([one.weight for _, _, one in kept], float)
+    # What was applied could have been, whatever a receipt says.
+    offered = np.array([one.offer == "shown" or one.weight > 0 for _, _, one in kept], float)
+    ordered = np.lexsort((places, decisions))
     return _Entries(
         group=np.array([group_place[when[d].group] for d in order], np.intp),
         success=np.array([when[d].success for d in order], float),
@@ -123,14 +128,10 @@ def _entries(
             [episodes.setdefault(when[d].episode or f"alone {d}", len(episodes)) for d in order],
             np.intp,
         ),
-        decision=np.array(decisions, np.intp),
-        column=np.array(places, np.intp),
-        applied=np.array(weights, float),
-        # What was applied could have been, whatever a receipt says.
-        offered=np.array(
-            [offer == "shown" or weight > 0 for offer, weight in zip(offers, weights, strict=True)],
-            float,
-        ),
+        decision=decisions[ordered],
+        column=places[ordered],
+        applied=applied[ordered],
+        offered=offered[ordered],
     )
 
 

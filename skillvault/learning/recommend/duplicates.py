@@ -20,7 +20,7 @@ _SAME = 0.85  # the share of each text's statements that the other has
 
 def says_same(text: str, other: str) -> bool:
     """Whether nearly all statements of either text stand in the other, in whatever words."""
-    a, b = words(text), words(other)
+    a, b = _distinct_words(text), _distinct_words(other)
     if min(len(a), len(b)) < _WORDS or jaccard(a, b) < _ALIKE:
         return False
     first, second = _forms(text), _forms(other)
@@ -29,10 +29,15 @@ def says_same(text: str, other: str) -> bool:
 
 def likeness(text: str, other: str) -> float:
     """The share of the statements of the shorter text that the other says too, 0..1."""
-    if not words(text) & words(other):
+    if not _distinct_words(text) & _distinct_words(other):
         return 0.0
     first, second = _forms(text), _forms(other)
     return max(_covered(first, second), _covered(second, first))
+
+
+@lru_cache(maxsize=256)
+def _distinct_words(text: str) -> frozenset[str]:
+    return words(text)
 
 
 @lru_cache(maxsize=256)

@@ -45,8 +45,9 @@ class Benefit(Struct, frozen=True, kw_only=True):
     """What use changes. `skills` are those of `stats`, best lift first; `verdicts` counts them.
 
     `applied` and `bare` are all closed decisions with a skill and without, `spans` the same over
-    time. `held_out` and `overruled` count decisions, `trials` are the skills that are tried again.
-    `used` has of each outcome the skills that its decision applied.
+    time, `neutral` counts what ended neither way. `held_out` and `overruled` count decisions,
+    `trials` are the skills that are tried again. `used` has of each outcome the skills that its
+    decision applied.
     """
 
     skills: Sequence[SkillStats]
@@ -54,6 +55,7 @@ class Benefit(Struct, frozen=True, kw_only=True):
     applied: Rate
     bare: Rate
     spans: Sequence[Span]
+    neutral: int
     held_out: int
     overruled: int
     trials: Sequence[str]
@@ -82,6 +84,7 @@ def benefit_of(vault: Contents) -> Benefit:
         applied=_rate_among([status for _, status, has in closed if has]),
         bare=_rate_among([status for _, status, has in closed if not has]),
         spans=_spans(closed),
+        neutral=sum(one.result.status == "neutral" for one in vault.outcomes.values()),
         held_out=sum(skill.held_out for skill in skills),
         overruled=sum(skill.overruled for skill in skills),
         trials=sorted(skill.skill for skill in skills if skill.trial),

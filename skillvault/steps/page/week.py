@@ -11,11 +11,12 @@ from typing import Literal, cast, get_args
 
 from msgspec import Struct
 
+from skillvault.change import parts_in
 from skillvault.learning.promote.facts import is_surprise, statement_of
 from skillvault.learning.rejection import FORGET, REJECT
 from skillvault.records import Commit, Outcome, RecordKind, Ref, Skill
 from skillvault.steps.page.contents import Contents
-from skillvault.text import flat, lead
+from skillvault.text import flat, lead, plural
 from skillvault.vault.files import layout
 
 Event = Literal[
@@ -211,8 +212,12 @@ def _messages(vault: Contents) -> dict[str, str]:
 
 
 def why_in(message: str, name: str) -> str:
-    """What a commit's message says of a record: of several that share it, the part about it."""
-    parts = [part for part in message.split("\n\n")[1:] if not part.startswith("Skillvault-")]
+    """What a commit's message says of a record: of several that share it, the part about it.
+
+    If the message was cut before that, what its trailers say.
+    """
+    text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
+    parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
     for part in parts:
         for line in _ITEM.split(part)[1:]:
             if line.startswith(f"{name}: "):
@@ -220,8 +225,18 @@ def why_in(message: str, name: str) -> str:
         head, _, rest = part.partition("\n")
         if rest and head.rpartition(" ")[2] == name and ": " in head:
             return _sentence(rest)
+    made = parts_in(message.splitlines())
+    if len(made) > 1:
+        ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in made)
+        return _made_of(next((sources for sources, names in ends if name in names), ()))
     prose = [part for part in parts if not part.startswith("  ")]
     return _sentence(prose[0]) if prose else ""
+
+
+def _made_of(sources: Iterable[str]) -> str:
+    """How many records a change was made of, by kind."""
+    kinds = Counter(source.partition(":")[0] for source in sources)
+    return f"From {' and '.join(plural(n, kind) for kind, n in kinds.items())}." if kinds else ""
 
 
 def _beyond(what: str, why: str) -> str:

@@ -49,8 +49,10 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     problems: list[Problem] = []
     names: set[str] = set()
     for distribution in distributions():
-        text, name = _entry_points_text(distribution), _distribution_name(distribution)
-        if GROUP not in text or name in names:
+        if GROUP not in _entry_points_text(distribution):
+            continue
+        name = _distribution_name(distribution)  # a mail is parsed for it, so of those alone
+        if name in names:
             continue
         names.add(name)
         try:

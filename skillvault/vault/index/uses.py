@@ -38,7 +38,7 @@ class Used(NamedTuple):
     offer: str
 
 
-class ExposureRow(NamedTuple):
+class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # in no circle, and there are a million
     """A closed decision's use of a skill, with the group of what it was about."""
 
     outcome: str
@@ -93,7 +93,7 @@ class Uses:
             "u.offer from used u join outcome o on o.id = u.outcome "
             f"where o.domain = ? and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"
         )
-        return list(map(ExposureRow._make, self._reader.rows(query, [domain])))
+        return [ExposureRow(*row) for row in self._reader.rows(query, [domain])]
 
     def totals(self, domain: str) -> dict[str, tuple[int, int]]:
         """Group -> (closed decisions, those that succeeded) of a domain."""

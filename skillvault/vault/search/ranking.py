@@ -41,6 +41,7 @@ _MEANT = 0.4  # what that counts in their score
 _UNHEARD = 0.6  # what a word that no document says counts there, of the rarest one's weight
 _MEANT_WORDS = 64  # words of a query whose meaning is asked for, the weightiest
 _REMEMBERED = 20_000  # terms of which a process remembers how often they stand
+_FILTERS = 4  # of which a process remembers what they let through; a recommendation asks with three
 _HELD = 100_000  # numbers of documents that it remembers for terms, before a search adds its own
 _ENGLISH = 200  # documents of English at large by which a word's information is known
 _LONG = 100  # words of such a document
@@ -251,6 +252,8 @@ def find(
 ) -> Hits:
     """What a query finds by words; with the `texts` of which is asked how near they are."""
     index = _Index(database, filters or Filters())
+    if index.is_empty:
+        return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
         asked_terms, forms = _query_terms(stems, query)
         terms = index.weighted({**forms, **asked_terms})
@@ -348,7 +351,7 @@ class _Kept(NamedTuple):
             self.scored.clear()
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=_FILTERS)
 def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kept:
     conditions, values = ["true"], list[str | None]()
     for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
@@ -377,6 +380,11 @@ class _Index:
         self._total, self._ids, self._worths, self._counted, self._scored = kept
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no document may be found."""
+        return not self._ids
 
     def summary(self, number: int) -> str:
         """What tells a document in few words: name and description, or a text alone."""

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from skillvault.learning.effect.estimate import (
     Lift,
@@ -117,7 +118,7 @@ def offered(offer: Offer, rate: float, times: int, applies: float) -> list[Obser
 def test_who_chooses_to_apply_a_skill_where_it_succeeds_anyway_earns_it_nothing() -> None:
     """Half of those who could apply it did, all that succeed; the same rate when it is held out."""
     chosen = [*offered("shown", 0.5, 200, 0.5), *offered("held", 0.5, 200, 0.0)]
-    unasked = [one._replace(offer="") for one in chosen]
+    unasked = [replace(one, offer="") for one in chosen]
     totals = {"g": (400, 200)}
     naive = estimate_lifts([add_up(unasked, totals, {}, Prior())], Prior())["a", 0]
     fair = estimate_lifts([add_up(chosen, totals, {}, Prior())], Prior())["a", 0]
@@ -207,7 +208,7 @@ def test_the_luck_of_an_evening_is_not_counted_many_times() -> None:
         for i in range(60)
     ]
     alone = estimate_lifts([add_up(uses, {"g": (60, 30)}, {}, Prior())], Prior())["a", 0]
-    together = [one._replace(episode=f"e{i // 10}") for i, one in enumerate(uses)]
+    together = [replace(one, episode=f"e{i // 10}") for i, one in enumerate(uses)]
     found = estimate_lifts([add_up(together, {"g": (60, 30)}, {}, Prior())], Prior())["a", 0]
     assert found.error > alone.error
     assert found.helps < alone.helps

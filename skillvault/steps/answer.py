@@ -102,8 +102,8 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
         return None
     ref = Ref("evaluation", outcome.id)
     links = [link for link in run.view.links.by_source([ref]) if link.target.kind == "fact"]
-    told = [link.target.id for link in links if link.type in ("promoted", "reinforced")]
-    facts = _told_facts(run, told)
+    supports = (link for link in links if link.type in ("promoted", "reinforced"))
+    facts = _told_facts(run, [link.target.id for link in supports])
     refs = [Ref("fact", name) for name in facts]
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     records = [*refs, *(Ref("link", link.id) for link in (*links, *around))]

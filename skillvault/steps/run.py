@@ -243,8 +243,10 @@ class Run:
         steps = (ANSWER, *RECOMPUTING)
         withdrawn = {str(ref) for step in steps for ref in history.withdrawn(step)}
         withdrawn |= self.options.withdrawn
-        own = [*(laid.change for laid, _ in self._pending), *(d.change for d in self.report.done)]
-        withdrawn |= {str(ref) for change in own if change.step in steps for ref in change.sources}
+        changes = [done.change for done in self.report.done]
+        changes += [staged.change for staged, _ in self._pending]
+        taking = (change for change in changes if change.step in steps)
+        withdrawn |= {str(ref) for change in taking for ref in change.sources}
         said = refusals(self.store.git, self.view)
         return Rejections(history.commits_of_removed(), self.view.records, withdrawn, said)
 

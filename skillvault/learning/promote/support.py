@@ -198,6 +198,21 @@ def witness_of(evaluation: Evaluation, outcome: Outcome | None) -> Witness | Non
     )
 
 
+def _fact_named(witness: Witness) -> str | None:
+    """The fact that a run repeats or contradicts in its judge's word."""
+    return witness.evaluation.repeats or witness.evaluation.contradicts
+
+
+def _standing_of(
+    fact: str, records: Mapping[str, Fact], new: Mapping[str, NewFact]
+) -> tuple[str, Trust]:
+    """The domain and the trust of a fact that is there or about to be."""
+    if record := records.get(fact):
+        return record.domain, record.trust
+    source = new[fact].source
+    return source.evaluation.domain, source.outcome.trust
+
+
 def _tells_more(insight: str, outcome: Outcome, own: Collection[str]) -> bool:
     """Whether an insight tells more than what was decided and how that ended."""
     decision, result = outcome.decision, outcome.result
@@ -289,18 +304,18 @@ class Support:
         """The runs in their order; one whose judge names a fact that another makes comes after."""
         waiting: list[Witness] = []
         for witness in ordered:
-            if self._awaits_fact(witness):
-                waiting.append(witness)
-            else:
+            if (
+                _fact_named(witness) in (None, *self._facts)
+                or _fact_named(witness) in self._material.facts
+            ):
                 yield witness
+            else:
+                waiting.append(witness)
         while waiting:
-            following = next((one for one in waiting if not self._awaits_fact(one)), waiting[0])
+            ready = (one for one in waiting if _fact_named(one) in self._facts)
+            following = next(ready, waiting[0])
             waiting.remove(following)
             yield following
-
-    def _awaits_fact(self, witness: Witness) -> bool:
-        named = witness.evaluation.repeats or witness.evaluation.contradicts
-        return named is not None and named not in self._material.facts and named not in self._facts
 
     def _remember(self, witness: Witness) -> tuple[Sequence[Witness], str]:
         """Keep what a run says; (the runs with like words, that by which its words are known)."""
@@ -364,16 +379,9 @@ class Support:
             for fact, stance in named
             if fact is not None
             and self._is_current(fact)
-            and self._standing(fact) == (evaluation.domain, "local")
+            and _standing_of(fact, self._material.facts, self._facts)
+            == (evaluation.domain, "local")
         }
-
-    def _standing(self, fact: str) -> tuple[str, Trust]:
-        """The domain and the trust of a fact."""
-        record = self._material.facts.get(fact)
-        if record is not None:
-            return record.domain, record.trust
-        source = self._facts[fact].source
-        return source.evaluation.domain, source.outcome.trust
 
     def _says(self, fact: str, source: Witness, witness: Witness) -> bool:
         """Whether a fact says what the run said that made it; else, edited, what this one does."""

@@ -45,17 +45,17 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
         try:
             meta, body = front_matter.read(front_matter.text_of(content))
             description = str(meta.get("description", ""))
-            texts[commit, name] = SkillText(shelf, description, body, *_fields(meta))
+            texts[commit, name] = SkillText(shelf, description, body, *_end_and_labels(meta))
         except BadInputError:
             # What a person broke then counts as theirs, whatever it said.
             texts[commit, name] = SkillText(shelf, "", "")
     return texts
 
 
-def _fields(meta: Mapping[str, Any]) -> tuple[str, str]:
+def _end_and_labels(meta: Mapping[str, Any]) -> tuple[str, str]:
     """(when its time ends, its tags, roles and stages a line each) of a skill's front matter."""
-    found = meta.get("metadata")
-    fields = found if isinstance(found, Mapping) else {}
+    metadata = meta.get("metadata")
+    fields = metadata if isinstance(metadata, Mapping) else {}
     labels = (str(fields.get(key) or "") for key in ("tags", "roles", "stages"))
     return str(fields.get("expires") or ""), "\n".join(labels)
 

@@ -180,7 +180,7 @@ class Store(threading.local):
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
-            files[edit.path] = _edited(before, edit)
+            files[edit.path] = _with_edit(before, edit)
         for rewrite in change.rewrites:
             before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
             if before is None:
@@ -350,7 +350,7 @@ class Store(threading.local):
             yield
 
 
-def _edited(before: bytes, edit: Edit) -> bytes:
+def _with_edit(before: bytes, edit: Edit) -> bytes:
     if edit.value is None:
         return front_matter.without_key(before, edit.key)
     return front_matter.with_key(before, edit.key, edit.value, bare=edit.path == layout.MARK)

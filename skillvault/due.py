@@ -74,7 +74,16 @@ class Reached(Struct, frozen=True):
     kind: Kind
 
 
-Relation = Source | Target | LinkedFrom | Through | Same | Uses | Users | Reached
+class Says(Struct, frozen=True):
+    """From an evaluation or its outcome to those that may say the same or the opposite.
+
+    `grounds`: to those whose reasoning states what theirs does.
+    """
+
+    of: Literal["words", "grounds"]
+
+
+Relation = Source | Target | LinkedFrom | Through | Same | Uses | Users | Reached | Says
 
 
 class When(Struct, frozen=True):

@@ -601,14 +601,14 @@ def _read_plain(sentence: str, heading: str) -> Reading:
 
 def _has_other_figures(sentence: str, after: str = "") -> bool:
     """Whether a sentence, or the one after it, does another number than its skill says."""
-    if (told := _TOLD.search(sentence)) is None:
+    if (statement := _TOLD.search(sentence)) is None:
         return False
-    said = sentence[told.end() :]
+    advice = sentence[statement.end() :]
     if after:
-        return bool(_DONE.match(after)) and differ(quantities_in(said), quantities_in(after))
-    if (done := _DONE.search(said)) is None:
+        return bool(_DONE.match(after)) and differ(quantities_in(advice), quantities_in(after))
+    if (act := _DONE.search(advice)) is None:
         return False
-    return differ(quantities_in(said[: done.start()]), quantities_in(said[done.end() :]))
+    return differ(quantities_in(advice[: act.start()]), quantities_in(advice[act.end() :]))
 
 
 def _read_again(sentence: str, before: Reading, named: str) -> Reading | None:

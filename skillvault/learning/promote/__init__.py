@@ -1,6 +1,6 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
 
-from skillvault.due import LinkedFrom, Queue, Reached, Source, Target, When
+from skillvault.due import LinkedFrom, Queue, Reached, Says, Source, Target, When
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
@@ -12,6 +12,12 @@ _RECURRENCE = (
     When("skill", along=(LinkedFrom("fact", "derived"),)),
     When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
 )
+# What a run said no more, others may now say alone, or with nobody against them.
+_SAID_OTHERWISE = tuple(
+    When(kind, "gone", along=(Says(of),))
+    for kind in ("evaluation", "outcome")
+    for of in ("words", "grounds")
+)
 DEPENDS_ON = (
     Queue(
         name="promote",
@@ -21,6 +27,7 @@ DEPENDS_ON = (
             When("evaluation"),
             When("link", types=_WEIGHED, along=(Source("evaluation"),)),
             When("fact", along=(LinkedFrom("evaluation"),)),
+            *_SAID_OTHERWISE,
         ),
     ),
     Queue(name=CONSOLIDATE, every="fact", key=("domain", "trust"), when=_RECURRENCE),

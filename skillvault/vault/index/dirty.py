@@ -16,6 +16,7 @@ from skillvault.due import (
     Reached,
     Relation,
     Same,
+    Says,
     Source,
     Target,
     Through,
@@ -50,6 +51,19 @@ _SAME = {
         "{new}.domain = {old}.domain and not exists (select 1 from outcome later "
         "where later.domain = {old}.domain and later.at >= {old}.at "
         "and later.n not in (select n from moved))"
+    ),
+}
+# From the run that says something to those that may say the same or the opposite, table by table.
+_SAID = {
+    "words": (
+        ("insight", "{new}.evaluation = {id}"),
+        ("insight_key", "{new}.first = {old}.first"),
+        ("insight_key", "{new}.domain = {old}.domain and {new}.key = {old}.key"),
+        ("insight", "{new}.first = {old}.first"),
+    ),
+    "grounds": (
+        ("stated", "{new}.evaluation = {id}"),
+        ("stated", "{new}.domain = {old}.domain and {new}.wording = {old}.wording"),
     ),
 }
 # Files whose numbers stand in these tables; of any other event the keys are handed over.
@@ -218,6 +232,8 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a
             return _joined(path, "outcome", f"outcome {row}", alike)
         case Reached(kind):
             return _reached(path, kind)
+        case Says(of):
+            return _saying(path, of)
         case Uses():
             return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case Users():
@@ -245,6 +261,18 @@ def _reached(path: _Path, kind: str) -> _Path:
         "where l.source_id = line.id and l.source_kind = line.kind and l.type != 'contradicted') "
     )
     return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), before)
+
+
+def _saying(path: _Path, of: str) -> _Path:
+    """The evaluations whose words, or whose grounds, are kept beside those of what is reached."""
+    start, old = path.id, path.row
+    for table, condition in _SAID[of]:
+        row = path.new
+        path = _joined(
+            path, "evaluation", f"{table} {row}", condition.format(new=row, old=old, id=start)
+        )
+        old = row
+    return path._replace(id=f"{old}.evaluation", row=None)
 
 
 def _pointing(row: str, kind: str, record_id: str) -> tuple[str, str]:

@@ -72,7 +72,7 @@ thorough: .venv/tested
 	SKILLVAULT_THOROUGH=1 $(BIN)/pytest -n auto
 
 # So many kills at random times, and 20 at each point of a capture beside appending agents; so many
-# sequences of a person's work beside the program.
+# sequences of a person's work beside the program, and histories of which something is taken back.
 crash: .venv/tested
 	SKILLVAULT_KILLS=$(or $(N),500) $(BIN)/pytest -n auto tests/crash -k any_time
 	SKILLVAULT_APPEND_KILLS=20 SKILLVAULT_CAPTURES=200 $(BIN)/pytest -n auto tests/crash/test_appending.py
@@ -84,6 +84,7 @@ teams: .venv/tested
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
+	SKILLVAULT_HISTORIES=$(or $(N),250) $(BIN)/pytest -n auto tests/steps/test_histories.py
 
 # A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
 soak: .venv/installed

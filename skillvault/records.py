@@ -532,7 +532,8 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
     """A rule that files of code bear out, an entry of expertise.yaml.
 
     `occurrences` are distinct files, `lines` those of them that say so, `code` the code bases as
-    `name@version`. `missed`: when and where the evidence was missing last.
+    `name@version`. `missed`: when and where the evidence was missing last. `scope`: the patterns of
+    the only files that count, YAML and markdown among them; () for all code.
     """
 
     pattern: Text
@@ -544,6 +545,7 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
     lines: int | None = None
     code: str = ""
     missed: Missed | None = None
+    scope: tuple[str, ...] = ()
     extra: Extra = field(default_factory=dict)
 
     @property

@@ -12,19 +12,34 @@ from skillvault.steps.learned import Learned
 
 @click.command()
 @click.argument("rule", required=False)
+@click.option(
+    "--scope",
+    multiple=True,
+    metavar="PATTERN",
+    help="Look for it in these files only, as in '*.yaml'; repeatable. YAML and markdown count for "
+    "no other rule.",
+)
 @click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
 @vault_option
 @json_option
-def learn(rule: str | None, lists: bool, vault_path: Path | None, as_data: bool) -> None:
+def learn(
+    rule: str | None,
+    scope: tuple[str, ...],
+    lists: bool,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
     """Note a RULE in LEARNINGS.md, or list what was learned.
 
     A rule that enough files of the code bear out becomes a pattern (`skillvault run capture`).
     """
     if lists == (rule is not None):
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
+    if lists and scope:
+        raise UsageError("--scope is of a rule; pass one")
     vault = open_vault(vault_path)
     if rule is not None:
-        noted = vault.learn(rule)
+        noted = vault.learn(rule, scope)
         if as_data:
             print_json({"rule": noted})
         else:

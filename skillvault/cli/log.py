@@ -63,9 +63,8 @@ def _commit_lines(commit: LoggedCommit) -> Iterator[str]:
     if commit.patch:
         yield ""
         yield from commit.patch.rstrip("\n").split("\n")
-    yield ""
-    yield from basis_lines(commit.basis)
-    if commit.links:
-        yield f"links: {commit.links}"
-    if commit.others:
-        yield f"files: {', '.join(commit.others)}"
+    # What a person decided rests on no outcome, and says its reason itself.
+    footer = list(basis_lines(commit.basis)) if commit.basis.rows else []
+    footer += [f"links: {commit.links}"] if commit.links else []
+    footer += [f"files: {', '.join(commit.others)}"] if commit.others else []
+    yield from ["", *footer] if footer else []

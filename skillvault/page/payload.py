@@ -37,16 +37,16 @@ class Chunk(Struct, frozen=True):
 def chunks_of(page: Page) -> list[Chunk]:
     """The details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
     chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
-    left = MOST - _size(chunks)
+    room = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
     some = ids[:: max(1, len(ids) // _SAMPLE)]
-    of_some = left * len(some) / max(1, len(ids))
+    of_some = room * len(some) / max(1, len(ids))
     while limit > _LEAST and _size(_chunks("outcome", _outcome_data(page, some, limit))) > of_some:
         limit //= 2
     while True:
         outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
-        if _size(outcomes) <= left or limit <= _LEAST:
+        if _size(outcomes) <= room or limit <= _LEAST:
             return [*chunks, *outcomes]
         limit //= 2
 

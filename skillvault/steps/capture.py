@@ -164,9 +164,9 @@ def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
     run.report.problems += bases.problems
     if not bases.readable:
         return
-    present = [pattern.pattern for pattern in tiers.expertise.patterns]
-    rules = [rule.text for rule in written.rules]
-    evidence = evidence_of(bases.readable, [*rules, *present], run.policy.capture)
+    scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
+    scopes |= {rule.text: rule.scope for rule in written.rules}
+    evidence = evidence_of(bases.readable, scopes, run.policy.capture)
     run.report.broken += broken_rules(bases.readable, evidence)
     borne = borne_out(bases.readable, evidence)
     promoted = patterns.promoted(

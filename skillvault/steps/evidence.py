@@ -38,18 +38,18 @@ class RuleEvidence(Struct, frozen=True):
 
 
 def evidence_of(
-    bases: Sequence[CodeBase], rules: Iterable[str], policy: CapturePolicy
+    bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
 ) -> dict[str, RuleEvidence]:
-    """Key of a rule -> what code says of it."""
-    terms = {rule: search_terms(rule) for rule in rules}
-    occurrences = search_code(bases, (term for of_rule in terms.values() for term in of_rule.all))
-    every = (
-        RuleEvidence(
-            rule, of_rule, evidence_for(of_rule, occurrences.files, occurrences.searched, policy)
-        )
-        for rule, of_rule in terms.items()
-    )
-    return {rule.key: rule for rule in every}
+    """Key of a rule -> what code says of it; `scopes` are the patterns of files of each rule."""
+    evidence: dict[str, RuleEvidence] = {}
+    for scope in dict.fromkeys(scopes.values()):
+        terms = {rule: search_terms(rule) for rule, of_rule in scopes.items() if of_rule == scope}
+        every = (term for of_rule in terms.values() for term in of_rule.all)
+        occurrences = search_code(bases, every, scope)
+        for rule, of_rule in terms.items():
+            worth = evidence_for(of_rule, occurrences.files, occurrences.searched, policy)
+            evidence[rule_key(rule)] = RuleEvidence(rule, of_rule, worth)
+    return evidence
 
 
 def borne_out(bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]) -> dict[str, Borne]:

@@ -3,7 +3,7 @@
 Floor 3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from skillvault.learning.capture.rules import (
     read_learnings,
     rule_in,
     rule_texts,
+    scope_in,
+    with_scope,
 )
 from skillvault.records import Expertise, LearnedPattern, Problem
 from skillvault.steps.tiers import (
@@ -65,13 +67,17 @@ class Writing(Struct, frozen=True):
     subject: str
 
 
-def note_rule(store: Store, rule: str) -> str:
+def note_rule(store: Store, rule: str, scope: Sequence[str] = ()) -> str:
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
     if flaw := flaw_of(Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
     text = " ".join(redact.cleaned(rule).split())
     if rule_in(Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
+    for pattern in scope:
+        if scope_in(with_scope("", [pattern])) != (pattern.strip(),):
+            raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")
+    text = with_scope(text, scope)
     try:
         with guarded():
             learnings.append(store.root, lambda before: addition(before, [text]))
@@ -179,7 +185,9 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
         why = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
         none = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
         return why_not.StepAnswer("capture", "not asked", why or none)
-    (evidence,) = looks.evidence_of(bases.readable, [rule], policy).values()
+    written = read_learnings(rules_text(run.store, run.view)).rules
+    scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
+    (evidence,) = looks.evidence_of(bases.readable, scopes, policy).values()
     return why_not.StepAnswer("capture", *_standing(evidence, policy.files))
 
 

@@ -3,6 +3,7 @@
 Floor 3, beside the steps.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from skillvault.lazy import LazyModule
@@ -21,12 +22,13 @@ class Notebook:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def learn(self, rule: str) -> str:
+    def learn(self, rule: str, scope: Sequence[str] = ()) -> str:
         """Append a rule to LEARNINGS.md, without secrets; the rule as it stands there.
 
-        The next run commits it. UsageError for what can be no rule.
+        `scope`: the patterns of the files that it is about, YAML and markdown among them. The next
+        run commits it. UsageError for what can be no rule.
         """
-        return tiers.note_rule(self._store, rule)
+        return tiers.note_rule(self._store, rule, scope)
 
     def learned(self, base: str = "") -> str:
         """A prompt with the best patterns and the latest rules behind it.

@@ -3,7 +3,7 @@
 Floor 3, beside the steps.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from skillvault.change import Change
@@ -84,15 +84,21 @@ def is_personal(view: Topics, ref: Ref) -> bool:
 def _without_grounds(run: Run, outcome: Outcome, removed: set[Ref]) -> Iterator[tuple[str, str]]:
     """(shelf, name) of the skills that go because nothing they were made of is left."""
     view = run.view
+    yield from without_facts(run, removed)
+    strategy = view.skills.find(strategy_name(outcome.domain))
+    enough = view.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
+    if strategy and not enough and may_leave(run, strategy):
+        yield shelf_of(run, strategy), strategy.name
+
+
+def without_facts(run: Run, removed: Collection[Ref]) -> Iterator[tuple[str, str]]:
+    """(shelf, name) of the skills that were made of facts, none of which is left."""
+    view = run.view
     facts = [ref for ref in removed if ref.kind == "fact"]
     names = {link.target.id for link in view.links.by_source(facts) if link.type == "derived"}
-    strategy = view.skills.find(strategy_name(outcome.domain))
     for name in sorted(names):
         links = view.links.by_target([Ref("skill", name)])
         standing = [link for link in links if link.type == "derived" and link.source not in removed]
         skill = view.skills.find(name)
         if skill and not standing and may_leave(run, skill):
             yield shelf_of(run, skill), name
-    enough = view.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
-    if strategy and not enough and may_leave(run, strategy):
-        yield shelf_of(run, strategy), strategy.name

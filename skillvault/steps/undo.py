@@ -15,7 +15,7 @@ from skillvault.learning.rejection import UNDO
 from skillvault.records import Commit, Ref, Skill
 from skillvault.steps.recompute import recomputed
 from skillvault.steps.refusals import paths_of
-from skillvault.steps.retract import is_personal
+from skillvault.steps.retract import is_personal, without_facts
 from skillvault.steps.run import Run, RunOptions
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -55,6 +55,8 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
     for ref in made:
         _refuse_personal(run, ref)
     skills += [ref for ref in _like(run, skills) if ref not in skills]
+    derived = [Ref("skill", name) for _, name in without_facts(run, facts)]
+    skills += [ref for ref in derived if ref not in skills]
     paths = [path for ref in skills for path in _paths_of_skill(run.view, ref)]
     paths += [path for ref in facts for path in _paths_of_fact(run.view, ref)]
     first = Change(

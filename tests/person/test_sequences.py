@@ -14,7 +14,7 @@ from tests.person.given import learned_vault
 from tests.person.machine import PersonBeside
 
 WANTED = os.environ.get("SKILLVAULT_SEQUENCES")
-SEQUENCES = int(WANTED or 60)
+SEQUENCES = int(WANTED or 40)
 SHARES = 4
 STEPS = 12
 

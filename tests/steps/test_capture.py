@@ -115,6 +115,57 @@ def test_nothing_is_written_if_nothing_is_borne_out(vault: Vault, person: Person
     assert not (vault.root / EXPERTISE).exists()
 
 
+def add_manifests(code: Code, count: int) -> None:
+    """Commit so many YAML files that pin an image, and what repeats the rule itself."""
+    (code.root / "deploy").mkdir(exist_ok=True)
+    for number in range(3):
+        place = code.root / f"deploy/m{number}.yaml"
+        place.write_text(f"image: app\nimagePullPolicy: Always\n# {count}\n")
+        if number >= count:
+            place.unlink()
+    (code.root / "CLAUDE.md").write_text("Set `imagePullPolicy` everywhere.\n")
+    code.git("add", "-A")
+    code.git("commit", "-qm", f"{count} manifests", "--allow-empty")
+
+
+def test_yaml_bears_out_only_a_rule_whose_scope_names_it(
+    vault: Vault, person: Person, code: Code
+) -> None:
+    add_manifests(code, 3)
+    vault.learn("Set `imagePullPolicy` to Always.", ["*.yaml", "deploy/*.yml"])
+    append(vault, "Name an `imagePullPolicy`.")
+    capture(vault)
+    (pattern,) = patterns(vault)
+    assert pattern.pattern == "Set `imagePullPolicy` to Always."
+    assert (pattern.occurrences, pattern.scope) == (3, ("*.yaml", "deploy/*.yml"))
+    assert pattern.evidence == "deploy/m0.yaml, deploy/m1.yaml, deploy/m2.yaml"
+    assert rules(vault) == ["Name an `imagePullPolicy`."]
+    assert capture(vault).done == []
+
+
+def test_a_rule_that_is_put_back_keeps_its_scope(vault: Vault, person: Person, code: Code) -> None:
+    add_manifests(code, 3)
+    vault.learn("Set `imagePullPolicy` to Always.", ["*.yaml"])
+    capture(vault)
+    add_manifests(code, 1)
+    capture(vault, NOW + DAY)
+    code.commit(4)
+    capture(vault, NOW + 3 * DAY)
+    assert patterns(vault) == []
+    text = (vault.root / LEARNINGS).read_text()
+    assert "<!-- scope: *.yaml --> Set `imagePullPolicy` to Always.\n---\n" in text
+    assert rules(vault) == ["Set `imagePullPolicy` to Always."]
+    add_manifests(code, 3)
+    capture(vault, NOW + 4 * DAY)
+    assert [pattern.scope for pattern in patterns(vault)] == [("*.yaml",)]
+
+
+@pytest.mark.parametrize("scope", ["", " ", "a, b", "x -->", "<!--"])
+def test_what_is_no_pattern_of_files_is_no_scope(vault: Vault, scope: str) -> None:
+    with pytest.raises(UsageError, match="is no pattern of files"):
+        vault.learn("Set `imagePullPolicy` to Always.", [scope])
+
+
 def test_a_rule_that_is_a_pattern_already_is_seen_again_and_leaves(
     vault: Vault, person: Person, code: Code
 ) -> None:
@@ -484,7 +535,7 @@ def repository_evidence(tmp_path_factory: pytest.TempPathFactory) -> dict[str, b
     """Whether what is committed here bears each of the rules out."""
     root = Path(__file__).resolve().parents[2]
     base = open_code_base(root, tmp_path_factory.mktemp("no-vault"))
-    found = evidence_of([base], [rule for rule, _ in TWENTY], CapturePolicy())
+    found = evidence_of([base], {rule: () for rule, _ in TWENTY}, CapturePolicy())
     return {
         one.rule: one.terms.polarity == "positive" and one.evidence.worth.promote
         for one in found.values()

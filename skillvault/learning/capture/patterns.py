@@ -7,7 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.capture.evidence import CodeEvidence
-from skillvault.learning.capture.rules import WrittenRule, addition, rule_texts, without_rules
+from skillvault.learning.capture.rules import (
+    WrittenRule,
+    addition,
+    rule_texts,
+    with_scope,
+    without_rules,
+)
 from skillvault.policy import CapturePolicy
 from skillvault.records import CAPTURED, EvolutionEntry, Expertise, LearnedPattern, Missed
 from skillvault.text import rule_key
@@ -54,9 +60,12 @@ def promoted(
     if not ready:
         return Captured(tiers)
     before, at = tiers.expertise.patterns, _zoneless(now)
-    keys, present = {rule.key for rule in ready}, {pattern.key for pattern in before}
-    kept = [_seen_again(p, borne[p.key]) if p.key in keys else p for p in before]
-    fresh = [_pattern(r.text, borne[r.key], at) for r in ready if r.key not in present]
+    keys, present = {rule.key: rule for rule in ready}, {pattern.key for pattern in before}
+    kept = [
+        replace(_seen_again(p, borne[p.key]), scope=keys[p.key].scope) if p.key in keys else p
+        for p in before
+    ]
+    fresh = [_pattern(r, borne[r.key], at) for r in ready if r.key not in present]
     expertise = _with_patterns(tiers.expertise, [*kept, *fresh])
     if fresh:
         log = f"Promoted {len(fresh)} patterns from Tier 1"
@@ -99,7 +108,7 @@ def demoted(tiers: Tiers, looked: Looked, policy: CapturePolicy) -> Captured:
     log = f"Put back {len(ended)} patterns to Tier 1"
     expertise = _logged(_with_patterns(tiers.expertise, kept), looked.now, log, 0)
     present = set(map(rule_key, rule_texts(tiers.text)))
-    rules = [pattern.pattern for pattern in ended if pattern.key not in present]
+    rules = [with_scope(p.pattern, p.scope) for p in ended if p.key not in present]
     text = tiers.text + addition(tiers.text, rules) if rules else tiers.text
     return Captured(Tiers(text, expertise), tuple(ended))
 
@@ -128,8 +137,9 @@ def asked_patterns(
     return versions_by_key
 
 
-def _pattern(text: str, borne: Borne, at: str) -> LearnedPattern:
-    return _seen_again(LearnedPattern(pattern=text, promoted_at=at), borne)
+def _pattern(rule: WrittenRule, borne: Borne, at: str) -> LearnedPattern:
+    pattern = LearnedPattern(pattern=rule.text, promoted_at=at, scope=rule.scope)
+    return _seen_again(pattern, borne)
 
 
 def _seen_again(pattern: LearnedPattern, borne: Borne) -> LearnedPattern:

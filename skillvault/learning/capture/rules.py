@@ -26,6 +26,7 @@ _SEPARATOR = re.compile(r"-{3,}[ \t]*\r?\n?")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n?")
 _KEYS = re.compile(r"(?:[\w-]+:(?:[ \t][^\n]*)?\r?\n)+")
 _LEAD = re.compile(r"\s*(?:#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)|<!--.*?-->)", re.DOTALL)
+_SCOPE = re.compile(r"<!--\s*scope:(?P<patterns>[^<>]*?)-->")
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: |\r?$)|^={7}\r?$", re.MULTILINE)
 _NO_UTF8 = re.compile("[\ud800-\udfff]")  # what `surrogateescape` makes of such bytes
 _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
@@ -34,13 +35,15 @@ _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
 class WrittenRule(Struct, frozen=True):
     """A rule in one line, what it has in common with another that says the same, and its line.
 
-    `seen`: it stands in so many blocks, the last of which this is.
+    `seen`: it stands in so many blocks, the last of which this is. `scope`: the patterns of the
+    files that it is about, if a comment `<!-- scope: *.yaml -->` in front of it says so.
     """
 
     text: str
     key: str
     line: int
     seen: int = 1
+    scope: tuple[str, ...] = ()
 
 
 class Learnings(Struct, frozen=True):
@@ -100,7 +103,21 @@ def rule_in(block: Block) -> WrittenRule | None:
     if block.header or _width(words) < _MIN_WIDTH:
         return None
     blank = takewhile(lambda line: not line.strip(), _LINE.findall(block.text))
-    return WrittenRule(words, rule_key(words), block.line + len(list(blank)))
+    line = block.line + len(list(blank))
+    return WrittenRule(words, rule_key(words), line, scope=scope_in(block.text))
+
+
+def scope_in(text: str) -> tuple[str, ...]:
+    """The patterns of files that the comments in front of a rule name; () for none."""
+    comments = _SCOPE.finditer(text, 0, _end_of_lead(text))
+    patterns = (part.strip() for comment in comments for part in comment["patterns"].split(","))
+    return tuple(dict.fromkeys(filter(None, patterns)))
+
+
+def with_scope(rule: str, scope: Iterable[str]) -> str:
+    """A rule as it is noted, its scope in a comment in front of it."""
+    patterns = ", ".join(scope)
+    return f"<!-- scope: {patterns} --> {rule}" if patterns else rule
 
 
 def flaw_of(block: Block) -> Problem | None:
@@ -137,10 +154,15 @@ def _problem(line: int, code: str, message: str) -> Problem:
 
 def rule_words(text: str) -> str:
     """A block's words on one line, without headings and comments in front."""
+    return " ".join(text[_end_of_lead(text) :].split())
+
+
+def _end_of_lead(text: str) -> int:
+    """Where the headings and comments in front of a rule end."""
     start = 0
     while lead := _LEAD.match(text, start):
         start = lead.end()
-    return " ".join(text[start:].split())
+    return start
 
 
 def _width(text: str) -> int:

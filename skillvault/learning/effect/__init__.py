@@ -11,7 +11,7 @@ DEPENDS_ON = (
     Queue(
         name=USE,
         every="outcome",
-        rules=2,  # a mention is read sentence by sentence, a list is final
+        rules=3,  # a plain statement is a use, a figure may be against it
         when=(
             When("outcome"),
             When("outcome", along=(Same("decision"),)),  # of a decision the last outcome counts

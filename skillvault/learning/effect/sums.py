@@ -110,16 +110,16 @@ def _entries(
     order = sorted(when, key=lambda decision: (when[decision].made, decision))
     decision_place = {decision: i for i, decision in enumerate(order)}
     episodes: dict[str, int] = {}
-    kept = [
+    numbered = [
         (decision_place[decision], place[column], observation)
         for (decision, column), observation in by_entry.items()
         if column in place
     ]
-    decisions = np.array([decision for decision, _, _ in kept], np.intp)
-    places = np.array([column for _, column, _ in kept], np.intp)
-    applied = np.array([one.weight for _, _, one in kept], float)
+    decisions = np.array([decision for decision, _, _ in numbered], np.intp)
+    places = np.array([column for _, column, _ in numbered], np.intp)
+    applied = np.array([one.weight for _, _, one in numbered], float)
     # What was applied could have been, whatever a receipt says.
-    offered = np.array([one.offer == "shown" or one.weight > 0 for _, _, one in kept], float)
+    offered = np.array([one.offer == "shown" or one.weight > 0 for _, _, one in numbered], float)
     ordered = np.lexsort((places, decisions))
     return _Entries(
         group=np.array([group_place[when[d].group] for d in order], np.intp),

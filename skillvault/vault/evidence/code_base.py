@@ -3,8 +3,10 @@
 What is nobody's own code (dependencies, build output, lock files, the vault) is left out.
 """
 
+import fnmatch
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -20,7 +22,10 @@ from skillvault.vault.git.trees import EXECUTABLE, REGULAR
 
 MAX_FILE = 1 << 20  # bytes of a file that is searched
 _BATCH = 200  # files read at once
-_ENDINGS = (".yaml", ".yml", ".md", ".lock", ".min.js", ".min.css", ".map")
+_ENDINGS = (".lock", ".min.js", ".min.css", ".map")
+_DOCUMENTS = (".yaml", ".yml", ".md")  # searched for a rule whose scope names them
+# What repeats the rules themselves, or was made of them.
+_TOLD = frozenset({"CLAUDE.md", "AGENTS.md", "SKILL.md", "LEARNINGS.md", "expertise.yaml"})
 _LOCKS = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
 _FOLDERS = frozenset(
     """
@@ -36,22 +41,38 @@ _VAULT_FILES = (layout.MARK, layout.LEARNINGS)
 class CodeBase(Struct, frozen=True):
     """A folder of code as it was looked at: `version` is its commit, or what its files betray.
 
-    `sizes` are the files that are searched, in their order; `read` gives the bytes of some.
+    `sizes` are the files that are searched, in their order, `documents` the YAML and markdown
+    beside them; `read` gives the bytes of some.
     """
 
     name: str
     version: str
     sizes: Mapping[str, int]
     read: Callable[[Sequence[str]], Mapping[str, bytes]]
+    documents: Mapping[str, int] = {}
 
     @property
     def stamp(self) -> str:
         """Which code base it is, at which version."""
         return f"{self.name}@{self.version[:10]}"
 
-    def contents(self) -> Iterator[tuple[str, bytes]]:
+    def paths_in(self, scope: Sequence[str]) -> list[str]:
+        """The files that are searched: all code, or what one of the scope's patterns fits.
+
+        A pattern is that of a whole path or of a file's name; its `*` passes over `/`.
+        """
+        if not scope:
+            return list(self.sizes)
+        fits = [re.compile(fnmatch.translate(pattern)).match for pattern in scope]
+        return [
+            path
+            for path in sorted([*self.sizes, *self.documents])
+            if any(fit(path) or fit(PurePosixPath(path).name) for fit in fits)
+        ]
+
+    def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
         """(path, bytes) of every file that is searched, none of them binary."""
-        paths = list(self.sizes)
+        paths = self.paths_in(scope)
         for start in range(0, len(paths), _BATCH):
             for path, content in self.read(paths[start : start + _BATCH]).items():
                 if not is_binary(content):
@@ -70,12 +91,14 @@ def open_code_base(place: Path, root: Path) -> CodeBase:
     name, version = place.resolve().name, committed_version(place)
     entries = _committed_files(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
-        sizes = dict(sorted(_walked(place, root)))
-        return CodeBase(name, _walked_version(sizes), sizes, lambda paths: _bytes_of(place, paths))
+        walked = dict(sorted(_walked(place, root)))
+        sizes, documents = _parted(walked)
+        version = _walked_version(walked)
+        return CodeBase(name, version, sizes, lambda paths: _bytes_of(place, paths), documents)
     ours = {
         path: entry
         for path, entry in entries.items()
-        if is_searched(path, entry.size) and not _is_vaults(place / path, root)
+        if is_own(path, entry.size) and not _is_vaults(place / path, root)
     }
     objects = _objects(place)
 
@@ -83,7 +106,14 @@ def open_code_base(place: Path, root: Path) -> CodeBase:
         contents = objects.blobs(ours[path].blob for path in paths)
         return {path: contents[ours[path].blob] for path in paths}
 
-    return CodeBase(name, version, {path: entry.size for path, entry in ours.items()}, read_blobs)
+    sizes, documents = _parted({path: entry.size for path, entry in ours.items()})
+    return CodeBase(name, version, sizes, read_blobs, documents)
+
+
+def _parted(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """(code, documents)."""
+    documents = {path: size for path, size in sizes.items() if _is_document(path)}
+    return {p: size for p, size in sizes.items() if p not in documents}, documents
 
 
 def _objects(place: Path) -> Objects:
@@ -102,10 +132,19 @@ def committed_version(place: Path) -> str:
 
 
 def is_searched(path: str, size: int) -> bool:
-    """Whether a file of a code base counts: it is its own code, and not too large."""
+    """Whether a file of a code base counts for every rule: own code, not too large."""
+    return is_own(path, size) and not _is_document(path)
+
+
+def is_own(path: str, size: int) -> bool:
+    """Whether a file is a code base's own, its documents among them, and not too large."""
     *folders, name = path.split("/")
-    ours = not _FOLDERS.intersection(folders) and name not in _LOCKS
+    ours = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
     return ours and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
+
+
+def _is_document(path: str) -> bool:
+    return path.lower().endswith(_DOCUMENTS)
 
 
 def is_binary(content: bytes) -> bool:
@@ -140,7 +179,7 @@ def _walked(place: Path, root: Path) -> Iterator[tuple[str, int]]:
             path = Path(folder) / name
             state, inside = path.lstat(), path.relative_to(place).as_posix()
             regular = stat.S_ISREG(state.st_mode)
-            if regular and is_searched(inside, state.st_size) and not _is_vaults(path, root):
+            if regular and is_own(inside, state.st_size) and not _is_vaults(path, root):
                 yield inside, state.st_size
 
 

@@ -40,12 +40,14 @@ class Searcher:
         return terms
 
 
-def search_code(bases: Sequence[CodeBase], terms: Iterable[str]) -> Occurrences:
-    """Which files of some code bases hold which terms."""
+def search_code(
+    bases: Sequence[CodeBase], terms: Iterable[str], scope: Sequence[str] = ()
+) -> Occurrences:
+    """Which files of some code bases hold which terms; `scope` as `CodeBase.paths_in` has it."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
     searched = 0
-    for path, content in _contents(bases):
+    for path, content in _contents(bases, scope):
         searched += 1
         for term in searcher.terms_in(path, content):
             files.setdefault(term, set()).add(path)
@@ -75,7 +77,7 @@ def lines_of(
 
 def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[tuple[str, bytes]]:
     for base in bases:
-        names = {path: path_in(bases, base, path) for path in base.sizes}
+        names = {path: path_in(bases, base, path) for path in (*base.sizes, *base.documents)}
         paths = [path for path, name in names.items() if name in files]
         for path, content in base.read(paths).items():
             yield names[path], content
@@ -86,9 +88,9 @@ def path_in(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
     return path if len(bases) == 1 else f"{base.name}/{path}"
 
 
-def _contents(bases: Sequence[CodeBase]) -> Iterator[tuple[str, bytes]]:
+def _contents(bases: Sequence[CodeBase], scope: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     for base in bases:
-        for path, content in base.contents():
+        for path, content in base.contents(scope):
             yield path_in(bases, base, path), content
 
 

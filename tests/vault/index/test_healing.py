@@ -116,6 +116,7 @@ def learned(vault: Vault, taught: Path) -> Vault:
     shutil.rmtree(vault.root)
     vault = Vault(unguarded(taught, vault.root))
     told(vault)
+    gc.collect()  # who was told still holds the index open, and would be waited for
     with closing(sqlite3.connect(place(vault))) as database:
         database.execute("pragma wal_checkpoint(truncate)")
     return vault

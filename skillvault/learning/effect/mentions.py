@@ -26,7 +26,7 @@ _USE = (
 )
 # A short form is a word like others but beside one of these.
 _CUE = re.compile(
-    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|not\s+(?:just|only)|per|see|cf\.?|despite|skill"
+    rf"\b(?:{_USE}(?:\s+on)?|based\s+on|thanks\s+to|(?:help|aid)\s+of|according\s+to|not\s+(?:just|only)(?:\s+\S+\s+but(?:\s+also)?)?|per|see|cf\.?|despite|skill"
     r"|(?:advice|guidance|recommendations?)\s+(?:of|in|from))"
     rf"(?:\s+{_FILLER})*[\s:(\[]*$",
     re.IGNORECASE,

@@ -61,6 +61,7 @@ _WORDS = {
         dismiss(ed|ing)?|discard(s|ed|ing)?|dr(op|ops|opped|opping)|abandon(ed|ing)?
         avoid(s|ed|ing)?|omit(s|ted|ting)?|neglect(ed|ing)?|forg[eo]t(ten|ting)?( about)?
         pass(es|ed|ing)? on|left out|leaving out|ruled out|ruling out|gave up on|overlook(ed)?
+        opt(s|ed|ing)? out of
         stopped (using|following|applying)|replac(e|es|ed|ing)|consider(s|ed|ing)?
         ditch(ed|ing)?|miss(ed)?|remov(ed|ing)|contemplat(ed|ing)|toyed with|debated|weighed
         thought about|disabled?|excluded?|excluding|unused|not (used|applied|followed|needed)""",
@@ -114,7 +115,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         r"""
         \bnot (only|just|merely|solely)( <any>)? X
         \bnot (only|just|merely|solely) (<gap>){1,4}but X
-        \bnot (only|just|merely|solely) Y, X
+        \bnot (only|just|merely|solely)( <any>)? Y(,| but)( also)? X
         \b(nothing (else )?but|no \w*( \w+)? ?(other )?than) X
         \b(no|not|never|nor|without|refus\w+ to|rather than|instead of|avoid\w*|resist\w*|afraid to
           |reluctant to|unwilling to|tempt\w+ to|urge to|no reason to|careful not to|nobody|no one
@@ -176,6 +177,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(know|knew|aware of|saw|read|seen|remembered|noticed|had) X,? (and|but|yet)( still|
            (<gap>){0,4}(<anyway>))
         X( <say>)? .*\b(but|yet|however|still),? (i|we)\b.*\b(<anyway>)
+        X .*\b(but|yet|however),? (i|we) still (?!followed|complied|obeyed|waited|stayed)
         \b(saw|read|knew|noticed|seen|acknowledged?|admit|heard) X,? .*\b(<anyway>|(however|but),?
            (i|we) (proceeded|went|still|did it))
         \b(know|knew|aware of|knowing)( of)? X.*\b(but|yet|and still|still)\b
@@ -258,6 +260,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |other than|different(ly)? (from|than)|distinct from|except
           |except for|in place of|in lieu of|as opposed to|over|minus)( (of|in
           |from|that|like|about|for))*( the)?( (skills?|lessons?|warnings?)( \w+)?)?:? ?\(?X
+        \b(no|little) (use|mention|application|account|notice|heed) (<be>)? ?(made|taken|paid)?(
+           (of|to))? X
         \bnot (<gap>){0,3}(any|either) of .{0,40}X
         \b(not|never) (\w+ly )?\w+( (up|on|in|into|to|for|with|at|of|from))? X
         \b(read|saw|seen|opened|checked|reviewed|looked (at|into|through)) X,? (but|yet|however)\b
@@ -352,6 +356,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |everyone) )(?!.*\b(so|and|but) (i|we)\b)((before|after|above) (me|us) |else )?((has|had
           |have|\w+ly) )?(<any>|suggested|mentioned|proposed|asked|sw(ore|ears) by|insist\w* on
           |prais\w+|prefer\w*|lik\w+)(?<!ing) (<gap>){0,2}X
+        ^(the )?(\w+ )?(agents?|runs?|models?|sessions?|assistants?|bots?|one) (before|prior to
+          |ahead of|above|after) (me|us|mine|ours|this|that)( one| run)?,? ((has|had|have|\w+ly)
+           )?(<any>) X
         \bexample\b.*X
         \b(yesterday|last (week|month|time|year|session|run)|previously|in the past
           |back then)\b[^.]*X""",
@@ -393,7 +400,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(<done>) (<gap>){0,4}(skills?|lessons?|rules?):? ?\(?X
         \b(per|via|by|thanks to|because of|due to|owing to|given|according to|in line with
           |in accordance with|in keeping with|on account of|consistent with|in compliance with
-          |based on|courtesy of|kudos to|cf\.?|citing|on the basis of|on the strength of|as) X
+          |based on|mindful of|in (view|light|deference) (of|to)
+          |courtesy of|kudos to|cf\.?|citing|on the basis of|on the strength of|as) X
         \bwith X in mind
         \bit (is|was) X (that|which|who) (?!broke|failed|caused|misled|cost|hurt|stopped working)
         \b(approach|method|procedure|recipe|order|plan|idea) (is|was|comes from|came from) X
@@ -449,6 +457,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
            (i|we)\b
         \b(preferred|prefer|started (with|from)|began with) X
         X (is|was) (clear|explicit|adamant|unambiguous|unequivocal)\b
+        X (\w+s) (it|this|that|these|them|me|us) (out|off|down|back|in|through|up)\b
         X (?!miss|fail|concern|address|cover|assum|target|predat|lack|mention|list|refer|return
           |expir|contain|describ|arriv|recommend|suggest)(\w+ed|kept|made|gave|took|led|cut|caught)
            (an?|the|this|that|it|our|my|us|me)\b

@@ -21,7 +21,7 @@ _NOUN = (
 )
 _SENSE = (
     r"(?:spirit|letter|terms|conditions?|case|sense|wording|idea|scope|preconditions?|situation"
-    r"|scenario|premise|trigger)"
+    r"|scenario|premise|trigger|limits?|caps?|threshold|ceiling|bounds?|maximum)"
 )
 _REWRITES = tuple(
     (re.compile(pattern), by)
@@ -44,8 +44,8 @@ _REWRITES = tuple(
         (r" (?=[:,.;)])", ""),
         (
             (
-                r"\b(?:also|then|just(?! a)|simply|really|actually|first|therefore|thus|hence"
-                r"|clearly|deliberately|consciously|explicitly|strictly|intentionally|wil+fully|purposely"
+                r"\b(?:also|then|(?<!not )just(?! a)|simply|really|actually|first|therefore"
+                r"|thus|hence|clearly|deliberately|consciously|explicitly|strictly|intentionally|wil+fully|purposely"
                 r"|mostly|directly|again|already|here|quickly|briefly|basically|essentially"
                 r"|particularly|especially|very|probably|obviously|quite|rather(?! than)|openly"
                 r"|at all|successfully|immediately|always|carefully|literally|blatantly|ever|today"
@@ -68,7 +68,7 @@ _REWRITES = tuple(
         (rf"\bboth (?:the )?[\w./-]+ and (?={_EITHER})", ""),
         (rf"\b(?:the|this|that|our) (?:[\w-]+ ){{0,3}}{_NOUN} \(({_EITHER})\)", r"\1"),
         # the skill 'x', the advice of x, what x says: x
-        (rf"({_EITHER}) (?:\({_NOUN}\)|{_NOUN}(?!\w))", r"\1"),
+        (rf"({_EITHER}) (?:\({_NOUN}\)|{_NOUN}(?!\w| (?:it|them|me|us)\b))", r"\1"),
         (
             (
                 rf"\b(?:(?:the|this|that|these|those|an?|our|my|any|its|both|all|each|either|so-called"

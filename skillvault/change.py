@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from skillvault.hidden_characters import escaped
 from skillvault.records import Link, Record, Ref, ref_of
-from skillvault.text import how_many, shorten
+from skillvault.text import shorten
 
 FORMAT = 1
 SUBJECT = 72
@@ -212,7 +212,7 @@ def headline_of(changes: Iterable[Change]) -> str:
     batches = list(steps.values())
     if len(subject) > SUBJECT and others and batches[0][0].commit_with == WHOLE:
         count = sum(map(len, batches[1:]))
-        subject = escaped(f"{first}; {', '.join([*steps][1:])}: {how_many(count, 'change')}")
+        subject = escaped(f"{first}; {count} more: {', '.join([*steps][1:])}")
     return shorten(subject, SUBJECT)
 
 

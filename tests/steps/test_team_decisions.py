@@ -12,10 +12,10 @@ from tests.team import LATER, Clone, bare
 FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
 
 
-def pair(folder: Path, new_vault: Path) -> tuple[Clone, Clone]:
+def pair(folder: Path, new_root: Path) -> tuple[Clone, Clone]:
     """Two clones with five outcomes in both, of which the first one learns."""
     remote = bare(folder / "remote.git")
-    ada = Clone(unguarded(new_vault, folder / "ada"))
+    ada = Clone(unguarded(new_root, folder / "ada"))
     ada.person.git("config", "skillvault.clone", "ada")
     ada.person.rule("\nlearner: ada")
     ada.person.git("remote", "add", "origin", str(remote))
@@ -36,15 +36,21 @@ def exchange(*clones: Clone) -> None:
         clone.sync()
 
 
+@pytest.fixture
+def new_root(_new_vault: Path) -> Path:
+    """A vault as `init` makes it."""
+    return _new_vault
+
+
 @pytest.mark.parametrize("place", [0, 3])
 def test_retracting_elsewhere_is_retracting_at_the_learner(
-    tmp_path: Path, _new_vault: Path, place: int
+    tmp_path: Path, new_root: Path, place: int
 ) -> None:
     served = []
     for number in (0, 1):
         folder = tmp_path / str(number)
         folder.mkdir()
-        clones = pair(folder, _new_vault)
+        clones = pair(folder, new_root)
         wrong = sorted(clones[0].vault.store.head().outcomes)[place]
         retract(clones[number].vault, wrong, "wrong", now=LATER)
         says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
@@ -59,9 +65,9 @@ def test_retracting_elsewhere_is_retracting_at_the_learner(
 
 @pytest.mark.parametrize("is_built_anew", [False, True])
 def test_a_rejection_taken_back_is_so_in_every_clone(
-    tmp_path: Path, _new_vault: Path, is_built_anew: bool
+    tmp_path: Path, new_root: Path, is_built_anew: bool
 ) -> None:
-    ada, ben = pair(tmp_path, _new_vault)
+    ada, ben = pair(tmp_path, new_root)
     name = next(one.name for one in ada.vault.skills() if one.domain == "coding")
     undo(ada.vault, name, "not ours", now=LATER)
     like = raw(5, decision__target="basket")  # says the same of another target

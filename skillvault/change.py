@@ -43,14 +43,14 @@ class Program(bytes):
 
 
 class Edit(Struct, frozen=True):
-    """One named key of a file's front matter, or of `vault.yaml`, gets a value.
+    """One named key of a file's front matter, or of `vault.yaml`, gets a value; None takes it out.
 
     Every other byte stays.
     """
 
     path: str
     key: tuple[str, ...]
-    value: str | bool | tuple[str, ...]
+    value: str | bool | tuple[str, ...] | None
 
 
 class Move(Struct, frozen=True):

@@ -16,6 +16,11 @@ from skillvault.errors import BadInputError
 MAX_FRONT_MATTER = 64 * 1024
 # The top-level keys of a skill, by the Agent Skills specification.
 SKILL_KEYS = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
+# The keys of a skill's `metadata` that are ours, in the order in which they stand.
+METADATA_KEYS = (
+    "internal", "kind", "domain", "subject", "account", "status", "origin", "version", "created",
+    "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "written",
+)  # fmt: skip
 
 # A key of a skill with a value that is neither quoted nor a block.
 _PLAIN = re.compile(
@@ -109,13 +114,15 @@ def with_key(
 ) -> bytes:
     """A markdown file with one front matter key set; every other byte stays.
 
-    `bare`: the file is front matter alone, as `vault.yaml` is.
+    A key of ours that is new in `metadata` gets its place there: a text that was changed reads like
+    one that was written at once. `bare`: the file is front matter alone, as `vault.yaml` is.
     """
     text = content.decode("utf-8")
     if bare:
         return strict_yaml.with_value(text, key, value).encode()
     before, front, after = _around_yaml(text)
-    return (before + strict_yaml.with_value(front, key, value) + after).encode()
+    order = METADATA_KEYS if key[0] == "metadata" else ()
+    return (before + strict_yaml.with_value(front, key, value, order=order) + after).encode()
 
 
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:

@@ -88,16 +88,16 @@ def scalar(value: Scalar) -> str:
     return dump([value])[2:].rstrip("\n")
 
 
-def with_value(text: str, key: tuple[str, ...], value: Value) -> str:
+def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence[str] = ()) -> str:
     """`text` with the mapping entry at `key` set; every other byte stays.
 
-    A missing last key is added before its first sibling, a missing mapping at the end.
-    Raises BadInputError if the place is not a mapping or its value of another kind than the new
-    one, or if a comment would go.
+    A missing last key is added where the `order` of its siblings has it, before the first of them
+    if it is not named there; a missing mapping at the end. Raises BadInputError if the place is not
+    a mapping or its value of another kind than the new one, or if a comment would go.
     """
     before = load(text)
     try:
-        edited = _edited(text, key, value)
+        edited = _edited(text, key, value, order)
         matches = load(edited) == _with(before, key, value)
     except (yaml.YAMLError, BadInputError):
         matches = False
@@ -309,7 +309,7 @@ def _by_hand(key: tuple[str, ...]) -> BadInputError:
     )
 
 
-def _edited(text: str, key: tuple[str, ...], value: Value) -> str:
+def _edited(text: str, key: tuple[str, ...], value: Value, order: Sequence[str]) -> str:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     eol = "\r\n" if "\r\n" in text else "\n"
     if root is None:
@@ -320,7 +320,8 @@ def _edited(text: str, key: tuple[str, ...], value: Value) -> str:
             return _into_empty(text, node, key[depth:], value, eol=eol)
         child = next((v for k, v in node.value if k.value == name), None)
         if child is None:
-            return _inserted(text, node, key[depth:], value, eol=eol, at_end=depth == 0)
+            at = len(text) if depth == 0 else _place_among(text, node, name, order)
+            return _inserted(text, node, key[depth:], value, eol=eol, at=at)
         node = child
     return _replaced(text, node, value, eol)
 
@@ -337,18 +338,32 @@ def _replaced(text: str, node: yaml.Node, value: Value, eol: str) -> str:
     return text[:start] + lead + _inline(value) + tail + text[end:]
 
 
+def _place_among(text: str, node: yaml.MappingNode, name: str, order: Sequence[str]) -> int:
+    """Where a key goes in among its siblings: behind those that the order has before it."""
+    siblings = [key for key, _ in node.value]
+    later = order[order.index(name) + 1 :] if name in order else [key.value for key in siblings]
+    follower = next((key for key in siblings if key.value in later), None)
+    if follower is not None:
+        return int(follower.start_mark.index)
+    last = node.value[-1][1] if node.value else node
+    if getattr(last, "style", "|") in ("|", ">"):  # its end is where the next thing begins
+        return int(node.start_mark.index)
+    line_end = text.find("\n", last.end_mark.index)
+    return len(text) if line_end < 0 else line_end + 1
+
+
 def _inserted(
-    text: str, node: yaml.MappingNode, key: tuple[str, ...], value: Value, *, eol: str, at_end: bool
+    text: str, node: yaml.MappingNode, key: tuple[str, ...], value: Value, *, eol: str, at: int
 ) -> str:
-    start = node.start_mark.index
+    start, column = node.start_mark.index, node.start_mark.column
     if node.flow_style:
         comma = ", " if node.value else ""
         return text[: start + 1] + _flow(key, value) + comma + text[start + 1 :]
-    if at_end:
-        gap = "" if text.endswith("\n") else eol
-        return text + gap + _block(key, value, node.start_mark.column, eol)
-    column = node.start_mark.column
-    return text[:start] + _block(key, value, column, eol).lstrip() + " " * column + text[start:]
+    entry = _block(key, value, column, eol)
+    if at < len(text) and text[:at].rpartition("\n")[2]:  # within a line: before a sibling
+        return text[:at] + entry.lstrip() + " " * column + text[at:]
+    gap = "" if not text[:at] or text[:at].endswith("\n") else eol
+    return text[:at] + gap + entry + text[at:]
 
 
 def _into_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: Value, *, eol: str) -> str:

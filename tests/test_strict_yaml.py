@@ -197,6 +197,24 @@ def test_an_edit_reads_like_the_text_around_it(before: str, after: str) -> None:
     assert with_value(before, STATUS, "x") == after
 
 
+ORDER = ("kind", "status", "trust")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("m:\n  kind: a\n  trust: b\nz: 1\n", "m:\n  kind: a\n  status: x\n  trust: b\nz: 1\n"),
+        ("m:\n  kind: a  # c\nz: 1\n", "m:\n  kind: a  # c\n  status: x\nz: 1\n"),
+        ("m:\r\n  kind: a", "m:\r\n  kind: a\r\n  status: x\r\n"),
+        ("m:\n  mine: c\n  trust: b\n", "m:\n  mine: c\n  status: x\n  trust: b\n"),
+        ("m:\n  kind: |\n    a\n", "m:\n  status: x\n  kind: |\n    a\n"),
+        ("m: {trust: b}\n", "m: {status: x, trust: b}\n"),
+    ],
+)
+def test_a_new_key_stands_where_the_order_of_its_siblings_has_it(before: str, after: str) -> None:
+    assert with_value(before, ("m", "status"), "x", order=ORDER) == after
+
+
 @pytest.mark.parametrize(
     "before",
     [

@@ -22,8 +22,8 @@ _TO_FACTS = ("promoted", "reinforced", "contradicted")
 class Reworded(Struct, frozen=True, kw_only=True):
     """An evaluation with other words, and what rests on its former ones.
 
-    `links` are those from it; `facts` the facts that they promoted, by id, with the links from and
-    to each; `paths` says where a record stands.
+    `links` are those from it; `facts` the facts that they made or support, by id, with the links
+    from and to each; `paths` says where a record stands.
     """
 
     before: Evaluation
@@ -64,7 +64,8 @@ def bare_change(answers: Sequence[Answer]) -> Change:
 def evaluation_change(answer: Answer, reworded: Sequence[Reworded], *, new: bool) -> Change:
     """The commit by which evaluations say what was answered; a `new` answer is in it.
 
-    The facts that were made of their former words go, and are made anew of these.
+    The facts that were made of their former words, or supported by them, go; they are made anew of
+    these and of what else says so, as far as that is enough.
     """
     paths = {ref: one.paths[ref] for one in reworded for ref in _withdrawn(one) if ref in one.paths}
     return Change(

@@ -38,19 +38,27 @@ Bodies = Sequence[Version] | Mapping[str, str]
 
 
 class Written(NamedTuple):
-    """What the program wrote of a skill: its bodies, its descriptions, its ends."""
+    """What the program wrote of a skill: its bodies, its descriptions, its ends, its labels."""
 
     bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
     ends: Sequence[Version] = ()
+    labels: Sequence[Version] = ()
 
 
-def written_as_stated(skill: Skill, words: str, ends: Sequence[Version]) -> Written:
+def labels_of(skill: Skill) -> str:
+    """The tags, roles and stages of a skill as one text, a line each."""
+    return "\n".join(" ".join(names) for names in (skill.tags, skill.roles, skill.stages))
+
+
+def written_as_stated(
+    skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
+) -> Written:
     """What the program wrote of a skill whose file states it in these words."""
     marks = read_marks(words)
     own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
     descriptions = [Version(None, skill.description)] if own else []
-    return Written(bodies=marks, descriptions=descriptions, ends=ends)
+    return Written(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)
 
 
 def taken_back(versions: Sequence[Version], current: str) -> bool:

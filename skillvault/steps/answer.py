@@ -102,7 +102,8 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
         return None
     ref = Ref("evaluation", outcome.id)
     links = [link for link in run.view.links.by_source([ref]) if link.target.kind == "fact"]
-    facts = _told_facts(run, [link.target.id for link in links if link.type == "promoted"])
+    supports = (link for link in links if link.type in ("promoted", "reinforced"))
+    facts = _told_facts(run, [link.target.id for link in supports])
     refs = [Ref("fact", name) for name in facts]
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     records = [*refs, *(Ref("link", link.id) for link in (*links, *around))]
@@ -124,9 +125,13 @@ def _is_persons(run: Run, ref: Ref) -> bool:
 
 
 def _told_facts(run: Run, names: Sequence[str]) -> dict[str, Fact]:
-    """Those of these facts that still say what the program wrote."""
+    """Those of these facts that still say what the program made of evaluations."""
     facts = run.view.facts.get_many(names)
-    return {name: fact for name, fact in facts.items() if not _is_persons(run, Ref("fact", name))}
+    return {
+        name: fact
+        for name, fact in facts.items()
+        if fact.kind == "judge" and not _is_persons(run, Ref("fact", name))
+    }
 
 
 def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> Change | None:

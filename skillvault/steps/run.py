@@ -20,7 +20,13 @@ from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.gate import gated
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.rejection import Rejection, Rejections
-from skillvault.learning.sections import Version, Written, taken_back, written_as_stated
+from skillvault.learning.sections import (
+    Version,
+    Written,
+    labels_of,
+    taken_back,
+    written_as_stated,
+)
 from skillvault.policy import Policy
 from skillvault.records import (
     Answer,
@@ -152,9 +158,9 @@ def _locally_edited(error: EditedError) -> Waiting:
     return Waiting(path, reason)
 
 
-def _personal_parts(skill: Skill) -> tuple[str, str, str]:
+def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
     """What of a skill a person may have changed since the program wrote it."""
-    return skill.description, skill.body, skill.expires or ""
+    return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 
 def _is_closed(pending: Sequence[Change], following: Change) -> bool:
@@ -237,6 +243,10 @@ class Run:
         steps = (ANSWER, *RECOMPUTING)
         withdrawn = {str(ref) for step in steps for ref in history.withdrawn(step)}
         withdrawn |= self.options.withdrawn
+        changes = [done.change for done in self.report.done]
+        changes += [staged.change for staged, _ in self._pending]
+        taking = (change for change in changes if change.step in steps)
+        withdrawn |= {str(ref) for change in taking for ref in change.sources}
         said = refusals(self.store.git, self.view)
         return Rejections(history.commits_of_removed(), self.view.records, withdrawn, said)
 
@@ -268,16 +278,16 @@ class Run:
         texts = [(old[1:] if old else None, new[1:]) for old, new in both if new]
         for old, new in self._written.get(name, []):
             texts.append((_personal_parts(old) if old else None, _personal_parts(new)))
-        descriptions, bodies, ends = (
+        descriptions, bodies, ends, labels = (
             [Version(old[part] if old else None, new[part]) for old, new in texts]
-            for part in range(3)
+            for part in range(4)
         )
         skill = self.view.skills.find(name)
         # Where several clones write, the latest commit need not be the one that was kept.
         is_back = self.policy.learner != ALL and taken_back(bodies, skill.body if skill else "")
         if skill and skill.written and not is_back:
-            return written_as_stated(skill, skill.written, ends)
-        return Written(bodies=bodies, descriptions=descriptions, ends=ends)
+            return written_as_stated(skill, skill.written, ends, labels)
+        return Written(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:

@@ -473,10 +473,31 @@ def test_an_answer_is_whole_or_not_there_wherever_it_is_killed(agents: Vault, po
     assert agents.check().problems == []
 
 
-def opposed(question: AskedQuestion, fact: str) -> AgentReply:
-    """What an agent says of an outcome that speaks against a fact."""
+def opposed(question: AskedQuestion, fact: str, relation: str = "contradicts") -> AgentReply:
+    """What an agent says of an outcome that speaks against a fact, or for it."""
     told = json.loads(answered(question, "A hard stop is run over before the move comes.").text)
-    return AgentReply(question.key, json.dumps({**told, "relation": "contradicts", "fact": fact}))
+    return AgentReply(question.key, json.dumps({**told, "relation": relation, "fact": fact}))
+
+
+def test_an_answer_that_repeats_a_fact_supports_it_in_other_words_in_any_clone(
+    agents: Vault, tmp_path: Path
+) -> None:
+    asked = [q for q in every(agents) if q.kind in ("insight", "contrast")]
+    agents.desk.answer([answered(q) for q in asked], now=NOW)
+    agents.run(now=NOW)
+    (fact,) = agents.memory.facts()
+    record(agents, trade(3, -0.2, **reasoned(3)))
+    fresh = next(
+        q for q in every(agents) if q.kind in ("insight", "contrast") and "0.03 %" in q.record
+    )
+    agents.desk.answer([opposed(fresh, fact.id, "repeats")], now=NOW)
+    agents.run(now=NOW)
+    assert [one.id for one in agents.memory.facts()] == [fact.id]
+    links = agents.store.head().links.by_target([Ref("fact", fact.id)])
+    assert ("reinforced", fresh.about) in {(link.type, link.source.id) for link in links}
+    clone = rebuilt(agents, tmp_path / "clone")
+    again = clone.store.head().links.by_target([Ref("fact", fact.id)])
+    assert {link.id for link in again} == {link.id for link in links}
 
 
 def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) -> None:

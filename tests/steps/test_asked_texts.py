@@ -7,10 +7,10 @@ import pytest
 from skillvault.api import Vault
 from skillvault.steps.desk import AgentReply, AskedQuestion
 from tests.conftest import NOW, Person
-from tests.given import ended
+from tests.given import as_file, ended, trade
 from tests.judge.conftest import appoint
-from tests.steps.test_answer import answered, every, rebuilt, tree
-from tests.steps.test_distill import taken
+from tests.steps.test_answer import answered, every, kinds, reasoned, rebuilt, tree
+from tests.steps.test_distill import about, taken
 from tests.steps.test_general import FIVE, general, learned
 
 
@@ -99,9 +99,46 @@ def test_an_answer_rewrites_the_skill_of_a_session_with_its_labels(
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []
     clone = rebuilt(vault, tmp_path_factory.mktemp("clone") / "vault")
-    assert clone.skill(skill.name) == vault.skill(skill.name)
-    text, again = ((root / path).read_text(encoding="utf-8") for root in (vault.root, clone.root))
-    assert sorted(text.splitlines()) == sorted(again.splitlines())  # new keys stand last
+    assert tree(clone.root) == tree(vault.root)
+
+
+def test_labels_that_a_person_wrote_stay_and_others_go_with_the_answer(
+    vault: Vault, person: Person
+) -> None:
+    appoint(vault, provider="agent")
+    taken(vault, about("s-1", 0, 1, roles=["builder"]), about("s-2", 2, 3, roles=["builder"]))
+    mine, other = every(vault)
+    path = vault.root / "skills" / mine.about / "SKILL.md"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("roles: builder", "roles: mine"), encoding="utf-8")
+    person.git("commit", "-qam", "Mine", "--no-verify")
+    vault.desk.answer([answered(mine), answered(other)], now=NOW)
+    assert vault.skill(mine.about)[0].roles == ("mine",)
+    assert vault.skill(other.about)[0].roles == ()
+
+
+def test_a_clone_rebuilds_every_kind_of_text_byte_for_byte(
+    vault: Vault, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    appoint(vault, provider="agent")
+    targets = ("SOL", "ETH", "BTC")
+    trades = [
+        trade(n, -0.2 if n % 3 else 0.3, decision__target=targets[n % 3 - (n > 8)], **reasoned(n))
+        for n in range(14)
+    ]
+    sessions = [*(ended(f"s-{n}") for n in range(2)), about("s-9", 1, 2, roles=["builder"])]
+    given = [*FIVE, *trades, *sessions]
+    vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(given)], now=NOW)
+    vault.run(now=NOW)
+    asked: set[str] = set()
+    while questions := every(vault):
+        asked.update(kinds(questions))
+        vault.desk.answer([answered(question) for question in questions], now=NOW)
+        vault.run(now=NOW)
+    assert asked >= {"insight", "verdict", "session", "agreement", "strategy"}
+    assert general(vault)
+    clone = rebuilt(vault, tmp_path_factory.mktemp("clone") / "vault")
+    assert tree(clone.root) == tree(vault.root)
 
 
 def test_sessions_that_say_the_same_are_asked_about_together(vault: Vault) -> None:

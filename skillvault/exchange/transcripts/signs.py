@@ -5,7 +5,7 @@ counts where it is the check's own; behind a pipe or `;` its output is read inst
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -194,6 +194,9 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     for check in checks:
         earlier = failed.get(check.tool)
         is_part = bool(check.passed and earlier and not _repeats(check, earlier))
+        for tool in _chained(check, failed):
+            last[tool] = replace(check, tool=tool)
+            del failed[tool]
         last[check.tool] = replace(check, passed=None) if is_part else check
         if check.passed is False:
             failed[check.tool] = check
@@ -202,6 +205,21 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     judged = [check for check in last.values() if check.passed is not None]
     failing = [check for check in judged if not check.passed]
     return next(reversed(failing or judged), None)
+
+
+def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
+    """The other tools that had failed and passed now, as links of one chain of `&&`."""
+    parts = _PARTS.split(_QUOTED.sub("''", check.command))
+    if not check.passed or check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
+        return []
+    links = [" ".join(part.split()) for part in parts[::2]]
+    return [
+        tool
+        for tool, earlier in failed.items()
+        if tool != check.tool
+        and any(tool in link for link in links)
+        and _repeats(replace(check, tool=tool), earlier)
+    ]
 
 
 def _repeats(check: Check, failed: Check) -> bool:

@@ -312,11 +312,16 @@ class SkillReader(NamedTuple):
         return isinstance(self.brief, Findings | Agreement | SessionExcerpt)
 
     def _sections(self, written: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """The written sections, and those of the offline text that are counted, in its order."""
+        """The written sections, and those of the offline text that are counted, in its order.
+
+        So a text that is rewritten reads like one that was written so at once.
+        """
         counted = {name: text for name, text in self.plain.sections if name not in self.headings}
-        plain = [name for name, _ in self.plain.sections]
-        order = [name for name in plain if name in counted and plain.index(name) == 0]
-        order += [*self.headings, *(name for name in counted if name not in order)]
+        order = [name for name, _ in self.plain.sections]
+        for place, name in enumerate(self.headings):
+            if name not in order:  # behind the one before it
+                before = [order.index(other) for other in self.headings[:place]]
+                order.insert(max(before) + 1 if before else min(1, len(counted)), name)
         both = {**counted, **written}
         return tuple((name, both[name]) for name in order if name in both)
 

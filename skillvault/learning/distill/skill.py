@@ -138,9 +138,10 @@ def reworded_change(
     grown = replace(skill, description=shorten(draft.description, 1024))
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
     edits = [
-        Edit(path, ("metadata", key), " ".join(names))
+        Edit(path, ("metadata", key), " ".join(names) or None)
         for key, names in labels.items()
-        if names and names != getattr(skill, key)
+        if names != getattr(skill, key)
+        and sections.untouched(written.labels, sections.labels_of(skill))
     ]
     return Change(
         step=STEP,

@@ -44,6 +44,7 @@ from skillvault.records import (
     Outcome,
     Ref,
     Status,
+    Trust,
     link_of,
     stamp,
 )
@@ -197,6 +198,21 @@ def witness_of(evaluation: Evaluation, outcome: Outcome | None) -> Witness | Non
     )
 
 
+def _fact_named(witness: Witness) -> str | None:
+    """The fact that a run repeats or contradicts in its judge's word."""
+    return witness.evaluation.repeats or witness.evaluation.contradicts
+
+
+def _standing_of(
+    fact: str, records: Mapping[str, Fact], new: Mapping[str, NewFact]
+) -> tuple[str, Trust]:
+    """The domain and the trust of a fact that is there or about to be."""
+    if record := records.get(fact):
+        return record.domain, record.trust
+    source = new[fact].source
+    return source.evaluation.domain, source.outcome.trust
+
+
 def _tells_more(insight: str, outcome: Outcome, own: Collection[str]) -> bool:
     """Whether an insight tells more than what was decided and how that ended."""
     decision, result = outcome.decision, outcome.result
@@ -275,7 +291,7 @@ class Support:
             if witness.id in self._material.promoted:
                 self._remember(witness)
                 self._memory.keep_grounds(witness)
-        for witness in ordered:
+        for witness in self._in_turn(ordered):
             self._weigh(witness)
         return SupportPlan(
             tuple(self._facts.values()),
@@ -283,6 +299,23 @@ class Support:
             tuple(self._retellings.values()),
             tuple(sorted(self._rejected)),
         )
+
+    def _in_turn(self, ordered: Iterable[Witness]) -> Iterator[Witness]:
+        """The runs in their order; one whose judge names a fact that another makes comes after."""
+        waiting: list[Witness] = []
+        for witness in ordered:
+            if (
+                _fact_named(witness) in (None, *self._facts)
+                or _fact_named(witness) in self._material.facts
+            ):
+                yield witness
+            else:
+                waiting.append(witness)
+        while waiting:
+            ready = (one for one in waiting if _fact_named(one) in self._facts)
+            following = next(ready, waiting[0])
+            waiting.remove(following)
+            yield following
 
     def _remember(self, witness: Witness) -> tuple[Sequence[Witness], str]:
         """Keep what a run says; (the runs with like words, that by which its words are known)."""
@@ -345,10 +378,9 @@ class Support:
             fact: stance
             for fact, stance in named
             if fact is not None
-            and fact in self._material.facts
             and self._is_current(fact)
-            and self._material.facts[fact].domain == evaluation.domain
-            and self._material.facts[fact].trust == "local"
+            and _standing_of(fact, self._material.facts, self._facts)
+            == (evaluation.domain, "local")
         }
 
     def _says(self, fact: str, source: Witness, witness: Witness) -> bool:

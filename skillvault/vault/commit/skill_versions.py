@@ -27,12 +27,13 @@ def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
 
 
 class SkillText(NamedTuple):
-    """What a skill said at a commit, when its time ended, and in which folder it was."""
+    """What a skill said at a commit, when its time ended, its labels, in which folder it was."""
 
     shelf: str
     description: str
     body: str
     expires: str = ""
+    labels: str = ""
 
 
 def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SkillText]:
@@ -44,16 +45,19 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
         try:
             meta, body = front_matter.read(front_matter.text_of(content))
             description = str(meta.get("description", ""))
-            texts[commit, name] = SkillText(shelf, description, body, _end(meta))
+            texts[commit, name] = SkillText(shelf, description, body, *_end_and_labels(meta))
         except BadInputError:
             # What a person broke then counts as theirs, whatever it said.
             texts[commit, name] = SkillText(shelf, "", "")
     return texts
 
 
-def _end(meta: Mapping[str, Any]) -> str:
-    fields = meta.get("metadata")
-    return str(fields.get("expires") or "") if isinstance(fields, Mapping) else ""
+def _end_and_labels(meta: Mapping[str, Any]) -> tuple[str, str]:
+    """(when its time ends, its tags, roles and stages a line each) of a skill's front matter."""
+    metadata = meta.get("metadata")
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    labels = (str(fields.get(key) or "") for key in ("tags", "roles", "stages"))
+    return str(fields.get("expires") or ""), "\n".join(labels)
 
 
 def skill_files(

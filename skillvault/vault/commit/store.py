@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillvault.change import Change, Move, headline_of, parts_of
+from skillvault.change import Change, Edit, Move, headline_of, parts_of
 from skillvault.due import Agenda
 from skillvault.errors import EditedError, OutrunError, PausedError, VaultBusyError
 from skillvault.lazy import LazyModule
@@ -180,8 +180,7 @@ class Store(threading.local):
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
-            bare = edit.path == layout.MARK
-            files[edit.path] = front_matter.with_key(before, edit.key, edit.value, bare=bare)
+            files[edit.path] = _with_edit(before, edit)
         for rewrite in change.rewrites:
             before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
             if before is None:
@@ -349,6 +348,12 @@ class Store(threading.local):
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
         with locks.writer_lock(folder, seconds) as lock, self.git.fenced(lock):
             yield
+
+
+def _with_edit(before: bytes, edit: Edit) -> bytes:
+    if edit.value is None:
+        return front_matter.without_key(before, edit.key)
+    return front_matter.with_key(before, edit.key, edit.value, bare=edit.path == layout.MARK)
 
 
 def _place_of(record: Record, change: Change) -> str:

@@ -167,15 +167,8 @@ def _fact_text(fact: Fact) -> str:
 
 
 def _skill_text(skill: Skill) -> str:
-    words = {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
-    metadata = {
-        "internal": skill.internal,
-        "kind": skill.kind, "domain": skill.domain, "subject": skill.subject,
-        "account": skill.account, "status": skill.status, "origin": skill.origin,
-        "version": skill.version, "created": skill.created, "expires": skill.expires, **words,
-        "trust": skill.trust, "retired": skill.retired, "trial": skill.trial,
-        "replaces": skill.replaces, "written": skill.written,
-    }  # fmt: skip
+    metadata = {key: getattr(skill, key) for key in front_matter.METADATA_KEYS}
+    metadata |= {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
     front = {
         "name": skill.name,
         "description": skill.description,

@@ -202,9 +202,18 @@ def parts_in(trailers: Iterable[str]) -> list[Part]:
 
 
 def headline_of(changes: Iterable[Change]) -> str:
-    """The subject of the commit that these changes become: `<step>: <what>; <step>: <what>`."""
-    subjects = (f"{step}: {_subject(batch)}" for step, batch in _by_step(changes).items())
-    return shorten(escaped("; ".join(subjects)), SUBJECT)
+    """The subject of the commit that these changes become: `<step>: <what>; <step>: <what>`.
+
+    What follows from a decision is counted if its names do not fit.
+    """
+    steps = _by_step(changes)
+    first, *others = (f"{step}: {_subject(batch)}" for step, batch in steps.items())
+    subject = escaped("; ".join([first, *others]))
+    batches = list(steps.values())
+    if len(subject) > SUBJECT and others and batches[0][0].commit_with == WHOLE:
+        count = sum(map(len, batches[1:]))
+        subject = escaped(f"{first}; {count} more: {', '.join([*steps][1:])}")
+    return shorten(subject, SUBJECT)
 
 
 def _subject(batch: Sequence[Change]) -> str:

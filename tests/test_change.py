@@ -8,6 +8,7 @@ from skillvault.change import (
     BATCH,
     FEW,
     INTAKE,
+    WHOLE,
     Change,
     Part,
     by_commit,
@@ -183,3 +184,13 @@ def test_a_reason_that_several_share_stands_once() -> None:
         for name in ("a", "b", "c")
     ]  # fmt: skip
     assert message_of(changes).count("Made once more.") == 1
+
+
+def test_what_follows_from_a_decision_is_counted_if_its_names_do_not_fit() -> None:
+    steps = ("retract", "refresh", "refresh", "merge")
+    changes = [
+        Change(step=step, subject=f"{step}-{number}-{'x' * 20}", commit_with=WHOLE)
+        for number, step in enumerate(steps)
+    ]
+    assert headline_of(changes) == f"retract: retract-0-{'x' * 20}; 3 more: refresh, merge"
+    assert headline_of(changes[:1]) == f"retract: retract-0-{'x' * 20}"

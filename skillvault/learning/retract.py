@@ -11,20 +11,27 @@ STEP = "retract"
 
 
 def retract_change(
-    retraction: Retraction, removed: Sequence[tuple[Ref, str]], archived: Sequence[tuple[str, str]]
+    retraction: Retraction,
+    removed: Sequence[tuple[Ref, str]],
+    archived: Sequence[tuple[str, str]],
+    *,
+    learner: str | None = None,
 ) -> Change:
     """The commit that retracts an outcome.
 
     `removed` are the facts and links made of it, with their paths, which are made anew of what else
-    there is; `archived` the skills (shelf, name) of which nothing is left.
+    there is; `archived` the skills (shelf, name) of which nothing is left. `learner` is the clone
+    that makes them anew, if it is another one.
     """
     if not retraction.reason.strip():
         raise UsageError(f"{retraction.outcome}: why was it wrong? Say so with --reason TEXT")
     facts = [ref for ref, _ in removed if ref.kind == "fact"]
-    lines = [
-        retraction.reason,
-        "It counts nowhere from now on; what rested on it is computed anew.",
-    ]
+    anew = (
+        f"{learner}, which learns, computes anew what rested on it"
+        if learner
+        else "what rested on it is computed anew"
+    )
+    lines = [retraction.reason, f"It counts nowhere from now on; {anew}."]
     if facts:
         lines.append(f"{how_many(len(facts), 'fact')} made of it, made anew if others say it:")
         lines += [f"  {fact.id}" for fact in facts]

@@ -14,6 +14,7 @@ from skillvault.learning.naming import strategy_name
 from skillvault.records import Link, Outcome, Ref, Retraction
 from skillvault.steps import lookup
 from skillvault.steps.derived_skills import may_leave, shelf_of
+from skillvault.steps.learner import learner_elsewhere
 from skillvault.steps.recompute import recomputed
 from skillvault.steps.run import Run, RunOptions
 from skillvault.vault.commit.store import Store
@@ -32,7 +33,8 @@ def retracted(store: Store, judge: Judge, text: str, reason: str, *, now: dateti
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
     removed = list(derived_of(run, [Ref("evaluation", outcome.id)]))
     bare = list(_without_grounds(run, outcome, {ref for ref, _ in removed}))
-    first = rules.retract_change(retraction, removed, bare)
+    learner = learner_elsewhere(store.git, run.policy)
+    first = rules.retract_change(retraction, removed, bare, learner=learner)
     options = RunOptions(
         dry=True,
         withdrawn=frozenset(str(ref) for ref, _ in removed),

@@ -1,0 +1,87 @@
+"""What a person takes back in a clone that does not learn is what the learner would have left."""
+
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault, retract, undo
+from tests.conftest import NOW, unguarded
+from tests.given import as_file, raw, trade
+from tests.team import LATER, Clone, bare
+
+FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
+
+
+def pair(folder: Path, new_root: Path) -> tuple[Clone, Clone]:
+    """Two clones with five outcomes in both, of which the first one learns."""
+    remote = bare(folder / "remote.git")
+    ada = Clone(unguarded(new_root, folder / "ada"))
+    ada.person.git("config", "skillvault.clone", "ada")
+    ada.person.rule("\nlearner: ada")
+    ada.person.git("remote", "add", "origin", str(remote))
+    ada.person.git("push", "-q", "-u", "origin", "main")
+    ada.vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(FIVE)], now=NOW)
+    ada.run(NOW)
+    ben = Clone.of(remote, folder / "ben")
+    exchange(ada, ben)
+    return ada, ben
+
+
+def exchange(*clones: Clone) -> None:
+    """All of them know what each of them did, and the learner drew its conclusions."""
+    for clone in (*clones[::-1], *clones):
+        clone.sync()
+        clone.run()
+    for clone in (*clones, *clones):
+        clone.sync()
+
+
+@pytest.fixture
+def new_root(_new_vault: Path) -> Path:
+    """A vault as `init` makes it."""
+    return _new_vault
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_retracting_elsewhere_is_retracting_at_the_learner(
+    tmp_path: Path, new_root: Path, place: int
+) -> None:
+    served = []
+    for number in (0, 1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        clones = pair(folder, new_root)
+        wrong = sorted(clones[0].vault.store.head().outcomes)[place]
+        retract(clones[number].vault, wrong, "wrong", now=LATER)
+        says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
+        assert ("ada, which learns, computes anew" in says) is bool(number)
+        exchange(*clones)
+        assert clones[0].tree() == clones[1].tree()
+        assert [clone.vault.check().problems for clone in clones] == [[], []]
+        tree = clones[0].person.git("ls-tree", "-r", "HEAD", "skills", "proposed", "facts", "links")
+        served.append(tree)
+    assert served[0] == served[1]
+
+
+@pytest.mark.parametrize("is_built_anew", [False, True])
+def test_a_rejection_taken_back_is_so_in_every_clone(
+    tmp_path: Path, new_root: Path, is_built_anew: bool
+) -> None:
+    ada, ben = pair(tmp_path, new_root)
+    name = next(one.name for one in ada.vault.skills() if one.domain == "coding")
+    undo(ada.vault, name, "not ours", now=LATER)
+    like = raw(5, decision__target="basket")  # says the same of another target
+    ada.vault.record([("5.json", as_file(like))], now=LATER)
+    assert "not ours" in [one.reason for one in ada.run().rejected]
+    exchange(ada, ben)
+    ben.vault.curate.forget(name, now=LATER)
+    ben.sync()
+    ada.sync()
+    if is_built_anew:
+        (ada.vault.store.git.dirs()[0] / "skillvault/index.db").unlink()
+        ada.vault = Vault(ada.root)
+    ada.run()
+    exchange(ada, ben)
+    names = {one.name for one in ben.vault.skills()}
+    assert {name, "warning-coding-fix-flaky-test-basket"} <= names
+    assert not ada.run().rejected

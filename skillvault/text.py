@@ -142,11 +142,6 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 
 
-def plural(count: int, noun: str) -> str:
-    """A number of things, such as `1 fact` and `1,200 facts`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def shorten(text: str, limit: int) -> str:
     """White space folded, cut at a word to at most `limit` characters, with `…` if cut."""
     folded = " ".join(text.split())
@@ -234,8 +229,8 @@ def count_of(k: int, n: int) -> str:
 
 
 def how_many(count: int, noun: str) -> str:
-    """`1 outcome`, `2 outcomes`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """`1 outcome`, `1,200 outcomes`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def figure(value: float) -> str:

@@ -14,7 +14,7 @@ from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.support import support_standing
 from skillvault.policy import Policy
 from skillvault.records import Evaluation, Fact, Outcome, Ref, Session
-from skillvault.text import percent, plural
+from skillvault.text import how_many, percent
 
 
 class StepAnswer(Struct, frozen=True):
@@ -93,7 +93,9 @@ def fact_answers(
     """
     support = memory.support(fact.id)
     sessions = len(memory.sessions([fact]))
-    support_text = f"rests on {plural(len(support), 'evaluation')} of {plural(sessions, 'session')}"
+    support_text = (
+        f"rests on {how_many(len(support), 'evaluation')} of {how_many(sessions, 'session')}"
+    )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
     pattern = recurrence.fact_state(fact, memory, skills, policy)
@@ -122,7 +124,7 @@ def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) 
             state = state_of(evaluation, part, policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
-        f"{plural(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, policy)}"
+        f"{how_many(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, policy)}"
         for state, evaluations in sorted(groups.items())
     ]
 
@@ -159,14 +161,14 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
         for outcome_id, stands in material.standings.items():
             groups.setdefault(stands.state, []).append(material.outcomes[outcome_id])
     if not groups and sessions:
-        count = plural(sessions, "session")
+        count = how_many(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{plural(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        f"{how_many(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
     ]
 

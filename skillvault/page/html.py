@@ -21,7 +21,7 @@ from skillvault.page import payload
 from skillvault.steps.page.benefit import Rate
 from skillvault.steps.page.page import Page
 from skillvault.steps.page.week import EVENTS, Happened
-from skillvault.text import lead, plural
+from skillvault.text import how_many, lead
 
 if TYPE_CHECKING:
     from skillvault.page import chart
@@ -118,7 +118,7 @@ def _environment() -> jinja2.Environment:
     )
     formats: dict[str, Callable[..., str]] = {
         "percent": _percent, "signed": _signed, "day": _date, "minute": _minute, "rate": _rate_text,
-        "number": _number, "plural": plural, "first_words": lead,
+        "number": _number, "plural": how_many, "first_words": lead,
     }  # fmt: skip
     environment.filters.update(formats)
     return environment

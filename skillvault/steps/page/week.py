@@ -16,7 +16,7 @@ from skillvault.learning.promote.facts import is_surprise, statement_of
 from skillvault.learning.rejection import FORGET, REJECT
 from skillvault.records import Commit, Outcome, RecordKind, Ref, Skill
 from skillvault.steps.page.contents import Contents
-from skillvault.text import flat, lead, plural
+from skillvault.text import flat, how_many, lead
 from skillvault.vault.files import layout
 
 Event = Literal[
@@ -236,7 +236,7 @@ def why_in(message: str, name: str) -> str:
 def _made_of(sources: Iterable[str]) -> str:
     """How many records a change was made of, by kind."""
     kinds = Counter(source.partition(":")[0] for source in sources)
-    return f"From {' and '.join(plural(n, kind) for kind, n in kinds.items())}." if kinds else ""
+    return f"From {' and '.join(how_many(n, kind) for kind, n in kinds.items())}." if kinds else ""
 
 
 def _beyond(what: str, why: str) -> str:

@@ -15,7 +15,7 @@ DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "sync", "curate", "retract", "install", "lint", "assess", "capture",
+        "why_not", "sync", "curate", "retract", "install", "lint", "stats", "assess", "capture",
         "recommend", "merge", "refresh", "promote", "answer", "distill", "generate", "gate",
         "evaluate", "record", "advise", "accuracy", "effect", "expire", "account", "contrast",
         "rejection", "sections", "length", "naming",

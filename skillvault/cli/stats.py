@@ -15,7 +15,7 @@ from skillvault.text import shorten
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect.stats import SkillStats, VersionStats
+    from skillvault.learning.stats import SkillStats, VersionStats
     from skillvault.page import chart
 else:  # only who draws needs the extra
     chart = LazyModule("page.chart")

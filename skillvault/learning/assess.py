@@ -39,6 +39,23 @@ class Assessed(Struct, frozen=True, kw_only=True):
     is_rejected: bool = False
 
 
+class NextTrial(Struct, frozen=True, kw_only=True):
+    """When a retired skill is tried again, by the clock of its domain.
+
+    From `at` on, or after so many more `decisions` of its domain, but never before `not_before`.
+    """
+
+    at: datetime
+    decisions: int
+    not_before: datetime | None = None
+
+    def is_due(self, clock: datetime) -> bool:
+        """Whether it is time."""
+        if self.not_before is not None and clock < self.not_before:
+            return False
+        return clock >= self.at or not self.decisions
+
+
 def status_change(skill: Assessed, policy: Policy) -> Change | None:
     """The commit that gives a skill the status it earned; None if it has it."""
     archived = skill.shelf == _ARCHIVE
@@ -46,16 +63,30 @@ def status_change(skill: Assessed, policy: Policy) -> Change | None:
         return None
     if not archived and effect.is_on_trial(skill.evidence, policy):
         return None
-    following = _following(skill, policy)
+    following = following_status(skill, policy)
     if following.status == "retired" and archived:
-        return _trial(skill, policy)
+        trial = next_trial(skill, policy)
+        return _trial(skill, policy) if trial is not None and trial.is_due(skill.clock) else None
     is_over = skill.retired is not None and skill.evidence.trial and not archived
     if following.status == skill.status and not archived and not is_over:
         return None
     return _moved(skill, following)
 
 
-def _following(skill: Assessed, policy: Policy) -> NextStatus:
+def next_trial(skill: Assessed, policy: Policy) -> NextTrial | None:
+    """When a skill that its use retired is tried again; None for one that never is."""
+    rules, retired = policy.effect, skill.retired
+    is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
+    if retired is None or not is_out or skill.is_rejected or policy.choices.retirement == "streak":
+        return None
+    return NextTrial(
+        at=retired + timedelta(days=rules.trial_days),
+        decisions=max(0, rules.trial_decisions - skill.since),
+        not_before=skill.trial and skill.trial + timedelta(days=rules.trial_pause),
+    )
+
+
+def following_status(skill: Assessed, policy: Policy) -> NextStatus:
     """What its evidence leads to; a trial is judged once, when it is over."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, policy)
@@ -84,23 +115,16 @@ def _moved(skill: Assessed, following: NextStatus) -> Change:
     )
 
 
-def _trial(skill: Assessed, policy: Policy) -> Change | None:
-    """The commit that tries a retired skill again; None if it is not time."""
-    rules = policy.effect
-    if skill.retired is None or skill.is_rejected or policy.choices.retirement == "streak":
-        return None
-    days = skill.clock - skill.retired
-    if days < timedelta(days=rules.trial_days) and skill.since < rules.trial_decisions:
-        return None
-    if skill.trial and skill.clock - skill.trial < timedelta(days=rules.trial_pause):
-        return None
+def _trial(skill: Assessed, policy: Policy) -> Change:
+    """The commit that tries a retired skill again."""
+    days = (skill.clock - skill.retired).days if skill.retired else 0
     path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
     return Change(
         step=STEP,
         subject=f"try {skill.name} again",
         reason=(
-            f"Its use retired it {days.days} days and {skill.since} decisions of its domain ago. "
-            f"It is judged anew once it was shown to {rules.trial_shown} decisions."
+            f"Its use retired it {days} days and {skill.since} decisions of its domain ago. "
+            f"It is judged anew once it was shown to {policy.effect.trial_shown} decisions."
         ),
         edits=(
             Edit(path, ("metadata", "status"), "testing"),

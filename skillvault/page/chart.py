@@ -24,8 +24,8 @@ except ImportError:
     raise UsageError("charts need an extra; run `pip install 'skillvault-git[report]'`") from None
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect.stats import SkillStats
     from skillvault.learning.effect.verdict import Verdict
+    from skillvault.learning.stats import SkillStats
     from skillvault.steps.page.benefit import Rate, Span
 
 _INK, _SOFT, _LINE, _PAPER = "#1c2430", "#52606d", "#d5d9de", "#fffffe"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from skillvault.hidden_characters import escaped
-from skillvault.learning.effect.stats import SkillStats
+from skillvault.learning.stats import SkillStats
 from skillvault.steps.page.benefit import Benefit, Rate
 from skillvault.steps.page.page import Page
 from skillvault.steps.page.week import EVENTS, Happened, Week

@@ -1,22 +1,13 @@
 """assess: skills that help are proven, skills that hurt are retired, and back."""
 
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from functools import cache, partial
-
-from msgspec.structs import replace
 
 from skillvault.change import Change
 from skillvault.learning import assess
-from skillvault.learning.assess import STEP, Assessed
-from skillvault.learning.effect.verdict import Evidence
-from skillvault.learning.expire import lifetime, time_of
-from skillvault.records import Ref
+from skillvault.steps.assessed import assessed
 from skillvault.steps.clock import clock
-from skillvault.steps.registry import MOVERS, STEPS
 from skillvault.steps.run import Run
-from skillvault.vault.index.rows import micros
-from skillvault.vault.index.skills import SkillStatusRow
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -36,35 +27,8 @@ def due(run: Run) -> Iterator[Change]:
     known = run.shelf.uses.evidence(view)
     clock_of = cache(partial(clock, view, now=run.now))
     for row in view.skills.statuses(known):
-        skill = _assessed(run, row, known[row.name], clock_of)
+        at = clock_of(row.domain) or run.now
+        skill = assessed(view, row, known[row.name], at)
         found = assess.status_change(skill, run.policy)
         if found:
             yield found
-
-
-def _assessed(
-    run: Run,
-    row: SkillStatusRow,
-    evidence: Evidence,
-    clock_of: Callable[[str | None], datetime | None],
-) -> Assessed:
-    """A skill as it stands; of one that was never retired no file is read."""
-    view, ref = run.view, Ref("skill", row.name)
-    ours = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == STEP
-    at = clock_of(row.domain) or run.now
-    shown = Assessed(
-        name=row.name, shelf=row.shelf, status=row.status, evidence=evidence, clock=at, ours=ours
-    )
-    skill = view.skills.find(row.name) if ours or evidence.trial else None
-    if skill is None:
-        return shown
-    retired, life = time_of(skill.retired), lifetime(skill, run.policy)
-    last = view.history.commits_touching([ref])[:1]
-    return replace(
-        shown,
-        retired=retired,
-        trial=time_of(skill.trial),
-        since=view.uses.closed_since(row.domain, micros(retired)) if ours and retired else 0,
-        is_rejected=any(commit.step not in STEPS for commit in last)
-        or (life is not None and life.ends < at),
-    )

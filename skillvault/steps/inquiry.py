@@ -4,20 +4,21 @@ Floor 3, beside `shelf`, which answers. Named as on the command line.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from skillvault.errors import UsageError
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect.stats import SkillStats
+    from skillvault.learning.stats import SkillStats
     from skillvault.steps.shelf import Found, Shelf
 
 
 class Inquiry:
     """The questions of a vault's shelf."""
 
-    def __init__(self, shelf: "Callable[[], Shelf]") -> None:
-        self._shelf = shelf
+    def __init__(self, shelf: "Callable[[], Shelf]", clock: Callable[[], datetime]) -> None:
+        self._shelf, self._clock = shelf, clock
 
     def search(
         self,
@@ -67,4 +68,4 @@ class Inquiry:
             return self._shelf().stats(decision, agent)
         if agent is not None:
             raise UsageError("an agent's name says whose decision is meant; pass its id too")
-        return self._shelf().effects(skill, domain)
+        return self._shelf().effects(skill, domain, now=self._clock())

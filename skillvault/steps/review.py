@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from skillvault.errors import UsageError
-from skillvault.learning.effect.stats import SkillStats
 from skillvault.learning.recommend.duplicates import likeness
+from skillvault.learning.stats import SkillStats
 from skillvault.records import Ref, Skill
 from skillvault.steps.basis import Basis, basis_of, outcomes_under
 from skillvault.steps.run import Run
@@ -85,7 +85,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     pair = standing_for(run, name, skill)
     sides = both_sides(run, ref)
     links = view.links.by_target([ref])
-    stats = run.shelf.effects(name) if name in view.skills.proposed else []
+    stats = run.shelf.effects(name, now=run.now) if name in view.skills.proposed else []
     shown = next((one for one in stats if one.times_applied or one.shown), None)
     return WaitingSkill(
         name=name,

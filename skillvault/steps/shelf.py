@@ -20,6 +20,7 @@ from skillvault import claims
 from skillvault.errors import UsageError
 from skillvault.lazy import LazyModule
 from skillvault.learning.assess import STEP as ASSESS
+from skillvault.learning.assess import Assessed
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.elsewhere import capped, expected_lift
 from skillvault.learning.effect.verdict import Evidence
@@ -41,7 +42,9 @@ from skillvault.records import (
     Skill,
 )
 from skillvault.steps import tasks
+from skillvault.steps.assessed import assessed
 from skillvault.steps.background import background_of, unknown_domain
+from skillvault.steps.clock import clock
 from skillvault.steps.effects import Uses
 from skillvault.steps.fact_hits import holding_abroad
 from skillvault.steps.folders import Folders
@@ -51,16 +54,17 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.index.layers import LayerRow
 from skillvault.vault.index.records import ref_from
-from skillvault.vault.index.skills import SkillRow
+from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.index.uses import Used
 from skillvault.vault.search.ranking import Hit, Near
 
 if TYPE_CHECKING:
-    from skillvault.learning.effect import detect, stats
+    from skillvault.learning import stats
+    from skillvault.learning.effect import detect
     from skillvault.vault.search import vectors
 else:  # only who asks for them pays for them
-    detect, stats = LazyModule("learning.effect.detect"), LazyModule("learning.effect.stats")
+    detect, stats = LazyModule("learning.effect.detect"), LazyModule("learning.stats")
     vectors = LazyModule("vault.search.vectors")
 
 KINDS = ("skill", "fact", "evaluation")
@@ -316,7 +320,7 @@ class Shelf:
     # ── usage ────────────────────────────────────────────────────────────────────────
 
     def effects(
-        self, skill: str | None = None, domain: str | None = None
+        self, skill: str | None = None, domain: str | None = None, *, now: datetime
     ) -> "list[stats.SkillStats]":
         """The numbers of one skill, or of all that were used (of a domain), by lift, best first."""
         head = self.ready()
@@ -328,16 +332,14 @@ class Shelf:
         found = [
             stats.skill_stats(
                 stats.StatsSubject(
-                    one.name,
                     one.kind,
                     one.domain,
-                    one.status,
+                    _assessed(head, one, known, now),
                     merged.get(one.name, ()),
                     one.elsewhere,
                     _qualified_at(head, one) if one.status == "proven" else None,
                     one.trial,
                 ),
-                known.get(one.name, recommend.NO_EVIDENCE),
                 head.policy,
             )
             for one in self._named(head, wanted)
@@ -522,6 +524,14 @@ def _layer_rows(
         whom = (_listed(roles), _listed(stages))
         seed = layer == "seed" and not seeds
         yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+
+
+def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
+    """A skill as `assess` sees it; one of another layer has earned its status already."""
+    evidence = known.get(skill.name, recommend.NO_EVIDENCE)
+    other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
+    (*_, row) = [other, *head.skills.statuses([skill.name])]
+    return assessed(head, row, evidence, clock(head, skill.domain, now) or now)
 
 
 def _qualified_at(head: Topics, skill: Skill) -> datetime | None:

@@ -5,7 +5,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from skillvault.learning.effect.stats import SkillStats
+from skillvault.learning.stats import SkillStats
 from skillvault.steps.page.benefit import Rate, Span
 
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
@@ -25,6 +25,7 @@ def measured(skill: str, lift: float, verdict: str) -> SkillStats:
         decision="testing: as the test says",
         selection="known",
         trial=None,
+        next_trial=None,
         is_trial=False,
         earlier=[],
         merged=[],

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from skillvault.api import Vault
+from skillvault.learning.assess import NextTrial
 from skillvault.records import stamp
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw, shown
@@ -180,6 +181,46 @@ def test_what_its_use_retired_is_tried_again_after_200_decisions(vault: Vault) -
     assert (found.times_applied, [one.times_applied for one in found.earlier]) == (0, [40])
     assert found.decision == "testing: tried again, 0 of 10 decisions that a trial asks for"
     assert vault.check().problems == []
+
+
+def test_a_skill_on_trial_is_served_as_one_that_is_tried_again(vault: Vault) -> None:
+    on_trial(vault)
+    (served,) = vault.recommend("coding").recommended
+    assert served.badge == "📊 Tried again (0 of 10 decisions)"
+
+
+def test_when_a_retired_skill_is_tried_again_is_told(vault: Vault) -> None:
+    learned(vault, *HURTS)
+    learned(vault, *tried(100, 150, 20))
+    (found,) = vault.stats("guide")
+    assert found.next_trial == NextTrial(at=at(79) + timedelta(days=90), decisions=50)
+    assert found.decision == (
+        "retired: tested again from P(lift > 0) = 0.2 on; "
+        "tried again from its domain's 2027-02-02 on, or after 50 more decisions"
+    )
+    assert learned(vault, *tried(250, 49, 20)) == []
+    assert learned(vault, *tried(299, 1, 20)) == ["assess: try guide again"]
+    assert vault.stats("guide")[0].next_trial is None
+
+
+def test_of_a_trial_within_a_year_of_the_last_its_end_is_told(vault: Vault) -> None:
+    on_trial(vault)
+    learned(vault, *tried(301, 10, 1, "guide"), *receipts(301, 10))
+    assert vault.skill("guide")[0].status == "retired"
+    (found,) = vault.stats("guide")
+    assert found.next_trial
+    assert found.next_trial.not_before == at(299) + timedelta(days=365)
+    assert found.decision.endswith("tried again from its domain's 2027-11-13 on")
+
+
+def test_what_a_person_retired_is_not_said_to_be_tried_again(vault: Vault) -> None:
+    learned(vault, *HELPS)
+    vault.curate.retire("guide")
+    (found,) = vault.stats("guide")
+    assert (found.decision, found.next_trial) == (
+        "retired: it comes back if a person brings it back",
+        None,
+    )
 
 
 def test_it_is_tried_again_after_90_days_of_its_domain(vault: Vault) -> None:

@@ -20,6 +20,7 @@ from skillvault.learning.effect.verdict import (
     Evidence,
     evidence_line,
     is_new,
+    is_on_trial,
     next_status,
     proven,
     verdict_on,
@@ -38,7 +39,7 @@ from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.policy import Policy, RecommendPolicy
 from skillvault.records import Scalar
-from skillvault.text import tokens
+from skillvault.text import count_of, tokens
 
 Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
@@ -665,6 +666,13 @@ def _normal(decision: str, name: str) -> float:
     return radius * math.cos(2 * math.pi * _drawn(decision, name, "angle"))
 
 
+def _badge(evidence: Evidence, policy: Policy, *, is_proven: bool) -> str:
+    """What is known of a skill; of one that is tried again, how far its trial is."""
+    if is_on_trial(evidence, policy):
+        return f"📊 Tried again ({count_of(evidence.shown, policy.effect.trial_shown)} decisions)"
+    return badge_of(evidence.times_applied, evidence.success_rate, is_proven)
+
+
 def _served(
     weighed: _Weighed, slot: disclosure.Slot, given: Given, asking: _Asking, *, handle: str
 ) -> Served:
@@ -677,7 +685,7 @@ def _served(
         kind=candidate.kind,
         relevance=total,
         score=round(-score, 6),
-        badge=badge_of(evidence.times_applied, evidence.success_rate, "proven" in gains),
+        badge=_badge(evidence, asking.policy, is_proven="proven" in gains),
         status=candidate.status,
         blob=candidate.blob,
         tokens=tokens(given.body),

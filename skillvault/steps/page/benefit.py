@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from skillvault.learning.effect.stats import SkillStats
+from skillvault.learning.stats import SkillStats
 from skillvault.records import Status
 from skillvault.steps.page.contents import Contents
 from skillvault.vault.index.rows import moment

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.learning.effect.stats import SkillStats
+from skillvault.learning.stats import SkillStats
 from skillvault.records import Evaluation, Fact, Outcome, Ref, Skill
 from skillvault.steps.run import Run
 from skillvault.vault.index.links import LinkEnds

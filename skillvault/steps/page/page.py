@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.learning.effect.stats import SkillStats
+from skillvault.learning.stats import SkillStats
 from skillvault.records import Evaluation, Fact, Outcome, Ref
 from skillvault.steps.page.benefit import Benefit, benefit_of
 from skillvault.steps.page.contents import Contents, contents_of

@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from skillvault.learning import assess
+from skillvault.learning.assess import Assessed, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.elsewhere import capped
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.policy import Policy
 from skillvault.records import Elsewhere
-from skillvault.text import count_of
+from skillvault.text import count_of, how_many
 
 _PERSONS = {
     "pinned": "a person keeps it, whatever its evidence",
@@ -53,7 +55,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     `merged` are the skills that it stands for: their decisions are counted among its own.
     `selection`: whether any receipt says to which decisions it was offered. `trial` is since when
     it is tried again, or was last, after its use had retired it; `is_trial`: the numbers are
-    those since.
+    those since. `next_trial` is when one that its use retired is tried again.
     """
 
     skill: str
@@ -65,6 +67,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     selection: Literal["known", "unknown"]
     trial: str | None
     is_trial: bool
+    next_trial: NextTrial | None
     earlier: list[VersionStats]
     merged: list[str]
     elsewhere: Elsewhere | None = None  # of another tool's counters what counts
@@ -72,31 +75,32 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
 
 
 class StatsSubject(Struct, frozen=True):
-    """The skill that is asked about."""
+    """The skill that is asked about, and how `assess` sees it."""
 
-    skill: str
     kind: str
     domain: str | None
-    status: str
+    assessed: Assessed
     merged: Sequence[str] = ()
     elsewhere: Elsewhere | None = None
     qualified_at: datetime | None = None
     trial: str | None = None
 
 
-def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> SkillStats:
+def skill_stats(skill: StatsSubject, policy: Policy) -> SkillStats:
     """The numbers of one skill, and what follows."""
+    evidence = skill.assessed.evidence
     return SkillStats(
         **_numbers(evidence),
-        skill=skill.skill,
+        skill=skill.assessed.name,
         kind=skill.kind,
         domain=skill.domain,
-        status=skill.status,
+        status=skill.assessed.status,
         verdict=effect.verdict_on(evidence, policy),
-        decision=decision(skill.status, evidence, policy),
+        decision=decision(skill.assessed, policy),
         selection="known" if evidence.is_selection_known else "unknown",
         trial=skill.trial,
         is_trial=evidence.trial,
+        next_trial=assess.next_trial(skill.assessed, policy),
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
         elsewhere=capped(skill.elsewhere) if skill.elsewhere else None,
@@ -104,21 +108,46 @@ def skill_stats(skill: StatsSubject, evidence: Evidence, policy: Policy) -> Skil
     )
 
 
-def decision(status: str, evidence: Evidence, policy: Policy) -> str:
-    """What follows of the evidence, in words."""
-    if status in _PERSONS:
-        return f"{status}: {_PERSONS[status]}"
-    following = effect.next_status(status, evidence, policy).status
-    if following != status:
-        return f"{following} at the next run"
-    return f"{status}: {_open(status, evidence, policy)}"
+def decision(skill: Assessed, policy: Policy) -> str:
+    """What follows of the evidence, in words: what the next run does, else what is known."""
+    if skill.status in _PERSONS:
+        return f"{skill.status}: {_PERSONS[skill.status]}"
+    if assess.status_change(skill, policy) is not None:
+        following = assess.following_status(skill, policy).status
+        if following != skill.status:
+            return f"{following} at the next run"
+        tried = "tried again" if following == "retired" else "over its trial"
+        return f"{tried} at the next run"
+    if skill.status == "retired":
+        return f"retired: {_retired(skill, policy)}"
+    return f"{skill.status}: {_open(skill.status, skill.evidence, policy)}"
+
+
+def _retired(skill: Assessed, policy: Policy) -> str:
+    """What brings a retired skill back."""
+    if not skill.ours:
+        return "it comes back if a person brings it back"
+    if policy.choices.retirement == "streak":
+        return f"by the rule of the profile {policy.profile}"
+    turned = f"tested again from P(lift > 0) = {policy.effect.restored_above:g} on"
+    if skill.is_rejected:
+        return f"{turned}; not tried again, for a person touched it since, or its time is over"
+    trial = assess.next_trial(skill, policy)
+    return turned if trial is None else f"{turned}; tried again {_due(trial)}"
+
+
+def _due(trial: NextTrial) -> str:
+    at, bound = trial.at, trial.not_before
+    if bound is not None and (bound >= at or not trial.decisions):
+        return f"from its domain's {bound:%Y-%m-%d} on"
+    more = how_many(trial.decisions, "more decision")
+    due = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
+    return due if bound is None else f"{due}, but not before {bound:%Y-%m-%d}"
 
 
 def _open(status: str, evidence: Evidence, policy: Policy) -> str:
     """What is known if nothing is to be done."""
     rules = policy.effect
-    if status == "retired":
-        return f"tested again from P(lift > 0) = {rules.restored_above:g} on"
     if policy.choices.proof != "lift":
         return f"by the rule of the profile {policy.profile}"
     if effect.is_on_trial(evidence, policy):

@@ -1,11 +1,20 @@
 """What the numbers of a skill lead to, in words."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from skillvault.learning.assess import Assessed
 from skillvault.learning.effect.estimate import Lift
-from skillvault.learning.effect.stats import decision
 from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.stats import decision
 from skillvault.policy import EffectPolicy, Policy
+
+
+def judged(status: str, evidence: Evidence) -> Assessed:
+    shelf = "proposed" if status == "proposed" else "skills"
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    return Assessed(name="guide", shelf=shelf, status=status, evidence=evidence, clock=at)
 
 
 def known(lift: float, times: int) -> Evidence:
@@ -24,14 +33,16 @@ def known(lift: float, times: int) -> Evidence:
     ],
 )
 def test_what_is_known_of_a_testing_skill_is_said(evidence: Evidence, said: str) -> None:
-    assert decision("testing", evidence, Policy()) == f"testing: {said}"
+    assert decision(judged("testing", evidence), Policy()) == f"testing: {said}"
 
 
 def test_where_nothing_is_tried_nothing_is_said_of_it() -> None:
     never = Policy(effect=EffectPolicy(explore=0))
-    assert decision("testing", known(-0.08, 6), never).endswith("is below 0.27")
+    assert decision(judged("testing", known(-0.08, 6)), never).endswith("is below 0.27")
 
 
 def test_what_the_next_run_changes_is_said_first() -> None:
-    assert decision("testing", known(0.3, 9), Policy()) == "proven at the next run"
-    assert decision("proposed", known(0.3, 9), Policy()) == "proposed: it waits for a person"
+    assert decision(judged("testing", known(0.3, 9)), Policy()) == "proven at the next run"
+    assert (
+        decision(judged("proposed", known(0.3, 9)), Policy()) == "proposed: it waits for a person"
+    )

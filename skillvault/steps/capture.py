@@ -4,7 +4,7 @@ Floor 3. Any clone may capture: the code bases are where the developers are.
 """
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,9 +16,9 @@ from skillvault.learning.capture.patterns import Borne, Looked, Tiers
 from skillvault.learning.capture.rules import WrittenRule, read_learnings
 from skillvault.records import LearnedPattern, Problem
 from skillvault.steps import learned
-from skillvault.steps.code_bases import open_code_bases, versions
+from skillvault.steps.code_bases import asked, open_code_bases, versions
 from skillvault.steps.evidence import borne_out, broken_rules, evidence_of
-from skillvault.steps.run import Run
+from skillvault.steps.run import Broken, Run
 from skillvault.steps.tiers import (
     captured_change,
     committed_rules,
@@ -26,6 +26,7 @@ from skillvault.steps.tiers import (
     read_tiers,
     rejected_patterns,
 )
+from skillvault.vault.evidence.code_base import CodeBase
 from skillvault.vault.files import layout, learnings
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.captures import LookedFor
@@ -160,15 +161,18 @@ def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
     """What follows of the evidence, in up to three commits."""
     written = read_learnings(tiers.text)
     run.report.problems += written.problems
-    bases = open_code_bases(run)
+    scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
+    scopes |= {rule.text: rule.scope for rule in written.rules}
+
+    def look(readable: Sequence[CodeBase]) -> tuple[dict[str, Borne], list[Broken]]:
+        evidence = evidence_of(readable, scopes, run.policy.capture)
+        return borne_out(readable, evidence), broken_rules(readable, evidence)
+
+    bases, (borne, broken) = asked(open_code_bases(run), look)
     run.report.problems += bases.problems
     if not bases.readable:
         return
-    scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
-    scopes |= {rule.text: rule.scope for rule in written.rules}
-    evidence = evidence_of(bases.readable, scopes, run.policy.capture)
-    run.report.broken += broken_rules(bases.readable, evidence)
-    borne = borne_out(bases.readable, evidence)
+    run.report.broken += broken
     promoted = patterns.promoted(
         tiers, _promotable(run, tiers, written.rules, borne), borne, run.now
     )

@@ -25,6 +25,7 @@ from skillvault.steps.tiers import (
     pattern_ref,
     read_tiers,
     rejected_patterns,
+    told_change,
 )
 from skillvault.vault.evidence.code_base import CodeBase
 from skillvault.vault.files import layout, learnings
@@ -45,7 +46,8 @@ def step(run: Run) -> Iterator[Change]:
     run.flush()
     waiting = len(run.report.waiting)
     if tiers := _tiers(run):
-        yield from _captured(run, tiers)
+        after = yield from _captured(run, tiers)
+        yield from told_change(run, after)
     run.flush()
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = seen.tail if rest is None else rest
@@ -157,8 +159,8 @@ def _tiers(run: Run) -> Tiers | None:
         return None
 
 
-def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
-    """What follows of the evidence, in up to three commits."""
+def _captured(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
+    """What follows of the evidence, in up to three commits; the tiers after it."""
     written = read_learnings(tiers.text)
     run.report.problems += written.problems
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
@@ -171,7 +173,7 @@ def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
     bases, (borne, broken) = asked(open_code_bases(run), look)
     run.report.problems += bases.problems
     if not bases.readable:
-        return
+        return tiers
     run.report.broken += broken
     promoted = patterns.promoted(
         tiers, _promotable(run, tiers, written.rules, borne), borne, run.now
@@ -183,6 +185,7 @@ def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
     yield from captured_change(run, ended, promoted.tiers, "put back")
     noted = patterns.looked_at(ended.tiers, looked)
     yield from captured_change(run, noted, ended.tiers, "look at")
+    return noted.tiers
 
 
 def _promotable(

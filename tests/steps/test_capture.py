@@ -355,8 +355,22 @@ def test_an_entry_that_a_person_deleted_stays_away(vault: Vault, person: Person)
     person.write(EXPERTISE, "version: 0.2.0\npatterns: []\n")
     person.git("commit", "-qam", "no pattern")
     append(vault, RULE)
-    assert subjects(capture(vault)) == ["capture: adopt 1 rule"]
+    assert subjects(capture(vault)) == ["capture: adopt 1 rule", "capture: tell 0 patterns"]
     assert patterns(vault) == []
+    assert "No rule is borne out" in vault.skill("learned")[0].body
+
+
+def test_what_a_person_took_away_leaves_the_skill_too(vault: Vault, person: Person) -> None:
+    append(vault, RULE, "Always call `get_logger` once.")
+    capture(vault)
+    text = (vault.root / EXPERTISE).read_text()
+    start, end = text.index("- pattern: Always call"), text.index("evolution_log")
+    person.write(EXPERTISE, text[:start] + text[end:])
+    person.git("commit", "-qam", "not that one")
+    assert subjects(capture(vault)) == ["capture: tell 1 pattern"]
+    body = vault.skill("learned")[0].body
+    assert (RULE in body, "once" in body) == (True, False)
+    assert capture(vault).done == []
 
 
 def test_an_edit_of_a_persons_waits_and_the_rest_goes_on(vault: Vault, person: Person) -> None:

@@ -93,8 +93,8 @@ def captured_change(run: "Run", captured: Captured, before: Tiers, what: str) ->
         subject=f"{what} {_counted_patterns(len(refs))}",
         reason="\n".join(_message_table(captured)),
         replaces=tuple(_replacements(run.view, captured.tiers)),
-        writes=_skills(run, skill, captured.tiers),
-        rewrites=_texts(skill, captured.tiers),
+        writes=_added_skill(run, skill, captured.tiers),
+        rewrites=_new_bodies(skill, captured.tiers),
         sources=refs if what == "put back" else (),
         targets=targets,
     )
@@ -109,8 +109,8 @@ def told_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
             step=STEP,
             subject=f"tell {_counted_patterns(len(patterns))}",
             reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
-            writes=_skills(run, skill, tiers),
-            rewrites=_texts(skill, tiers),
+            writes=_added_skill(run, skill, tiers),
+            rewrites=_new_bodies(skill, tiers),
             targets=(_SKILL,),
         )
 
@@ -138,11 +138,11 @@ def _skill_change(run: "Run", tiers: Tiers) -> str:
     return "text"
 
 
-def _skills(run: "Run", what: str, tiers: Tiers) -> tuple[Skill, ...]:
+def _added_skill(run: "Run", what: str, tiers: Tiers) -> tuple[Skill, ...]:
     return (learned_skill(tiers.expertise.patterns, run.now),) if what == "new" else ()
 
 
-def _texts(what: str, tiers: Tiers) -> tuple[Rewrite, ...]:
+def _new_bodies(what: str, tiers: Tiers) -> tuple[Rewrite, ...]:
     body = learned_body(tiers.expertise.patterns)
     return (Rewrite(layout.LEARNED, body),) if what == "text" else ()
 

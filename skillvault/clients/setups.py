@@ -81,7 +81,8 @@ def _codex(wish: SetupWish) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
     place = home if wish.project is None else wish.project / ".codex"
     page = (home if wish.project is None else wish.project) / "AGENTS.md"
-    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    # It tells of a command that failed by the same event as of one that did not.
+    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     wishes = hook_groups(
         {event: (command, None) for event, (command, _) in _commands(events, "codex", wish).items()}
     )

@@ -112,6 +112,12 @@ def test_the_hooks_of_a_person_call_the_program_as_it_runs_now(vault: Vault, pro
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_the_hooks_of_codex_are_the_events_that_it_has(vault: Vault, project: Path) -> None:
+    run(vault, "codex", "--project", str(project))
+    hooks = json.loads((project / ".codex/hooks.json").read_text())["hooks"]
+    assert set(hooks) == {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"}
+
+
 def test_the_hooks_of_a_team_end_well_where_the_program_is_missing(
     vault: Vault, project: Path
 ) -> None:

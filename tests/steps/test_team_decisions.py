@@ -121,3 +121,21 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     assert [one.name for one in proposals(ada.vault)] == both
     exchange(ada, ben)
     assert ada.tree() == ben.tree()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_two_clones_made_at_once_is_undone_by_the_commit_of_either(
+    tmp_path: Path, new_root: Path, number: int
+) -> None:
+    clones = pair(tmp_path, new_root, [raw(0)], "learner: all")
+    same = [("1.json", as_file(trade(1)))]
+    for clone, now in zip(clones, (NOW, LATER), strict=True):
+        clone.vault.record(same, now=now)
+        clone.run(now)
+    commits = [clone.person.git("rev-parse", "HEAD^{/^generate: }") for clone in clones]
+    assert len(set(commits)) == len(clones)
+    exchange(*clones)
+    ada, _ = clones
+    name = next(one.name for one in ada.vault.skills() if one.domain == "perps")
+    undo(ada.vault, commits[number], now=LATER)
+    assert name not in {one.name for one in ada.vault.skills()}

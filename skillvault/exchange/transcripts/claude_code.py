@@ -128,7 +128,8 @@ def _tool_result(
     block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
 ) -> ToolResult:
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
-    failed = block.get("is_error") is True and not text.startswith(_REFUSED)
+    has_ended_well = block.get("is_error") is not True
+    failed = not has_ended_well and not text.startswith(_REFUSED)
     code = _EXIT_CODE.match(text) if failed else None
     name = str(block.get("tool_use_id"))
     return ToolResult(
@@ -136,7 +137,7 @@ def _tool_result(
         name,
         text[code.end() :].lstrip("\n") if code else text,
         failed,
-        int(code[1]) if code else None,
+        int(code[1]) if code else 0 if has_ended_well else None,  # it tells no other code but 0 so
         prompt=prompt,
         running=name if text.startswith(_IN_BACKGROUND) else None,
     )

@@ -180,15 +180,17 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
     if rejection := rejected_patterns(run, [pattern_ref(pattern)]).get(pattern_ref(pattern)):
         origin = f"made in {rejection.commit[:10]}, and taken away by a person since"
         return why_not.StepAnswer("capture", "rejected", origin)
-    bases = code_bases.open_code_bases(run)
+    written = read_learnings(rules_text(run.store, run.view)).rules
+    scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
+    bases, evidence = code_bases.asked(
+        code_bases.open_code_bases(run), lambda bases: looks.evidence_of(bases, scopes, policy)
+    )
     if not bases.readable:
         why = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
         none = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
         return why_not.StepAnswer("capture", "not asked", why or none)
-    written = read_learnings(rules_text(run.store, run.view)).rules
-    scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
-    (evidence,) = looks.evidence_of(bases.readable, scopes, policy).values()
-    return why_not.StepAnswer("capture", *_standing(evidence, policy.files))
+    (of_rule,) = evidence.values()
+    return why_not.StepAnswer("capture", *_standing(of_rule, policy.files))
 
 
 def _standing(of_rule: "looks.RuleEvidence", needed: int) -> tuple[str, str]:

@@ -462,7 +462,7 @@ class Support:
         before = self._retellings.get(fact.id)
         importance = before.importance if before else fact.importance
         surest = "high" if "high" in (importance, self._importance(witness)) else importance
-        is_earlier = self._is_earlier(witness, fact, before)
+        is_earlier = _is_earlier(witness, fact, before, self._memory)
         if is_earlier or surest != importance:
             self._retellings[fact.id] = Retelling(
                 fact=fact,
@@ -470,18 +470,6 @@ class Support:
                 importance=surest,
                 is_earlier=is_earlier or (before is not None and before.is_earlier),
             )
-
-    def _is_earlier(self, witness: Witness, fact: Fact, before: Retelling | None) -> bool:
-        """Whether a run stands before the one as which a fact is told; at one time by its id."""
-        if before and before.is_earlier:
-            return witness.order < before.witness.order
-        at = fact.created_at or witness.order[0]
-        if witness.order[0] != at:
-            return witness.order[0] < at
-        tellers = self._load(self._memory.tellers(fact.id, at)).values()
-        statement = statement_of(fact)
-        told_as = [one.order for one in tellers if one.evaluation.key_insight == statement]
-        return bool(told_as) and witness.order < min(told_as)
 
     # ── which become facts ───────────────────────────────────────────────────────────
 
@@ -600,6 +588,19 @@ class Support:
         if sure.judge_was_right:
             return f"{decision}, confirmed by the result.{earlier}"
         return f"{decision} by the verdict, and the result was otherwise: a surprise.{earlier}"
+
+
+def _is_earlier(witness: Witness, fact: Fact, before: Retelling | None, memory: Memory) -> bool:
+    """Whether a run stands before the one as which a fact is told; at one time by its id."""
+    if before and before.is_earlier:
+        return witness.order < before.witness.order
+    at = fact.created_at or witness.order[0]
+    if witness.order[0] != at:
+        return witness.order[0] < at
+    tellers = memory.heard(dict.fromkeys(memory.tellers(fact.id, at))).values()
+    statement = statement_of(fact)
+    told_as = [run.order for run in tellers if run.evaluation.key_insight == statement]
+    return bool(told_as) and witness.order < min(told_as)
 
 
 _OTHERWISE: Mapping[Status, Status] = {"success": "failure", "failure": "success"}

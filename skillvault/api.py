@@ -817,9 +817,11 @@ def distill(
     return source.session, source.unread, report
 
 
-def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCommit]:
+def logged(
+    vault: Vault, commits: Sequence[Commit], skill: str | None = None
+) -> Iterator[logbook.LoggedCommit]:
     """These commits as a person reads them: the skill, what it rests on, its links."""
-    return logbook.logged(vault.store, vault.store.head(), commits)
+    return logbook.logged(vault.store, vault.store.head(), commits, skill)
 
 
 def retract(

@@ -438,6 +438,29 @@ def test_a_hostile_rule_is_a_problem_and_the_rest_goes_on(vault: Vault, person: 
     assert capture(vault).done == []
 
 
+def test_a_problem_names_the_line_on_which_it_stands_afterwards(
+    vault: Vault, person: Person
+) -> None:
+    append(vault, "nul \0 in a rule", RULE, "Use `redux` for state.", "x" * 2001)
+    report = capture(vault)
+    told = {problem.code: problem.message for problem in report.problems}
+    lines = (vault.root / LEARNINGS).read_text().splitlines()
+    for code, start in {"nul": "nul", "too-long": "xxx"}.items():
+        number = int(told[code].split()[1].rstrip(":"))
+        assert lines[number - 1].startswith(start)
+    assert [(p.code, p.message) for p in capture(vault).problems] == [*told.items()]
+
+
+def test_a_rule_keeps_how_its_lines_end(vault: Vault, person: Person) -> None:
+    append(vault, RULE)
+    capture(vault)
+    rule = b"Use `redux`\r\nfor state.\r\n---\r\n"
+    with (vault.root / LEARNINGS).open("ab") as file:
+        file.write(rule)
+    assert subjects(capture(vault)) == ["capture: adopt 1 rule"]
+    assert (vault.root / LEARNINGS).read_bytes().endswith(b"---\n" + rule)
+
+
 def test_no_secret_of_a_rule_reaches_git(vault: Vault, person: Person) -> None:
     chance = random.Random(26)
     planted = [FORMATS[n % len(FORMATS)](chance) for n in range(SECRETS)]

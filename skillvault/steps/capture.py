@@ -13,7 +13,7 @@ from skillvault.errors import BadInputError
 from skillvault.learning.capture import patterns
 from skillvault.learning.capture.adoption import STEP, Appended, adopt
 from skillvault.learning.capture.patterns import Borne, Looked, Tiers
-from skillvault.learning.capture.rules import WrittenRule, read_learnings
+from skillvault.learning.capture.rules import WrittenRule, read_learnings, whole_blocks
 from skillvault.records import LearnedPattern, Problem
 from skillvault.steps import learned
 from skillvault.steps.code_bases import asked, open_code_bases, versions
@@ -49,6 +49,7 @@ def step(run: Run) -> Iterator[Change]:
         after = yield from _captured(run, tiers)
         yield from told_change(run, after)
     run.flush()
+    run.report.problems += _mistakes(run, waits=rest == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = seen.tail if rest is None else rest
         run.store.staged.captures.note(replace(seen, blobs=_blobs(run), tail=tail))
@@ -92,6 +93,19 @@ def _tail(run: Run) -> str:
 
 def _trace_of(text: bytes) -> str:
     return blob_id(text) if text else ""
+
+
+def _mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
+    """What of the file in the work tree can be no rule, by the lines on which it stands by now.
+
+    `waits`: somebody is writing at its end.
+    """
+    try:
+        written = learnings.read_file(run.store.root)
+    except BadInputError:  # told as what kept it from being adopted
+        return ()
+    text = written.content.decode(errors="surrogateescape") if written else ""
+    return read_learnings(whole_blocks(text) if waits else text).problems
 
 
 # ── adopting ─────────────────────────────────────────────────────────────────────────
@@ -162,7 +176,6 @@ def _tiers(run: Run) -> Tiers | None:
 def _captured(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     """What follows of the evidence, in up to three commits; the tiers after it."""
     written = read_learnings(tiers.text)
-    run.report.problems += written.problems
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in written.rules}
 

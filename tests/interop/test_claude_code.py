@@ -152,6 +152,19 @@ def test_a_pasted_log_goes_out_with_its_skills(desk: ClaudeDesk) -> None:
     assert "<skill " in text
 
 
+def test_linked_skills_are_listed_and_none_comes_with_a_prompt(desk: ClaudeDesk) -> None:
+    before = desk.files()
+    desk.setup("--link")
+    (skill,) = desk.vault.skills()
+    with serving_model([words("Hello.")]) as model:
+        assert desk.ask(model).returncode == 0
+    (text,) = model.texts()
+    assert f"- {skill.name}: " in text
+    assert "<skill " not in text
+    desk.setup("--remove")
+    assert desk.files() == before
+
+
 def test_the_server_is_one_of_the_tools_of_the_client(desk: ClaudeDesk) -> None:
     words_of = ["-m", "skillvault", "--vault", str(desk.vault.root), "mcp"]
     config = desk.project.with_name("mcp.json")

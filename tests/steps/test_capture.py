@@ -438,6 +438,29 @@ def test_a_hostile_rule_is_a_problem_and_the_rest_goes_on(vault: Vault, person: 
     assert capture(vault).done == []
 
 
+def test_a_problem_names_the_line_on_which_it_stands_afterwards(
+    vault: Vault, person: Person
+) -> None:
+    append(vault, "nul \0 in a rule", RULE, "Use `redux` for state.", "x" * 2001)
+    report = capture(vault)
+    told = {problem.code: problem.message for problem in report.problems}
+    lines = (vault.root / LEARNINGS).read_text().splitlines()
+    for code, start in {"nul": "nul", "too-long": "xxx"}.items():
+        number = int(told[code].split()[1].rstrip(":"))
+        assert lines[number - 1].startswith(start)
+    assert [(p.code, p.message) for p in capture(vault).problems] == [*told.items()]
+
+
+def test_a_rule_keeps_how_its_lines_end(vault: Vault, person: Person) -> None:
+    append(vault, RULE)
+    capture(vault)
+    rule = b"Use `redux`\r\nfor state.\r\n---\r\n"
+    with (vault.root / LEARNINGS).open("ab") as file:
+        file.write(rule)
+    assert subjects(capture(vault)) == ["capture: adopt 1 rule"]
+    assert (vault.root / LEARNINGS).read_bytes().endswith(b"---\n" + rule)
+
+
 def test_no_secret_of_a_rule_reaches_git(vault: Vault, person: Person) -> None:
     chance = random.Random(26)
     planted = [FORMATS[n % len(FORMATS)](chance) for n in range(SECRETS)]
@@ -555,6 +578,48 @@ def test_why_not_says_where_a_rule_stands(
     person.git("commit", "-qam", "a rule")
     (kind, text), (answer,) = vault.why_not(rule[:20])
     assert (kind, text, answer.step, answer.state) == ("rule", rule, "capture", state)
+
+
+def test_a_dry_note_is_checked_and_written_nowhere(vault: Vault) -> None:
+    before = (vault.root / LEARNINGS).read_bytes()
+    assert vault.learn("Call\n`get_logger`  twice.", dry=True) == "Call `get_logger` twice."
+    with pytest.raises(UsageError, match="too short"):
+        vault.learn("short", dry=True)
+    assert (vault.root / LEARNINGS).read_bytes() == before
+
+
+def test_a_rule_is_uncommitted_until_a_run(vault: Vault, person: Person) -> None:
+    vault.learn("Use `redux` for state.")
+    assert vault.notebook.uncommitted() == ["Use `redux` for state."]
+    capture(vault)
+    assert vault.notebook.uncommitted() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("state", r"state: stands in 2 rules \(Use `redux` for state.; Keep `state` small.\)"),
+        ("get-loggers", "is a pattern already; `skillvault why` says"),
+        ("get LOGGERS by `get_logger`", "is a pattern already"),
+        ("a new one", "A new one is here.: is not committed yet; `skillvault run` does it"),
+        ("nothing like it", "no such skill, fact, session, evaluation, outcome, pattern or rule"),
+    ],
+)
+def test_why_not_says_why_it_cannot_answer_about_a_rule(
+    vault: Vault, person: Person, text: str, why: str
+) -> None:
+    append(vault, RULE.removeprefix("Always ").capitalize(), "Use `redux` for state.")
+    append(vault, "Keep `state` small.")
+    capture(vault)
+    append(vault, "A new one is here.")
+    with pytest.raises(UsageError, match=why):
+        vault.why_not(text)
+
+
+def test_a_rule_that_names_a_domain_does_not_hide_it(vault: Vault, person: Person) -> None:
+    append(vault, "Look twice at perps before you open one.")
+    person.git("commit", "-qam", "a rule")
+    assert vault.why_not("perps")[0] == ("domain", "perps")
 
 
 def test_patterns_have_an_address_of_their_own() -> None:

@@ -3,7 +3,8 @@
     python bench/asking.py
 
 Claude answers on loopback, as in the tests; four characters count as a token, the schema included.
-The files of `../shared/data` are imported and judged at once.
+The files of `../shared/data` are imported and judged at once. What the questions would have brought
+that are left out is not measured: the model that answers here says the same of everything.
 """
 
 import json
@@ -19,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from skillvault import Vault
 from skillvault.claude_models import MODELS
 from tests.conftest import NOW, Person
-from tests.judge.server import Body, asked_for, serving
+from tests.judge.server import Body, asked_for, serving, text_of
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 _SETS = {
@@ -33,7 +34,7 @@ _MODEL = "claude-sonnet-5-5"
 def _size(body: Body) -> int:
     """The tokens of a request."""
     texts = [part["text"] for part in body["system"]]
-    texts += [turn["content"] for turn in body["messages"]]
+    texts += map(text_of, body["messages"])
     schema = json.dumps(body["output_config"]["format"]["schema"])
     return sum(map(len, [*texts, schema])) // _CHARACTERS
 
@@ -65,11 +66,15 @@ def _rows() -> Iterator[str]:
             sizes[asked_for(body)] += _size(body)
         print(name, count, dict(kinds), dict(sizes), file=sys.stderr)
         usd = tokens * price.read / 1e6
-        yield f"| {name} | {count} | {len(requests) / count:.2f} | {tokens:,.0f} | ${usd:.4f} |"
+        asked = " | ".join(f"{kinds[kind]}" for kind in ("verdict", "insight", "text"))
+        each = f"{len(requests) / count:.2f} | {tokens:,.0f} | ${usd:.4f}"
+        yield f"| {name} | {count} | {asked} | {each} |"
 
 
 if __name__ == "__main__":
-    print("| outcomes of | how many | requests an outcome | tokens in an outcome | dollars |")
-    print("|---|---|---|---|---|")
+    print(
+        "| outcomes of | how many | verdicts | insights | texts | requests | tokens in | dollars |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for row in _rows():
         print(row, flush=True)

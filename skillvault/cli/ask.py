@@ -20,7 +20,13 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
 @click.command()
 @click.option("--next", "alone", is_flag=True, help="Print the next question alone.")
 @click.option(
-    "-n", "count", metavar="N", default=MOST, show_default=True, help="Print at most so many."
+    "-n",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=MOST,
+    show_default=True,
+    help="Print at most so many.",
 )
 @click.option("--session", envvar=SESSION, metavar="ID", help="Ask this session of an agent.")
 @click.option("--untrusted", is_flag=True, help="Ask about untrusted material too.")

@@ -132,7 +132,7 @@ class Desk:
             else:
                 records |= {reply.key: record} if record else {}
         if reasons:
-            raise BadInputError("\n".join(reasons), code="bad-answer")
+            raise BadInputError("; ".join(reasons), code="bad-answer")
         return records
 
     def _lost(self, records: Mapping[str, Answer]) -> list[str]:

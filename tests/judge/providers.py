@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.brief import Verdict
 from skillvault.cli.commands import cli
-from skillvault.errors import UnansweredError
+from skillvault.errors import BadInputError, UnansweredError
 from skillvault.steps.desk import AskedQuestion
 from skillvault.steps.run import Report
 from tests.conftest import NOW
@@ -234,8 +234,10 @@ def answer_one(root: Path, question: AskedQuestion, place: Path, script: Script)
     given = CliRunner().invoke(
         cli, ["--vault", str(root), "answer", question.key, str(place), "--now", NOW.isoformat()]
     )
-    if given.exit_code == 1:
+    if isinstance(given.exception, BadInputError):
         place.unlink()  # of no use: the next one is another
+    elif given.exception is not None:
+        raise given.exception
     return given.exit_code
 
 

@@ -64,15 +64,21 @@ def asked_for(body: Body) -> str:
     return next((name for key, name in names.items() if key in wanted), "text")
 
 
+def text_of(turn: Body) -> str:
+    """The text of a turn; what is cached of it stands in a part of its own."""
+    said: str | list[Body] = turn["content"]
+    return said if isinstance(said, str) else "".join(part["text"] for part in said)
+
+
 def told(body: Body) -> str:
     """All text of a request."""
-    turns = "\n".join(message["content"] for message in body["messages"])
+    turns = "\n".join(map(text_of, body["messages"]))
     return f"{body['system'][0]['text']}\n{turns}"
 
 
 def record(body: Body) -> Body:
     """The data between the first mark and the first that closes it."""
-    found = _FENCED.search(body["messages"][0]["content"])
+    found = _FENCED.search(text_of(body["messages"][0]))
     assert found, "no data between the marks"
     data: Body = json.loads(found[1])
     return data

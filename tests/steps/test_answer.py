@@ -15,8 +15,10 @@ from pkgutil import resolve_name
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from skillvault.api import Vault
+from skillvault.cli.commands import cli
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Ref
 from skillvault.steps.desk import AgentReply, AskedQuestion
@@ -205,6 +207,24 @@ def test_an_answer_of_no_use_is_refused_with_every_reason(agents: Vault, name: s
     assert error.value.message.count(reason) == 2
     assert all(question.key in error.value.message for question in (first, second))
     assert agents.store.head().commit == before
+
+
+def test_the_reasons_of_several_answers_are_told_apart(agents: Vault, tmp_path: Path) -> None:
+    keys = [question.key for question in every(agents)[:2]]
+    file = tmp_path / "all.jsonl"
+    file.write_text("".join(f'{{"key": "{key}", "reply": {{"x": 1}}}}\n' for key in keys))
+    given = CliRunner().invoke(cli, ["--vault", str(agents.root), "answer", "--all", str(file)])
+    assert isinstance(given.exception, BadInputError)
+    first, second = given.exception.message.split("; ")
+    assert keys[0] in first
+    assert second.startswith(f"{keys[1]}: ")
+
+
+@pytest.mark.parametrize("count", ["0", "-1"])
+def test_no_questions_are_not_asked_for(agents: Vault, count: str) -> None:
+    asked = CliRunner().invoke(cli, ["--vault", str(agents.root), "ask", "-n", count])
+    assert asked.exit_code == 2
+    assert "-n" in asked.stderr
 
 
 def test_of_two_agents_that_answer_at_once_one_is_told(agents: Vault) -> None:

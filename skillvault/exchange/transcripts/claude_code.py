@@ -43,7 +43,7 @@ _ENDED = re.compile(
     re.DOTALL,
 )
 _ENDED_WITH = re.compile(r"\bexit code (\d+)\)?$")
-# How a result begins that a person's word is, and no fault of the call's.
+# How a result begins of a call that a person did not allow.
 _REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
 
 
@@ -128,7 +128,8 @@ def _tool_result(
     block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
 ) -> ToolResult:
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
-    failed = block.get("is_error") is True and not text.startswith(_REFUSED)
+    refused = block.get("is_error") is True and text.startswith(_REFUSED)
+    failed = block.get("is_error") is True and not refused
     code = _EXIT_CODE.match(text) if failed else None
     name = str(block.get("tool_use_id"))
     return ToolResult(
@@ -139,6 +140,7 @@ def _tool_result(
         int(code[1]) if code else None,
         prompt=prompt,
         running=name if text.startswith(_IN_BACKGROUND) else None,
+        refused=refused,
     )
 
 

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test browser pictures thorough interop crash person soak transcripts bench bench-quick clean
+.PHONY: demo test smoke browser pictures thorough interop crash person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -46,6 +46,16 @@ test: .venv/tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+# A short way through the loop, the hooks and the Python door with another Python:
+# make smoke PYTHON=python3.13. What needs an extra is not tried.
+SMOKE := tests/test_api.py tests/cli/test_hook.py tests/steps/test_run.py tests/clients
+SMOKED = .venv/smoke-$(notdir $(PYTHON))
+smoke:
+	$(PYTHON) -m venv $(SMOKED)
+	$(SMOKED)/bin/pip install --quiet --disable-pip-version-check --editable . \
+		'pytest<10' 'pytest-xdist<4' 'hypothesis<7'
+	$(SMOKED)/bin/python -m pytest -n 2 -q $(SMOKE)
 
 # The real programs of others read what we write. They come from npm, into a folder of their own;
 # CLONES=DIR names a folder with clones of repositories of skills, as owner-name.

@@ -593,11 +593,15 @@ class Vault:
         the loop).
         """
         run = _question(self)
-        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
-            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
         if text in run.view.domains:
             return ("domain", text), reasons.why_no_strategy(run, text)
-        ref = lookup.resolve(self.store, run.view, text, forward=True)
+        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
+            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
+        try:
+            ref = lookup.resolve(self.store, run.view, text, forward=True)
+        except UsageError:
+            tiers.refuse_rule(self.store, run.view, text)
+            raise
         if ref.kind == "evaluation":
             ref = Ref("outcome", ref.id)
         return (ref.kind, ref.id), reasons.why_not(run, ref)
@@ -813,9 +817,11 @@ def distill(
     return source.session, source.unread, report
 
 
-def logged(vault: Vault, commits: Sequence[Commit]) -> Iterator[logbook.LoggedCommit]:
+def logged(
+    vault: Vault, commits: Sequence[Commit], skill: str | None = None
+) -> Iterator[logbook.LoggedCommit]:
     """These commits as a person reads them: the skill, what it rests on, its links."""
-    return logbook.logged(vault.store, vault.store.head(), commits)
+    return logbook.logged(vault.store, vault.store.head(), commits, skill)
 
 
 def retract(

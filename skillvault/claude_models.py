@@ -9,11 +9,15 @@ from msgspec import Struct
 
 
 class Price(Struct, frozen=True):
-    """Dollars per million tokens read and written; `tempered`: it takes a temperature."""
+    """Dollars per million tokens read and written; `tempered`: it takes a temperature.
+
+    `cacheable`: how many tokens a beginning must have to be cached; the most that any model asks.
+    """
 
     read: float
     write: float
     tempered: bool = False
+    cacheable: int = 4096
 
 
 class Usage(Struct, frozen=True):
@@ -35,22 +39,28 @@ THOROUGH = "claude-sonnet-5-5"
 FAST = "claude-haiku-5-5"
 
 MODELS: Mapping[str, Price] = {
-    "claude-fable-5-1": Price(10, 50),
-    "claude-opus-5-5": Price(4, 20),
-    "claude-opus-5": Price(5, 25),
-    "claude-opus-4-8": Price(5, 25),
-    "claude-opus-4-7": Price(5, 25),
+    "claude-fable-5-1": Price(10, 50, cacheable=512),
+    "claude-opus-5-5": Price(4, 20, cacheable=512),
+    "claude-opus-5": Price(5, 25, cacheable=512),
+    "claude-opus-4-8": Price(5, 25, cacheable=1024),
+    "claude-opus-4-7": Price(5, 25, cacheable=2048),
     "claude-opus-4-6": Price(5, 25, tempered=True),
-    "claude-sonnet-5-5": Price(2, 10),
-    "claude-sonnet-5": Price(2, 10),
-    "claude-sonnet-4-6": Price(3, 15, tempered=True),
+    "claude-sonnet-5-5": Price(2, 10, cacheable=1024),  # as its predecessor; 512 by one account
+    "claude-sonnet-5": Price(2, 10, cacheable=1024),
+    # 1,024 is what is documented; below 2,048 nothing was seen to be cached.
+    "claude-sonnet-4-6": Price(3, 15, tempered=True, cacheable=2048),
     "claude-haiku-5-5": Price(0.1, 0.5),  # of prompts to 100,000 tokens; none of ours is longer
     "claude-haiku-4-5": Price(1, 5, tempered=True),
 }
-CACHEABLE = 16_384  # characters: 4096 tokens, the least that every model caches
+_TOKEN = 4  # characters, of English; of other texts fewer, which then are cached a little later
 BATCH = 0.5  # what the Message Batches API asks of a price
 _CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, if a cache is read or written
 _MILLION = 1_000_000
+
+
+def cacheable(model: str) -> int:
+    """How many characters a beginning must have for a model to cache it."""
+    return _TOKEN * MODELS.get(model, Price(0, 0)).cacheable
 
 
 def cost(price: Price, usage: Usage) -> float:

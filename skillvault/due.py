@@ -20,6 +20,7 @@ Event = Literal[
     "rewritten",  # a skill has had another text since a time that was not known
     "committed",  # a commit that is not the program's touches it
     "beside",  # it came or went in a layer beside the vault
+    "readmitted",  # it was taken away and is back, or its rejection was taken back
 ]
 
 
@@ -61,6 +62,12 @@ class Uses(Struct, frozen=True):
     """From a skill to itself if any outcome used it; from an outcome to the skills it used."""
 
 
+class InDomain(Struct, frozen=True):
+    """From a skill to the records of this kind in its domain; of none, or if it is gone, to all."""
+
+    kind: Literal["outcome", "fact", "session"]
+
+
 class Users(Struct, frozen=True):
     """From a skill to the outcomes that used it."""
 
@@ -83,7 +90,7 @@ class Says(Struct, frozen=True):
     of: Literal["words", "grounds"]
 
 
-Relation = Source | Target | LinkedFrom | Through | Same | Uses | Users | Reached | Says
+Relation = Source | Target | LinkedFrom | Through | Same | InDomain | Uses | Users | Reached | Says
 
 
 class When(Struct, frozen=True):

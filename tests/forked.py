@@ -51,10 +51,16 @@ def played(root: Path, failpoint: str = "") -> int | None:
 
 def called(call: Callable[[Path], None], root: Path, failpoint: str = "") -> int | None:
     """The exit code of a function about a vault, when it has ended."""
-    process = _FORKING.Process(target=_call, args=(call, root, _environment(failpoint)))
-    process.start()
+    process = calling(call, root, failpoint)
     process.join(120)
     return process.exitcode
+
+
+def calling(call: Callable[[Path], None], root: Path, failpoint: str = "") -> BaseProcess:
+    """A function about a vault, at work."""
+    process = _FORKING.Process(target=_call, args=(call, root, _environment(failpoint)))
+    process.start()
+    return process
 
 
 def _environment(failpoint: str) -> dict[str, str]:

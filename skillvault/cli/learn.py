@@ -4,7 +4,16 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
+from skillvault.api import Vault
+from skillvault.cli.options import (
+    dry_option,
+    echo,
+    json_option,
+    open_vault,
+    print_json,
+    say,
+    vault_option,
+)
 from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import Told
 from skillvault.steps.learned import Learned
@@ -21,12 +30,14 @@ from skillvault.steps.learned import Learned
 )
 @click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
 @vault_option
+@dry_option
 @json_option
 def learn(
     rule: str | None,
     scope: tuple[str, ...],
     lists: bool,
     vault_path: Path | None,
+    dry: bool,
     as_data: bool,
 ) -> None:
     """Note a RULE in LEARNINGS.md, or list what was learned.
@@ -37,21 +48,32 @@ def learn(
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
     if lists and scope:
         raise UsageError("--scope is of a rule; pass one")
+    if lists and dry:
+        raise UsageError("--dry-run is of a rule; pass one")
     vault = open_vault(vault_path)
     if rule is not None:
-        noted = vault.learn(rule, scope)
-        if as_data:
-            print_json({"rule": noted})
-        else:
-            echo(f"noted in LEARNINGS.md: {noted}")
-            say("next: skillvault run (it looks for the rule in your code)")
+        _note(vault, rule, scope, dry=dry, as_data=as_data)
         return
-    found = vault.notebook.told()
+    found, waiting = vault.notebook.told(), len(vault.notebook.uncommitted())
     if as_data:
         print_json(learned_shape(found.told))
-    else:
+    elif found.told.prompt_text or not waiting:
         echo(found.told.prompt_text or "nothing learned yet; note a rule")
     say_cut(found)
+    if waiting:
+        rules = f"{waiting} rule" + "s" * (waiting > 1)
+        say(f"not committed yet, so in no prompt: {rules}; next: skillvault run")
+
+
+def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
+    noted = vault.learn(rule, scope, dry=dry)
+    if as_data:
+        print_json({"rule": noted})
+    elif dry:
+        echo(f"would note in LEARNINGS.md: {noted}")
+    else:
+        echo(f"noted in LEARNINGS.md: {noted}")
+        say("next: skillvault run (it looks for the rule in your code)")
 
 
 def learned_shape(told: Told) -> dict[str, object]:

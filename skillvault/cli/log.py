@@ -46,9 +46,9 @@ def log(
     asks = Wanted(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, asks)
     if as_data:
-        print_json(list(logged(vault, commits)) if patch else commits)
+        print_json(list(logged(vault, commits, skill)) if patch else commits)
     elif patch:
-        for number, commit in enumerate(logged(vault, commits)):
+        for number, commit in enumerate(logged(vault, commits, skill)):
             echo("\n".join([*([""] if number else []), *_commit_lines(commit)]))
     else:
         for line in dict.fromkeys(f"{c.sha[:10]} {c.date[:10]} {c.subject}" for c in commits):

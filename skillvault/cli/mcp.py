@@ -18,8 +18,14 @@ else:
 
 @click.command()
 @click.option("--allow-review", is_flag=True, help="Offer tools to approve and reject skills too.")
+@click.option(
+    "--no-holdout",
+    "lists_all",
+    is_flag=True,
+    help="Hold no skill out, as the client lists them all itself.",
+)
 @vault_option
-def mcp(allow_review: bool, vault_path: Path | None) -> None:
+def mcp(allow_review: bool, lists_all: bool, vault_path: Path | None) -> None:
     """Serve the vault's tools and skills to a client, by the Model Context Protocol.
 
     It is for `skillvault setup` to register: it reads stdin until its client closes it.
@@ -29,7 +35,7 @@ def mcp(allow_review: bool, vault_path: Path | None) -> None:
             "the extra `mcp` is not installed; `pip install 'skillvault-git[mcp]'` brings it"
         )
     vault = open_vault(vault_path)
-    mcp_server.server_of(vault, may_review=allow_review).run("stdio")
+    mcp_server.server_of(vault, may_review=allow_review, lists_all=lists_all).run("stdio")
 
 
 def has_sdk() -> bool:

@@ -74,10 +74,13 @@ class VaultServer(MCPServer[Any]):
         ]
 
 
-def server_of(vault: Vault, *, may_review: bool = False) -> MCPServer[Any]:
-    """The server of a vault; `may_review`: with tools to let skills in and to put them away."""
+def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
+    """The server of a vault; `may_review`: with tools to let skills in and to put them away.
+
+    `lists_all`: the client lists the skills itself, so that none can be held out of a decision.
+    """
     server = VaultServer(LiveSkills(vault))
-    tools = VaultTools(vault)
+    tools = VaultTools(vault, lists_all=lists_all)
     offered: list[tuple[Callable[..., Any], ToolAnnotations]] = [
         *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
         *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),

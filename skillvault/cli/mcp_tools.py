@@ -19,6 +19,7 @@ from skillvault.records import Observer, Status
 from skillvault.steps.closing import Closing
 from skillvault.steps.desk import AgentReply
 from skillvault.steps.run import Report
+from skillvault.steps.shelf import live
 
 
 class ToldSkill(TypedDict):
@@ -90,10 +91,11 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class VaultTools:
-    """The tools of one vault."""
+    """The tools of one vault; `lists_all`: the agent reads of every skill without them."""
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, *, lists_all: bool = False) -> None:
         self._vault = vault
+        self._lists_all = lists_all
 
     async def recommend_tool(
         self, domain: Text, task: Text, decision: str | None = None, agent: str | None = None
@@ -104,7 +106,8 @@ class VaultTools:
         """
 
         def ask() -> AdviceTold:
-            answer = self._vault.recommend(domain, task, decision=decision, agent=agent)
+            seen = [one.name for one in live(self._vault.shelf)] if self._lists_all else []
+            answer = self._vault.recommend(domain, task, decision=decision, agent=agent, seen=seen)
             skills = [
                 ToldSkill(name=s.name, handle=s.handle, badge=s.badge, how=s.how)
                 for s in answer.recommended

@@ -153,7 +153,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         if action is not None and not is_taught(vault.store.head(), domain, action):
             say(f"--action {action}: no skill is about the action {action}")
         if not answer.recommended:
-            say(_why_none(answer))
+            say(_why_none(answer, has_rules=bool(found and found.told.prompt_text)))
 
 
 def _typed(task: str) -> str:
@@ -224,7 +224,7 @@ def _no_domain(domain: str, near: str) -> str:
     return f"{domain}: no such domain; {hint}"
 
 
-def _why_none(answer: Selection) -> str:
+def _why_none(answer: Selection, *, has_rules: bool) -> str:
     """One line: that nothing fits, or for what else the skills were left out."""
     held_out = sum(withheld.reason == "held-out" for withheld in answer.withheld)
     by_rank = sum(withheld.reason == "rank" for withheld in answer.withheld)
@@ -239,4 +239,6 @@ def _why_none(answer: Selection) -> str:
         return f"no skill to show: left out {', '.join(left_out)}; `--explain` says why each"
     if answer.facts:
         return "no skill to show; `skillvault fact list` lists all facts"
+    if has_rules:
+        return "no skill about this yet; what LEARNINGS.md and its patterns say is told"
     return "nothing learned about this yet; record it"

@@ -72,6 +72,7 @@ def stats(
     elif skill:
         for entry in skills:
             _print_skill(entry)
+        _say_links(vault)
     else:
         _print_all(skills)
         _say_links(vault)

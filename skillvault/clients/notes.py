@@ -21,14 +21,17 @@ _ABANDONED = 24 * 3600.0  # seconds after which nobody goes on with a session
 
 
 class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
-    """A session began; `briefed` are the skills that its briefing told of."""
+    """A session began; `briefed` are the skills that its agent has read of since, or before."""
 
     session: str
     briefed: list[str]
 
 
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
-    """A prompt; `position` is where its part of the transcript begins, in bytes."""
+    """A prompt; `position` is where its part of the transcript begins, in bytes.
+
+    `shown` and `held_out` are the skills that came with it, and that did not, to compare with.
+    """
 
     id: str
     session: str
@@ -39,6 +42,8 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     cwd: str | None = None
     transcript: str | None = None
     position: int = 0
+    shown: list[str] = []
+    held_out: list[str] = []
 
 
 class CallNote(Struct, frozen=True, kw_only=True, tag="called"):

@@ -84,6 +84,8 @@ def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
     if not isinstance(response, dict):
         return "", None
     code = response.get("exit_code", response.get("exitCode"))
+    if code is None and "stdout" in response and not response.get("interrupted"):
+        code = 0  # Claude Code tells any other by an event of its own
     texts = [response[key] for key in _OUTPUTS if isinstance(response.get(key), str)]
     return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
 

@@ -68,7 +68,7 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
         json_edit(settings, wishes, _hooks_by_hand(wishes)),
         page_edit(page, _page(wish)),
     ]
-    by_hand = f"claude mcp add skillvault -- {shlex.join(_program_words(wish, 'mcp'))}"
+    by_hand = f"claude mcp add skillvault -- {shlex.join(_server_words(wish))}"
     return [*edits, json_edit(servers, [server], by_hand)] if wish.mcp else edits
 
 
@@ -81,7 +81,8 @@ def _codex(wish: SetupWish) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
     place = home if wish.project is None else wish.project / ".codex"
     page = (home if wish.project is None else wish.project) / "AGENTS.md"
-    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    # It tells of a command that failed by the same event as of one that did not.
+    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     wishes = hook_groups(
         {event: (command, None) for event, (command, _) in _commands(events, "codex", wish).items()}
     )
@@ -121,8 +122,13 @@ def _program_words(wish: SetupWish, command: str) -> list[str]:
 
 
 def _server(wish: SetupWish) -> dict[str, object]:
-    command, *words = _program_words(wish, "mcp")
+    command, *words = _server_words(wish)
     return {"command": command, "args": words}
+
+
+def _server_words(wish: SetupWish) -> list[str]:
+    """How the server is called; where skills are linked, its answers hold none out."""
+    return [*_program_words(wish, "mcp"), *(["--no-holdout"] if wish.links else [])]
 
 
 def _hooks_by_hand(wishes: list[JsonWish]) -> str:
@@ -132,7 +138,7 @@ def _hooks_by_hand(wishes: list[JsonWish]) -> str:
 
 def _toml_edit(place: Path, wish: SetupWish) -> FileEdit:
     """The server in a file of TOML, between two comments at its end."""
-    command, *words = _program_words(wish, "mcp")
+    command, *words = _server_words(wish)
     # A text of JSON is one of TOML too.
     lines = [
         "[mcp_servers.skillvault]",

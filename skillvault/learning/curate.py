@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from skillvault.change import Change, Edit, Move, Rewrite
+from skillvault.change import FORGET, Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
-from skillvault.learning.rejection import FORGET, REJECT, RejectedSkill
+from skillvault.learning.rejection import REJECT, RejectedSkill
 from skillvault.policy import Policy
 from skillvault.records import LEARNED, Ref, Skill, stamp
 from skillvault.text import is_slug, listed

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from skillvault.change import FORGET
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.records import Commit
 
@@ -16,7 +17,7 @@ _LEARNED = frozenset({"skill", "fact"})
 # What a person decides makes nothing; it may be about a skill that is no file of the vault.
 # As what is made across domains is asked for: a fact may make a skill of its own domain, too.
 GENERAL = "general"
-REJECT, FORGET, UNDO = "reject", "forget", "undo"
+REJECT, UNDO = "reject", "undo"
 _DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET, UNDO})
 
 

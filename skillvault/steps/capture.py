@@ -4,7 +4,7 @@ Floor 3. Any clone may capture: the code bases are where the developers are.
 """
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -13,19 +13,21 @@ from skillvault.errors import BadInputError
 from skillvault.learning.capture import patterns
 from skillvault.learning.capture.adoption import STEP, Appended, adopt
 from skillvault.learning.capture.patterns import Borne, Looked, Tiers
-from skillvault.learning.capture.rules import WrittenRule, read_learnings
+from skillvault.learning.capture.rules import WrittenRule, read_learnings, whole_blocks
 from skillvault.records import LearnedPattern, Problem
 from skillvault.steps import learned
-from skillvault.steps.code_bases import open_code_bases, versions
+from skillvault.steps.code_bases import asked, open_code_bases, versions
 from skillvault.steps.evidence import borne_out, broken_rules, evidence_of
-from skillvault.steps.run import Run
+from skillvault.steps.run import Broken, Run
 from skillvault.steps.tiers import (
     captured_change,
     committed_rules,
     pattern_ref,
     read_tiers,
     rejected_patterns,
+    told_change,
 )
+from skillvault.vault.evidence.code_base import CodeBase
 from skillvault.vault.files import layout, learnings
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.captures import LookedFor
@@ -44,8 +46,10 @@ def step(run: Run) -> Iterator[Change]:
     run.flush()
     waiting = len(run.report.waiting)
     if tiers := _tiers(run):
-        yield from _captured(run, tiers)
+        after = yield from _captured(run, tiers)
+        yield from told_change(run, after)
     run.flush()
+    run.report.problems += _mistakes(run, waits=rest == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = seen.tail if rest is None else rest
         run.store.staged.captures.note(replace(seen, blobs=_blobs(run), tail=tail))
@@ -89,6 +93,19 @@ def _tail(run: Run) -> str:
 
 def _trace_of(text: bytes) -> str:
     return blob_id(text) if text else ""
+
+
+def _mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
+    """What of the file in the work tree can be no rule, by the lines on which it stands by now.
+
+    `waits`: somebody is writing at its end.
+    """
+    try:
+        written = learnings.read_file(run.store.root)
+    except BadInputError:  # told as what kept it from being adopted
+        return ()
+    text = written.content.decode(errors="surrogateescape") if written else ""
+    return read_learnings(whole_blocks(text) if waits else text).problems
 
 
 # ── adopting ─────────────────────────────────────────────────────────────────────────
@@ -156,19 +173,21 @@ def _tiers(run: Run) -> Tiers | None:
         return None
 
 
-def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
-    """What follows of the evidence, in up to three commits."""
+def _captured(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
+    """What follows of the evidence, in up to three commits; the tiers after it."""
     written = read_learnings(tiers.text)
-    run.report.problems += written.problems
-    bases = open_code_bases(run)
-    run.report.problems += bases.problems
-    if not bases.readable:
-        return
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in written.rules}
-    evidence = evidence_of(bases.readable, scopes, run.policy.capture)
-    run.report.broken += broken_rules(bases.readable, evidence)
-    borne = borne_out(bases.readable, evidence)
+
+    def look(readable: Sequence[CodeBase]) -> tuple[dict[str, Borne], list[Broken]]:
+        evidence = evidence_of(readable, scopes, run.policy.capture)
+        return borne_out(readable, evidence), broken_rules(readable, evidence)
+
+    bases, (borne, broken) = asked(open_code_bases(run), look)
+    run.report.problems += bases.problems
+    if not bases.readable:
+        return tiers
+    run.report.broken += broken
     promoted = patterns.promoted(
         tiers, _promotable(run, tiers, written.rules, borne), borne, run.now
     )
@@ -179,6 +198,7 @@ def _captured(run: Run, tiers: Tiers) -> Iterator[Change]:
     yield from captured_change(run, ended, promoted.tiers, "put back")
     noted = patterns.looked_at(ended.tiers, looked)
     yield from captured_change(run, noted, ended.tiers, "look at")
+    return noted.tiers
 
 
 def _promotable(

@@ -4,7 +4,7 @@ Floor 3, beside the step `evaluate`.
 """
 
 from skillvault.brief import Case
-from skillvault.claude_models import CACHEABLE
+from skillvault.claude_models import cacheable
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.naming import subject_key
 from skillvault.records import Outcome
@@ -56,5 +56,6 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     latest = sorted(current, key=lambda fact: fact.order)[-_CACHED_FACTS:]
     told = [(fact.id, shorten(flat(fact.text), _LINE)) for fact in latest]
     size = sum(len(name) + len(line) for name, line in told)
-    is_cached = run.policy.judge.provider == "claude" and size >= CACHEABLE
+    judge = run.policy.judge
+    is_cached = judge.provider == "claude" and size >= cacheable(judge.model)
     return told if is_cached else told[-_FACTS:]

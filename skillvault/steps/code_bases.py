@@ -3,8 +3,9 @@
 Floor 3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -13,12 +14,13 @@ from skillvault.records import Problem
 from skillvault.steps.run import Run
 from skillvault.vault.evidence.code_base import (
     CodeBase,
+    UnreadableError,
     committed_version,
     open_code_base,
-    reason_of,
 )
 
 _UNREADABLE = "?"
+_Answer = TypeVar("_Answer")
 
 
 class CodeBases(Struct, frozen=True):
@@ -32,18 +34,50 @@ class CodeBases(Struct, frozen=True):
         """Name -> version, of those that can be read."""
         return {base.name: base.version[:10] for base in self.readable}
 
+    def without(self, error: UnreadableError) -> "CodeBases":
+        """All but one that turned out to be unreadable."""
+        readable = [base for base in self.readable if base.name != error.name]
+        return CodeBases(readable, [*self.problems, _not_asked(error.name, str(error))])
+
 
 def open_code_bases(run: Run) -> CodeBases:
     """The code bases that this run asks, each once."""
-    readable: dict[str, CodeBase] = {}
+    readable: list[CodeBase] = []
     problems: list[Problem] = []
-    for name, place in _named_places(run).items():
+    places = {place: named for named, place in reversed(_named_places(run).items())}
+    for place, name in _names_of(reversed(places)).items():
         try:
-            base = open_code_base(place, run.store.root)
-            readable.setdefault(base.name, base)
-        except (GitError, OSError) as error:
-            problems.append(_not_asked(name, reason_of(error)))
-    return CodeBases(list(readable.values()), problems)
+            readable.append(open_code_base(place, run.store.root, name))
+        except UnreadableError as error:
+            problems.append(_not_asked(places[place], str(error)))
+    return CodeBases(readable, problems)
+
+
+def asked(
+    bases: CodeBases, question: Callable[[Sequence[CodeBase]], _Answer]
+) -> tuple[CodeBases, _Answer]:
+    """What the code bases answer, and which of them could be read all through."""
+    while True:
+        try:
+            return bases, question(bases.readable)
+        except UnreadableError as error:
+            bases = bases.without(error)
+
+
+def _names_of(places: Iterable[Path]) -> dict[Path, str]:
+    """What each place is called: its folder, with those above it as far as others have its name."""
+    depths = dict.fromkeys(places, 1)
+    while True:
+        names = {place: "-".join(place.parts[-depth:]) for place, depth in depths.items()}
+        every = [*names.values()]
+        longer = {
+            place: depth + 1
+            for place, depth in depths.items()
+            if every.count(names[place]) > 1 and depth < len(place.parts)
+        }
+        if not longer:
+            return names
+        depths |= longer
 
 
 def versions(run: Run) -> dict[str, str]:

@@ -103,10 +103,7 @@ class Curator:
         """Take the rejection of a skill back: it waits again, and what is like it is due."""
         refusal, files = refusing.rejected(self._store, name.replace("_", "-"))
         change = rules.forget(refusal, files)
-        report = decide(self._store, change, now or self._clock(), dry=dry)
-        if not dry:
-            refusing.make_due(self._store, refusal)
-        return report
+        return decide(self._store, change, now or self._clock(), dry=dry)
 
     def lint(self, name: str) -> list[str]:
         """What a person should look at before approving an installed skill, a line each."""

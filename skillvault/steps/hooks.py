@@ -7,7 +7,7 @@ transcripts say how a prompt ended.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from skillvault.vault.files.inbox import Inbox
 if TYPE_CHECKING:
     from skillvault import reading
     from skillvault.exchange.transcripts import events, prompts, reader, signs
-    from skillvault.learning.recommend import render
+    from skillvault.learning.recommend import disclosure, render
     from skillvault.learning.recommend.recommend import Selection
     from skillvault.policy import HookPolicy
     from skillvault.steps import shelf as shelves
@@ -44,7 +44,11 @@ else:  # an event loads what it needs, for somebody waits
         LazyModule("exchange.transcripts.prompts"),
         LazyModule("exchange.transcripts.reader"),
     )
-    render, shelves = LazyModule("learning.recommend.render"), LazyModule("steps.shelf")
+    disclosure, render = (
+        LazyModule("learning.recommend.disclosure"),
+        LazyModule("learning.recommend.render"),
+    )
+    shelves = LazyModule("steps.shelf")
     transcripts, redact = LazyModule("steps.transcripts"), LazyModule("vault.files.redact")
 
 MOST = 8000  # characters that a hook prints
@@ -58,6 +62,7 @@ _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"}
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
 _BRIEFED = ("strategy", "warning", "evolved")
+_CONTINUED = frozenset({"resume", "fork"})  # what the agent has read is before it again
 _CONTRADICTED = {
     "claim": "what was observed contradicts your last message",
     "skill": "it failed although a skill was applied",
@@ -131,16 +136,24 @@ class Hooks:
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
-        if payload.source == "resume":
+        if payload.source in _CONTINUED:
             return ""
-        text, names = self._briefing(self._domain_of(payload), payload.session)
+        # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
+        earlier, _ = self._prompts(payload.session)
+        hidden = frozenset(name for one in earlier for name in one.asked.held_out)
+        text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
         self._session_notes(payload).append(
             noted.SessionNote(session=payload.session, briefed=names)
         )
         return text
 
-    def _briefing(self, domain: str, session: str) -> tuple[str, list[str]]:
-        """(the strategy and the warnings of a domain, a line each; their names)."""
+    def _briefing(
+        self, domain: str, session: str, hidden: Collection[str]
+    ) -> tuple[str, list[str]]:
+        """(the strategy and the warnings of a domain, a line each; their names).
+
+        Nothing of it tells of a skill that is `hidden`.
+        """
         budget = self._hook_rules.briefing
         head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
         lines, names, rest = [head], list[str](), budget - tokens(head)
@@ -149,6 +162,8 @@ class Hooks:
             lines.append(f"{waiting} question(s) wait for an agent: `skillvault ask --next`.")
             rest -= tokens(lines[-1])
         for name, description in self._lessons(domain) if budget else ():
+            if name in hidden or description != disclosure.without_names(description, hidden):
+                continue
             line = f"- {name}: {trimmed(description, _LINE)}"
             rest -= tokens(line) + 1
             if rest < 0:
@@ -174,25 +189,28 @@ class Hooks:
         text = payload.prompt[:_TASK].encode(errors="replace").decode()
         if not text.strip():
             return ""
-        earlier, briefed = self._prompts(payload.session)
+        earlier, read = self._prompts(payload.session)
         if earlier and signs.words_say(text):  # else nothing is known that was not at the stop
             self._hand_in(earlier[-1], payload.session, text, only_observed=True)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
-        shown = ""
+        shown, names, held_out = "", list[str](), list[str]()
         if self._links is None:
+            read = self._read_before(payload) if read is None else read
             answer = self._vault.recommend(
                 domain,
                 text,
                 decision=decision,
                 agent=self._client,
                 budget=self._budget(),
-                seen=briefed,
+                seen=read,
                 now=self._now,
             )
             if answer.near_domain:  # its outcome would be refused
                 return ""
             shown = render.prompt(answer)
+            names = [skill.name for skill in answer.recommended]
+            held_out = [one.name for one in answer.withheld if one.reason == "held-out"]
         self._session_notes(payload).append(
             noted.PromptNote(
                 id=decision,
@@ -204,9 +222,18 @@ class Hooks:
                 cwd=str(payload.cwd) if payload.cwd else None,
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
+                shown=names,
+                held_out=held_out,
             )
         )
         return shown
+
+    def _read_before(self, payload: Payload) -> list[str]:
+        """What the agent may have read in a session of whose beginning nothing is noted: all."""
+        names = [one.name for one in shelves.live(self._vault.shelf())]
+        note = noted.SessionNote(session=payload.session, briefed=names)
+        self._session_notes(payload).append(note)
+        return names
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -341,17 +368,22 @@ class Hooks:
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
-    def _prompts(self, session: str) -> tuple[list[Prompted], list[str]]:
-        """(the prompts of a session in their order, the skills of its briefing)."""
+    def _prompts(self, session: str) -> tuple[list[Prompted], list[str] | None]:
+        """(the prompts of a session in their order, the skills that its agent has read so far).
+
+        None for the latter: it is not noted how the session began.
+        """
         found: list[Prompted] = []
-        briefed: list[str] = []
+        read: list[str] | None = None
         for note in SessionNotes(self._folder, session):
             match note:
                 case noted.SessionNote(briefed=names):
-                    briefed += names
+                    read = [*(read or ()), *names]
                 case noted.PromptNote():
                     if found:
                         found[-1].next_words = note.text
+                    if read is not None:
+                        read += note.shown
                     found.append(Prompted(asked=note, calls=[]))
                 case noted.CallNote() if found:
                     found[-1].calls.append(note)
@@ -359,7 +391,7 @@ class Hooks:
                     found[-1].last_words, found[-1].said_at = note.text, note.at
                 case noted.QuestionNote() | noted.HandoverNote():
                     _mark_prompt(found, note)
-        return found, briefed
+        return found, read
 
     def _session_notes(self, payload: Payload) -> SessionNotes:
         return SessionNotes(self._folder, payload.session)

@@ -3,7 +3,7 @@
 Floor 3.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,7 @@ else:  # only who asks for them pays for them
     redact, why_not = LazyModule("vault.files.redact"), LazyModule("learning.why_not")
 
 _MIN_PREFIX = 6  # characters of an id
+_TOLD = 3  # rules that a message names
 
 
 class Learned(Struct, frozen=True):
@@ -67,7 +68,7 @@ class Writing(Struct, frozen=True):
     subject: str
 
 
-def note_rule(store: Store, rule: str, scope: Sequence[str] = ()) -> str:
+def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
     if flaw := flaw_of(Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
@@ -79,11 +80,24 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = ()) -> str:
             raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")
     text = with_scope(text, scope)
     try:
-        with guarded():
-            learnings.append(store.root, lambda before: addition(before, [text]))
+        if dry:
+            learnings.read_file(store.root)
+        else:
+            with guarded():
+                learnings.append(store.root, lambda before: addition(before, [text]))
     except BadInputError as error:
         raise UsageError(f"{LEARNINGS}: {error.message}") from None
     return text
+
+
+def uncommitted_rules(store: Store, view: Topics) -> list[str]:
+    """The rules in the work tree that the committed file does not have."""
+    with suppress(BadInputError):  # a run tells of it
+        if written := learnings.read_file(store.root):
+            present = set(map(rule_key, rule_texts(rules_text(store, view))))
+            texts = rule_texts(written.content.decode(errors="surrogateescape"))
+            return [text for text in texts if rule_key(text) not in present]
+    return []
 
 
 def learned(store: Store, budget: int | None = None) -> Learned:
@@ -169,8 +183,24 @@ def rule_named(store: Store, view: Topics, text: str) -> str | None:
     rules = rule_texts(rules_text(store, view))
     key = rule_key(text)
     exact = [rule for rule in rules if rule_key(rule) == key]
-    near = [rule for rule in rules if key and key in rule_key(rule)]
+    near = _rules_with(rules, text)
     return next(iter(exact or (near if len(near) == 1 else [])), None)
+
+
+def refuse_rule(store: Store, view: Topics, text: str) -> None:
+    """UsageError if a text means rules or a pattern that cannot be answered about, and why."""
+    if pattern := pattern_named(view, text):
+        raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` says by what")
+    if several := _rules_with(rule_texts(rules_text(store, view)), text):
+        some = "; ".join(several[:_TOLD]) + ("; …" if len(several) > _TOLD else "")
+        raise UsageError(f"{text}: stands in {len(several)} rules ({some}); write more of one")
+    if waiting := _rules_with(uncommitted_rules(store, view), text):
+        raise UsageError(f"{waiting[0]}: is not committed yet; `skillvault run` does it")
+
+
+def _rules_with(rules: Iterable[str], text: str) -> list[str]:
+    key = rule_key(text)
+    return [rule for rule in rules if key and key in rule_key(rule)]
 
 
 def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
@@ -180,15 +210,17 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
     if rejection := rejected_patterns(run, [pattern_ref(pattern)]).get(pattern_ref(pattern)):
         origin = f"made in {rejection.commit[:10]}, and taken away by a person since"
         return why_not.StepAnswer("capture", "rejected", origin)
-    bases = code_bases.open_code_bases(run)
+    written = read_learnings(rules_text(run.store, run.view)).rules
+    scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
+    bases, evidence = code_bases.asked(
+        code_bases.open_code_bases(run), lambda bases: looks.evidence_of(bases, scopes, policy)
+    )
     if not bases.readable:
         why = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
         none = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
         return why_not.StepAnswer("capture", "not asked", why or none)
-    written = read_learnings(rules_text(run.store, run.view)).rules
-    scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
-    (evidence,) = looks.evidence_of(bases.readable, scopes, policy).values()
-    return why_not.StepAnswer("capture", *_standing(evidence, policy.files))
+    (of_rule,) = evidence.values()
+    return why_not.StepAnswer("capture", *_standing(of_rule, policy.files))
 
 
 def _standing(of_rule: "looks.RuleEvidence", needed: int) -> tuple[str, str]:

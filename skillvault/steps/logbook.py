@@ -6,7 +6,7 @@ First the skill, then what it rests on, then the links in one line. Floor 3, bes
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 from msgspec import Struct
@@ -73,8 +73,10 @@ def _domain_of_end(head: Topics, ref: Ref) -> str | None:
     return layout.domain_of(path) if path else None
 
 
-def logged(store: Store, head: Topics, commits: Sequence[Commit]) -> Iterator[LoggedCommit]:
-    """These commits as they are read, each once."""
+def logged(
+    store: Store, head: Topics, commits: Sequence[Commit], skill: str | None = None
+) -> Iterator[LoggedCommit]:
+    """These commits as they are read, each once; the texts of a skill stand first."""
     parts: dict[str, list[Commit]] = {}
     for commit in commits:
         parts.setdefault(commit.sha, []).append(commit)
@@ -91,22 +93,26 @@ def logged(store: Store, head: Topics, commits: Sequence[Commit]) -> Iterator[Lo
             date=steps[0].date,
             author=author,
             text=text,
-            patch=skill_first(history.patch(sha, read)),
+            patch=skill_first(history.patch(sha, read), skill),
             basis=_basis(head, steps),
             links=links_line(list(head.links.get_many(ref.id for ref in links).values())),
             others=tuple(_record_counts(changed)),
         )
 
 
-def skill_first(patch: str) -> str:
-    """A diff with the texts of skills before all else, those that left behind those that came."""
+def skill_first(patch: str, skill: str | None = None) -> str:
+    """A diff with the texts of skills before all else, those that left behind those that came.
+
+    That of one `skill` is the first.
+    """
     files = _FILE.split(patch)
-    return "".join(sorted(filter(None, files), key=_precedence))
+    return "".join(sorted(filter(None, files), key=partial(_precedence, skill=skill)))
 
 
-def _precedence(patch: str) -> tuple[bool, bool]:
+def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
     path = patch.partition("\n")[0].rpartition(" b/")[2]
-    return (not layout.is_skill(path), layout.shelf_of(path) == "archive")
+    is_asked_for = layout.ref_of(path) == Ref("skill", skill or "")
+    return (not is_asked_for, not layout.is_skill(path), layout.shelf_of(path) == "archive")
 
 
 def _basis(head: Topics, steps: Iterable[Commit]) -> Basis:

@@ -3,14 +3,10 @@
 Floor 3, beside the steps. A rejection by its sources stands in `Rejections`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from skillvault.change import WHY, Change
+from skillvault.change import FORGET, WHY, Change
 from skillvault.errors import UsageError
-from skillvault.learning.generate import STRATEGY
-from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.merge.groups import STEP as MERGE
-from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import REJECT, UNDO, RejectedSkill, Rejection, Rejections
 from skillvault.records import Ref, Skill
@@ -25,9 +21,9 @@ from skillvault.vault.index.snapshot import Topics
 
 def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     """What persons rejected and did not take back, the latest rejection first."""
-    commits = [*view.history.commits_by(REJECT), *view.history.commits_by(UNDO)]
-    refs = [(commit.sha, ref_from(target)) for commit in commits for target in commit.targets]
-    pairs = [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
+    pairs = _skills_of(view, REJECT, UNDO)
+    forgets = _skills_of(view, FORGET)
+    pairs = [pair for pair in pairs if not _is_forgotten(git, pair, forgets)]
     there = view.records.existing(Ref("skill", name) for _, name in pairs)
     away = [(sha, name) for sha, name in pairs if Ref("skill", name) not in there]
     if not away:
@@ -49,6 +45,20 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
             )
             by_name.setdefault(name, refusal)
     return list(by_name.values())
+
+
+def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
+    """(commit, skill) of what these steps were about, newest first."""
+    commits = [commit for step in steps for commit in view.history.commits_by(step)]
+    refs = [(commit.sha, ref_from(target)) for commit in commits for target in commit.targets]
+    return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
+
+
+def _is_forgotten(git: Git, pair: tuple[str, str], forgets: Sequence[tuple[str, str]]) -> bool:
+    """Whether a rejection was taken back, whatever became of the skill since."""
+    rejection, name = pair
+    later = (commit for commit, skill in forgets if skill == name)
+    return any(git.history.is_ancestor(rejection, commit) for commit in later)
 
 
 def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
@@ -82,16 +92,3 @@ def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes
     paths = [path for path, entry in removed.items() if entry is None]
     contents = store.git.history.files_at([f"{parent}:{path}" for path in paths])
     return refusal, {path: contents[f"{parent}:{path}"] for path in paths}
-
-
-def make_due(store: Store, refusal: RejectedSkill) -> None:
-    """Let the steps look again at the domain of a rejection that was taken back."""
-    store.follow()
-    view, domain = store.staged, refusal.domain
-    if domain is None:
-        return
-    outcomes = [name for name, _, _ in view.outcomes.subjects_in(domain)]
-    view.subjects.mark_due((GENERATE, MERGE), outcomes)
-    view.subjects.mark_due((CONSOLIDATE,), [f"{domain} local"])
-    view.subjects.mark_due((STRATEGY,), [domain])
-    store.save_index()

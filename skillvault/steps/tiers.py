@@ -15,7 +15,7 @@ from skillvault.learning.capture.learned_skill import learned_body, learned_skil
 from skillvault.learning.capture.patterns import Captured, Tiers
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import untouched
-from skillvault.records import LEARNED, Expertise, LearnedPattern, Ref
+from skillvault.records import LEARNED, Expertise, LearnedPattern, Ref, Skill
 from skillvault.text import shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout, learnings
@@ -86,18 +86,33 @@ def captured_change(run: "Run", captured: Captured, before: Tiers, what: str) ->
     if captured.tiers == before:
         return
     refs = tuple(map(pattern_ref, captured.patterns))
-    skill, kept = _skill_change(run, captured.tiers), captured.tiers.expertise.patterns
+    skill = _skill_change(run, captured.tiers)
     targets = (*(refs if what == "promote" else ()), *((_SKILL,) if skill else ()))
     yield Change(
         step=STEP,
         subject=f"{what} {_counted_patterns(len(refs))}",
         reason="\n".join(_message_table(captured)),
         replaces=tuple(_replacements(run.view, captured.tiers)),
-        writes=(learned_skill(kept, run.now),) if skill == "new" else (),
-        rewrites=(Rewrite(layout.LEARNED, learned_body(kept)),) if skill == "text" else (),
+        writes=_added_skill(run, skill, captured.tiers),
+        rewrites=_new_bodies(skill, captured.tiers),
         sources=refs if what == "put back" else (),
         targets=targets,
     )
+
+
+def told_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
+    """The commit by which the skill tells the patterns that a person changed; none if it does."""
+    patterns = tiers.expertise.patterns
+    skill = _skill_change(run, tiers) if patterns or LEARNED in run.view.skills else ""
+    if skill:
+        yield Change(
+            step=STEP,
+            subject=f"tell {_counted_patterns(len(patterns))}",
+            reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
+            writes=_added_skill(run, skill, tiers),
+            rewrites=_new_bodies(skill, tiers),
+            targets=(_SKILL,),
+        )
 
 
 def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
@@ -121,6 +136,15 @@ def _skill_change(run: "Run", tiers: Tiers) -> str:
     if skill.body == body or not untouched(run.versions(LEARNED).bodies, skill.body):
         return ""
     return "text"
+
+
+def _added_skill(run: "Run", what: str, tiers: Tiers) -> tuple[Skill, ...]:
+    return (learned_skill(tiers.expertise.patterns, run.now),) if what == "new" else ()
+
+
+def _new_bodies(what: str, tiers: Tiers) -> tuple[Rewrite, ...]:
+    body = learned_body(tiers.expertise.patterns)
+    return (Rewrite(layout.LEARNED, body),) if what == "text" else ()
 
 
 def _message_table(captured: Captured) -> Iterator[str]:

@@ -3,8 +3,9 @@
 It is computed again, not reverted: later edits of a person stay. Floor 3, beside the steps.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import takewhile
 
 from skillvault.change import Change
 from skillvault.errors import EditedError, UsageError
@@ -19,10 +20,12 @@ from skillvault.steps.retract import is_personal, without_facts
 from skillvault.steps.run import Run, RunOptions
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
+from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.snapshot import Topics
 
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
-# What to do about a commit that made nothing which could be rejected.
+_CHANGING = _MAKERS | {"refresh", "approve"}
+# What to do about a commit that made nothing which could be rejected, nor changed a skill.
 _RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
 _TOLD = f"it says what the outcomes say by now; {_RETRACT}"
 _INSTEAD = {
@@ -81,12 +84,11 @@ def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
     view, name = run.view, text.replace("_", "-")
     skill = Ref("skill", name)
     if skill in view.records:
-        makers = view.history.commits_changing(skill)
-        if not makers or makers[-1].step not in _MAKERS:
+        if not _is_learned(view, skill):
             raise UsageError(
                 f"{name}: the program did not make it; `skillvault skill retire` puts it away"
             )
-        return makers[-1].sha, [skill]
+        return view.history.commits_changing(skill)[-1].sha, [skill]
     sha = run.store.git.history.commit_named(text)
     parts = view.history.commits_at(sha) if sha else []
     if sha is None or not parts:
@@ -96,24 +98,45 @@ def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
     steps = [part.step for part in parts]
     if not any(steps):
         raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` takes it back")
-    made = list(_there(view, parts))
+    made = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_made_by(run, ref, sha)]
+    there = [ref for ref in made if ref in view.records]
+    if made and not there:
+        raise UsageError(f"{sha[:10]}: nothing that it made is there any more")
     if not made:
-        refused = next((step for step in steps if step in _INSTEAD), None)
-        way = _INSTEAD[refused] if refused else f"`git revert {sha[:10]}` takes it back"
-        raise UsageError(f"{sha[:10]}: made nothing that could be rejected; {way}")
-    return sha, made
+        raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_way(view, parts)}")
+    return sha, there
 
 
-def _there(view: Topics, parts: Iterable[Commit]) -> Iterator[Ref]:
-    """The skills and facts that a commit made and that are there."""
-    for part in parts:
-        for target in part.targets if part.step in _MAKERS else ():
-            kind, _, name = target.partition(":")
-            ref = Ref("skill", name) if kind == "skill" else Ref("fact", name)
-            if kind in ("skill", "fact") and ref in view.records:
-                makers = view.history.commits_changing(ref)
-                if makers and makers[-1].sha == part.sha:
-                    yield ref
+def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
+    """The skills and facts that these steps of a commit were about."""
+    targets = (ref_from(target) for part in parts if part.step in steps for target in part.targets)
+    return list(dict.fromkeys(ref for ref in targets if ref.kind in ("skill", "fact")))
+
+
+def _is_made_by(run: Run, ref: Ref, sha: str) -> bool:
+    """Whether it was not there before; two clones may make the same, each not knowing the other."""
+    changing = reversed(run.view.history.commits_changing(ref))
+    older = takewhile(lambda commit: commit.sha != sha, changing)
+    return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in older)
+
+
+def _way(view: Topics, parts: Sequence[Commit]) -> str:
+    """What it did instead of making anything, and what a person may do about that."""
+    step = next((part.step for part in parts if part.step in _INSTEAD), "")
+    way = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
+    changed = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
+    names = [ref.id for ref in changed if ref in view.records and _is_learned(view, ref)]
+    if not names:
+        return f"; {way}"
+    several = f" and {len(names) - 1} more" if names[1:] else ""
+    undo = f"`skillvault undo {names[0]}` undoes all of {'such a' if several else 'that'} skill"
+    return f", but changed {names[0]}{several}; {undo}; {way}"
+
+
+def _is_learned(view: Topics, ref: Ref) -> bool:
+    """Whether the program made a record."""
+    makers = view.history.commits_changing(ref)
+    return bool(makers) and makers[-1].step in _MAKERS
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:

@@ -52,7 +52,7 @@ def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
             f"{text}: {len(matches)} records begin with it ({some}{more}); write more characters"
         )
     raise UsageError(
-        f"{text}: no such skill, fact, session, evaluation or outcome in HEAD; "
+        f"{text}: no such skill, fact, session, evaluation, outcome, pattern or rule in HEAD; "
         f"see `skillvault skill list` and `skillvault log` (of an id, {_MIN_PREFIX} characters "
         "are enough)"
     )

@@ -22,6 +22,9 @@ BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"
 KEY_LINE = "^[A-Za-z_]+:.*$"
 _MARK = "# Installed by `skillvault init"
+_RULES_MERGE = re.compile(
+    rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
+)
 _PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
 _TEMPLATE = (layout.MARK, "README.md", layout.LEARNINGS, ".gitattributes", ".gitignore")
 
@@ -113,8 +116,8 @@ def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
     for name in hooks:
         _install(root, git, name, report)
     _exclude(root, git, report)
-    _join_rules(root, git, report)
     _install_driver(root, git)
+    _join_rules(root, git, report)  # behind the driver's lines, which stand there or not at all
     _install_hunks(git)
     clone_name(git)
     return report
@@ -179,15 +182,21 @@ def _exclude(root: Path, git: Git, report: SetupReport) -> None:
 
 
 def _join_rules(root: Path, git: Git, report: SetupReport) -> None:
-    """If the person's own .gitattributes does not say so, let git join appended rules locally."""
+    """Unless the person says otherwise, let git join appended rules by the rules of `sync`.
+
+    `union`, which .gitattributes names for clones without the driver, takes the separator that both
+    sides end with for one, and two rules for one rule.
+    """
     local = git.dirs()[1] / "info" / "attributes"
-    attributes = _content(root / ".gitattributes") + _content(local)
-    if re.search(rf"^/?{re.escape(layout.LEARNINGS)}\s.*\bmerge\b", attributes, re.MULTILINE):
+    attributes = _content(root / ".gitattributes") + "\n" + _content(local)
+    named = _RULES_MERGE.findall(attributes)
+    if any(name != "union" for name in named):
         return
     local.parent.mkdir(exist_ok=True)
     with local.open("a", encoding="utf-8") as file:
-        file.write(f"{layout.LEARNINGS} merge=union\n")
-    report.did.append(".git/info/attributes")
+        file.write(f"{layout.LEARNINGS} {ATTRIBUTE}\n")
+    if not named:
+        report.did.append(".git/info/attributes")
 
 
 def _install_driver(root: Path, git: Git) -> None:

@@ -88,6 +88,7 @@ def test_what_left_stands_behind_what_came() -> None:
         for path in ("archive/a/SKILL.md", "skills/b/SKILL.md", "memory/d/f.md")
     )
     assert skill_first(old + fact + new) == new + old + fact
+    assert skill_first(old + fact + new, "a") == old + new + fact
 
 
 def test_hosts_fold_links_and_a_hunk_names_its_key(learned: Vault, person: Person) -> None:

@@ -114,6 +114,22 @@ def test_a_task_from_its_skills_to_its_end(learned: Vault) -> None:
     assert [row["applied"] for row in stats["skills"]] == [True]
 
 
+def test_nothing_is_held_out_where_the_client_lists_the_skills_itself(learned: Vault) -> None:
+    held_out = next(
+        f"d-{number}"
+        for number in range(200)
+        if not learned.recommend("coding", TASK, decision=f"d-{number}").recommended
+    )
+
+    async def talk(client: Client) -> int:
+        told = await client.call_tool(
+            "recommend", {"domain": "coding", "task": TASK, "decision": held_out}
+        )
+        return len(value_of(told)["skills"])
+
+    assert (ask(learned, talk), ask(learned, talk, "--no-holdout")) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "code", "exit_code"),
     [

@@ -142,6 +142,14 @@ def test_with_no_skill_to_show_it_is_said_in_a_line(
     assert serve(vault, *args, "--format", form) == ("", f"{says}\n")
 
 
+def test_with_rules_alone_it_is_not_said_that_nothing_is_learned(vault: Vault) -> None:
+    vault.learn("Call the gateway once.")
+    vault.run()
+    out, err = serve(vault, "--with-learned")
+    assert "- Call the gateway once." in out
+    assert err == "no skill about this yet; what LEARNINGS.md and its patterns say is told\n"
+
+
 @pytest.mark.parametrize(
     ("domain", "hint"),
     [

@@ -112,6 +112,12 @@ def test_the_hooks_of_a_person_call_the_program_as_it_runs_now(vault: Vault, pro
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_the_hooks_of_codex_are_the_events_that_it_has(vault: Vault, project: Path) -> None:
+    run(vault, "codex", "--project", str(project))
+    hooks = json.loads((project / ".codex/hooks.json").read_text())["hooks"]
+    assert set(hooks) == {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"}
+
+
 def test_the_hooks_of_a_team_end_well_where_the_program_is_missing(
     vault: Vault, project: Path
 ) -> None:
@@ -151,14 +157,25 @@ def test_a_request_that_makes_no_sense_is_refused(
     assert sentence in str(done.exception)
 
 
+def _stats(vault: Vault, *about: str) -> str:
+    """What `stats` says beside its table."""
+    return CliRunner().invoke(cli, ["--vault", str(vault.root), "stats", *about]).stderr
+
+
 def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)
     run(vault, "claude-code", "--project", str(project), "--link")
     assert list((project / ".claude/skills").iterdir())
-    stats = CliRunner().invoke(cli, ["--vault", str(vault.root), "stats"])
-    assert f"linked in {project} (claude-code): nothing is held out there" in stats.stderr
+    (skill,) = vault.skills()
+    said = f"linked in {project} (claude-code): nothing is held out there"
+    for about in ([], [skill.name], ["--domain", "coding"]):
+        assert said in _stats(vault, *about)
+    server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["skillvault"]
+    assert server["args"][-1] == "--no-holdout"
     run(vault, "claude-code", "--project", str(project))
+    assert said not in _stats(vault)
+    assert "--no-holdout" not in (project / ".mcp.json").read_text()
     assert not list((project / ".claude").rglob("SKILL.md"))
     assert "--link" not in (project / ".claude/settings.local.json").read_text()
 

@@ -32,7 +32,8 @@ def test_a_key_of_another_type_counts_as_absent() -> None:
     [
         ({"error": "Exit code 2\nFAILED a"}, ("FAILED a", 2, True)),
         ({"error": "refused"}, ("refused", None, True)),
-        ({"tool_response": {"stdout": "a", "stderr": "b"}}, ("a\nb", None, False)),
+        ({"tool_response": {"stdout": "a", "stderr": "b"}}, ("a\nb", 0, False)),
+        ({"tool_response": {"stdout": "a", "interrupted": True}}, ("a", None, False)),
         ({"tool_response": {"output": "a", "exit_code": 1}}, ("a", 1, True)),
         ({"tool_response": "a"}, ("a", None, False)),
         ({}, ("", None, False)),

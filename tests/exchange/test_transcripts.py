@@ -22,6 +22,7 @@ from skillvault.exchange.transcripts import (
     session_of,
 )
 from skillvault.exchange.transcripts.extract import MAX_BYTES
+from skillvault.exchange.transcripts.prompts import PromptReader
 from skillvault.exchange.transcripts.reader import LONGEST
 from skillvault.intake import session_from
 from skillvault.vault.files.redact import redacted_text
@@ -94,6 +95,33 @@ def test_each_call_has_its_result_and_exit_code(path: Path, calls: int) -> None:
     failed = next(result for result in results if result.is_error)
     assert failed.exit_code in (1, 2)
     assert not failed.text.startswith(("Exit code", "Chunk ID"))
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_a_check_of_which_no_end_is_told_has_not_passed(tmp_path: Path, client: str) -> None:
+    path = tmp_path / "session.jsonl"
+    if client == "codex":
+        call = {"type": "function_call", "name": "shell", "call_id": "c-1"}
+        asked = {"role": "user", "content": [{"type": "input_text", "text": "Test it"}]}
+        payloads: tuple[dict[str, Any], ...] = (
+            {"type": "message", **asked},
+            {**call, "arguments": json.dumps({"command": "pytest -q"})},
+            {"type": "function_call_output", "call_id": "c-1", "output": "unsupported call: shell"},
+        )
+        lines = [{"type": "response_item", "payload": payload} for payload in payloads]
+    else:
+        use = {"type": "tool_use", "id": "c-1", "name": "Bash", "input": {"command": "pytest -q"}}
+        refusal = "The user doesn't want to proceed with this tool use."
+        end = {"type": "tool_result", "tool_use_id": "c-1", "is_error": True, "content": refusal}
+        contents = (("user", "Test it"), ("assistant", [use]), ("user", [end]))
+        lines = [
+            {"sessionId": "s-1", "type": role, "message": {"content": content}}
+            for role, content in contents
+        ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (run,) = PromptReader(path, ["pytest"], str)
+    # Of one that the person refused nothing ran.
+    assert [check.passed for check in run.checks] == ([None] if client == "codex" else [])
 
 
 def test_what_is_not_understood_is_counted_and_named() -> None:

@@ -19,6 +19,14 @@ PLACE, CLONES = "SKILLVAULT_INTEROP", "SKILLVAULT_CLONES"
 _ENVIRONMENT = {name: os.environ.get(name, "") for name in (PLACE, CLONES)}
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
+# They tell nobody of it, and keep as they are.
+QUIET = {
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "NO_COLOR": "1",
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
 
 class Program:
     """One program, with a home in which nothing of this machine's person stands."""
@@ -27,9 +35,9 @@ class Program:
         place = _ENVIRONMENT[PLACE]
         if not place:
             pytest.skip(f"{PLACE} is not set; `make interop` installs the programs and sets it")
-        self._bin = Path(place).resolve() / "node_modules" / ".bin"
-        if not (self._bin / name).exists():
-            pytest.skip(f"{self._bin / name} is not there; `make interop` installs it")
+        self.folder = Path(place).resolve() / "node_modules" / ".bin"
+        if not (self.folder / name).exists():
+            pytest.skip(f"{self.folder / name} is not there; `make interop` installs it")
         self._name = name
         self.home = home
         home.mkdir(parents=True, exist_ok=True)
@@ -42,18 +50,15 @@ class Program:
         `told` is what it reads on stdin, `more` is added to its environment.
         """
         environment = {
-            "PATH": f"{self._bin}:{os.environ['PATH']}",
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "CODEX_HOME": str(self.home / ".codex"),
-            "DISABLE_TELEMETRY": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "NO_COLOR": "1",
-            "GIT_CONFIG_NOSYSTEM": "1",
+            **QUIET,
             **more,
         }
         (self.home / ".codex").mkdir(exist_ok=True)
         done = subprocess.run(
-            [str(self._bin / self._name), *args],
+            [str(self.folder / self._name), *args],
             cwd=cwd,
             env=environment,
             capture_output=True,

@@ -1,4 +1,4 @@
-"""A model on loopback that says what a test wants said: the real client of Claude Code asks it."""
+"""A model on loopback that says what a test wants said: the real Claude Code and Codex ask it."""
 
 import json
 import threading
@@ -43,7 +43,11 @@ class ScriptedModel:
     def texts(self) -> list[str]:
         """Each request as the text that the model sees: system and messages."""
         return [
-            json.dumps([r.get("system"), r["messages"]], ensure_ascii=False) for r in self.requests
+            json.dumps(
+                [r.get("system", r.get("instructions")), r.get("messages", r.get("input"))],
+                ensure_ascii=False,
+            )
+            for r in self.requests
         ]
 
 
@@ -61,6 +65,8 @@ def serving_model(*turns: Sequence[Block]) -> Iterator[ScriptedModel]:
             elif self.path.startswith("/v1/messages"):
                 blocks = model.reply_to(request)
                 self._send("text/event-stream", b"".join(_stream(blocks, request.get("model", ""))))
+            elif self.path.startswith("/v1/responses"):
+                self._send("text/event-stream", b"".join(_response(model.reply_to(request))))
             else:
                 self._send("application/json", b"{}")
 
@@ -110,6 +116,22 @@ def _stream(blocks: Sequence[Block], model: str) -> Iterator[bytes]:
     reason = "tool_use" if calls else "end_turn"
     yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=usage)
     yield _event("message_stop")
+
+
+def _response(blocks: Sequence[Block]) -> Iterator[bytes]:
+    """A reply as events, as the API that Codex asks sends it."""
+    yield _event("response.created", response={"id": "resp_1"})
+    for place, block in enumerate(blocks):
+        item: Block = {"id": f"item_{id(block):x}"}
+        if block["type"] == "text":
+            content = [{"type": "output_text", "text": block["text"]}]
+            item |= {"type": "message", "role": "assistant", "content": content}
+        else:
+            call = {"call_id": f"call_{id(block):x}", "arguments": json.dumps(block["input"])}
+            item |= {"type": "function_call", "name": block["name"], **call}
+        yield _event("response.output_item.done", output_index=place, item=item)
+    usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
+    yield _event("response.completed", response={"id": "resp_1", "usage": usage})
 
 
 def _event(kind: str, **values: Any) -> bytes:

@@ -3,48 +3,23 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from skillvault.api import Vault
-from skillvault.cli.commands import cli
-from skillvault.records import Outcome
 from skillvault.vault.commit.locks import writer_lock
-from tests.conftest import NOW, Person
-from tests.given import as_file, raw
+from tests.conftest import Person
+from tests.interop.desk import CHECK, PASSES, TASK, Desk
 from tests.interop.programs import Program
 from tests.interop.scripted_model import Block, ScriptedModel, serving_model, tool, words
 
-TASK = "Fix the flaky test of the checkout service"
-CHECK = f"{sys.executable} -m unittest -q"
-FAILS = """import unittest
 
+class ClaudeDesk(Desk):
+    """One at which Claude Code works."""
 
-class T(unittest.TestCase):
-    def test_total(self):
-        self.assertEqual(1, 2)
-"""
-
-
-class Desk:
-    """A project with its vault, as somebody works in it by Claude Code."""
-
-    def __init__(self, vault: Vault, folder: Path) -> None:
-        self.vault, self.project = vault, folder / "shop"
-        self.claude = Program("claude", folder / "home")
-        self.project.mkdir()
-        (self.project / "test_cart.py").write_text(FAILS)
-        subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
-
-    def setup(self, *words: str) -> None:
-        """`skillvault setup claude-code` here."""
-        call = ["--vault", str(self.vault.root), "setup", "claude-code", "--domain", "coding"]
-        done = CliRunner().invoke(cli, [*call, "--project", str(self.project), *words])
-        assert done.exit_code == 0, done.output
+    client = "claude-code"
 
     def ask(
         self, model: ScriptedModel, prompt: str = TASK, *options: str, told: str = "", **more: str
@@ -57,44 +32,22 @@ class Desk:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             **more,
         }
-        return self.claude.run(
+        return self.program.run(
             "-p", prompt, *allowed, *options, cwd=self.project, told=told, **environment
         )
 
-    def outcomes(self) -> list[Outcome]:
-        """What the vault has of it, once the run that the session's end started is over."""
-        until = time.monotonic() + 60
-        while self.vault.inbox.names() and time.monotonic() < until:
-            time.sleep(0.2)
-        self.vault.run()
-        found = self.vault.store.head().outcomes.values()
-        return [one for one in found if one.source.agent == "claude-code"]
-
-    def files(self) -> dict[str, bytes | None]:
-        """Every file of the project, what git and Python keep left out."""
-        return {
-            str(path.relative_to(self.project)): None if path.is_dir() else path.read_bytes()
-            for path in sorted(self.project.rglob("*"))
-            if not {".git", "__pycache__"} & set(path.parts)
-        }
-
 
 @pytest.fixture
-def desk(vault: Vault, person: Person, tmp_path: Path) -> Desk:
-    """A desk whose vault has learned one warning, and holds nothing out."""
-    desk = Desk(vault, tmp_path)
-    person.rule("effect: {holdout: 0}")
-    vault.record([("a.json", as_file(raw()))], now=NOW)
-    vault.run(now=NOW)
-    return desk
+def desk(vault: Vault, person: Person, tmp_path: Path) -> ClaudeDesk:
+    """A desk with the real program."""
+    return ClaudeDesk(vault, person, tmp_path, "claude")
 
 
 def _fixed() -> list[Block]:
-    text = FAILS.replace("1, 2", "2, 2")
-    return [tool("Bash", command=f"cat > test_cart.py <<'X'\n{text}X", description="fix")]
+    return [tool("Bash", command=f"cat > test_cart.py <<'X'\n{PASSES}X", description="fix")]
 
 
-def test_a_prompt_brings_the_skills_and_its_end_the_outcome(desk: Desk) -> None:
+def test_a_prompt_brings_the_skills_and_its_end_the_outcome(desk: ClaudeDesk) -> None:
     before = desk.files()
     desk.setup()
     (skill,) = desk.vault.skills()
@@ -120,7 +73,7 @@ def test_a_prompt_brings_the_skills_and_its_end_the_outcome(desk: Desk) -> None:
     assert after == before
 
 
-def test_a_claim_that_the_test_contradicts_is_asked_about(desk: Desk) -> None:
+def test_a_claim_that_the_test_contradicts_is_asked_about(desk: ClaudeDesk) -> None:
     desk.setup()
     check = tool("Bash", command=CHECK, description="test")
     lesson = {"when": "the total is compared", "do": "round it first", "evidence": "1 != 2"}
@@ -134,27 +87,27 @@ def test_a_claim_that_the_test_contradicts_is_asked_about(desk: Desk) -> None:
     assert (outcome.lesson.do, outcome.is_lesson_supposed) == ("round it first", False)
 
 
-def _paused(_desk: Desk, person: Person) -> None:
+def _paused(_desk: ClaudeDesk, person: Person) -> None:
     person.git("checkout", "-q", "--detach")
 
 
-def _bad_policy(_desk: Desk, person: Person) -> None:
+def _bad_policy(_desk: ClaudeDesk, person: Person) -> None:
     person.rule("nonsense: 1")
 
 
-def _without_vault(desk: Desk, _person: Person) -> None:
+def _without_vault(desk: ClaudeDesk, _person: Person) -> None:
     _in_settings(desk, str(desk.vault.root), "/nowhere")
 
 
-def _unknown_domain(desk: Desk, _person: Person) -> None:
+def _unknown_domain(desk: ClaudeDesk, _person: Person) -> None:
     _in_settings(desk, "--domain coding", "--domain nowhere-near")
 
 
-def _wrong_option(desk: Desk, _person: Person) -> None:
+def _wrong_option(desk: ClaudeDesk, _person: Person) -> None:
     _in_settings(desk, "--domain coding", "--colour red")
 
 
-def _in_settings(desk: Desk, before: str, after: str) -> None:
+def _in_settings(desk: ClaudeDesk, before: str, after: str) -> None:
     place = desk.project / ".claude/settings.local.json"
     place.write_text(place.read_text().replace(before, after))
 
@@ -163,7 +116,7 @@ def _in_settings(desk: Desk, before: str, after: str) -> None:
     "harm", [_paused, _bad_policy, _without_vault, _unknown_domain, _wrong_option]
 )
 def test_whatever_is_wrong_with_the_vault_the_prompt_goes_out(
-    desk: Desk, person: Person, harm: Callable[[Desk, Person], None]
+    desk: ClaudeDesk, person: Person, harm: Callable[[ClaudeDesk, Person], None]
 ) -> None:
     desk.setup()
     harm(desk, person)
@@ -173,7 +126,9 @@ def test_whatever_is_wrong_with_the_vault_the_prompt_goes_out(
     assert TASK in model.texts()[0]
 
 
-def test_a_hook_that_is_killed_or_meets_another_writer_lets_the_prompt_go_out(desk: Desk) -> None:
+def test_a_hook_that_is_killed_or_meets_another_writer_lets_the_prompt_go_out(
+    desk: ClaudeDesk,
+) -> None:
     desk.setup()
     with (
         writer_lock(desk.vault.store.git.dirs()[1] / "skillvault"),
@@ -187,7 +142,7 @@ def test_a_hook_that_is_killed_or_meets_another_writer_lets_the_prompt_go_out(de
     assert "<skill " in busy_text
 
 
-def test_a_pasted_log_goes_out_with_its_skills(desk: Desk) -> None:
+def test_a_pasted_log_goes_out_with_its_skills(desk: ClaudeDesk) -> None:
     desk.setup()
     with serving_model([words("Hello.")]) as model:
         done = desk.ask(model, TASK, told="a line of a log\n" * 20_000)
@@ -197,7 +152,20 @@ def test_a_pasted_log_goes_out_with_its_skills(desk: Desk) -> None:
     assert "<skill " in text
 
 
-def test_the_server_is_one_of_the_tools_of_the_client(desk: Desk) -> None:
+def test_linked_skills_are_listed_and_none_comes_with_a_prompt(desk: ClaudeDesk) -> None:
+    before = desk.files()
+    desk.setup("--link")
+    (skill,) = desk.vault.skills()
+    with serving_model([words("Hello.")]) as model:
+        assert desk.ask(model).returncode == 0
+    (text,) = model.texts()
+    assert f"- {skill.name}: " in text
+    assert "<skill " not in text
+    desk.setup("--remove")
+    assert desk.files() == before
+
+
+def test_the_server_is_one_of_the_tools_of_the_client(desk: ClaudeDesk) -> None:
     words_of = ["-m", "skillvault", "--vault", str(desk.vault.root), "mcp"]
     config = desk.project.with_name("mcp.json")
     server = {"command": sys.executable, "args": words_of}

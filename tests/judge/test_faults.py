@@ -1,19 +1,23 @@
-"""Whatever the wire does, there is the right verdict or none, in time, after few requests.
+"""Whatever the wire does or an agent's file holds, there is the right verdict or none, in time.
 
 `SKILLVAULT_FAULTS=50 pytest tests/judge/test_faults.py` repeats each fault so often.
 """
 
 import json
 from email.utils import formatdate
+from functools import partial
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from skillvault.api import Vault
 from skillvault.brief import Spent
 from skillvault.errors import UnansweredError, UnavailableError
 from tests.judge.given import REPEATS, Clock, ask, asking
-from tests.judge.server import VERDICT, Answer, Body, Server, claude, error, message
+from tests.judge.providers import PROVIDERS, ByAgent, Provider
+from tests.judge.server import VERDICT, Answer, Body, Server, asked_for, claude, error, message
 from tests.machine.given import until
 
 DEADLINE = 0.4  # seconds, where a fault takes all there are
@@ -66,8 +70,14 @@ FAULTS = {
     "off-schema": Fault(message({"quality": 0.9}), 2, FAILED),
     "empty": Fault(message(""), 2, FAILED),
     "text": Fault(message("It was a good decision: 0.9"), 2, FAILED),
+    "two": Fault(message(2 * json.dumps(VERDICT)), 2, FAILED),
+    "not-a-number": Fault(message(json.dumps({**VERDICT, "quality_score": nan})), 2, FAILED),
+    "not-utf-8": Fault(Answer(body=_WHOLE.decode().encode("utf-16"), headers=_JSON), 3, HELD),
+    "deep": Fault(message("[" * 20_000 + "]" * 20_000), 2, FAILED),
     "slow": Fault(Answer(body=_WHOLE, how="slow"), 1, None),
 }
+# What reaches an agent's file whole: it holds the text alone, and the vault waits for nobody.
+IN_A_FILE = ("missing-fields", "slow")
 
 
 def _slow(name: str) -> float:
@@ -75,45 +85,54 @@ def _slow(name: str) -> float:
     return DEADLINE if name in ("hang", "drip") else 60.0
 
 
+def _of(fault: Fault, body: Body) -> Answer:
+    """What is answered where verdicts fail."""
+    return fault.answer if asked_for(body) == "verdict" else claude(body)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_that_stays_ends_in_time_without_a_verdict(
-    name: str, tmp_path: Path, api: Server
+    name: str, provider: type[Provider], vault: Vault, tmp_path: Path, api: Server
 ) -> None:
     fault = FAULTS[name]
+    ends, requests = fault.ends, fault.requests
+    if provider is ByAgent:
+        ends, requests = None if name in IN_A_FILE else FAILED, 0
     for repeat in range(REPEATS):
         clock = Clock()
-        place = tmp_path / str(repeat)
-        judge, ledger = asking(place, clock, deadline_seconds=_slow(name))
+        asker = provider(api).asker(vault, tmp_path / str(repeat), clock, seconds=_slow(name))
         api.requests.clear()
-        api.script = lambda _: fault.answer
-        if fault.ends:
-            with pytest.raises(fault.ends):
-                ask(judge, repeat)
+        api.script = partial(_of, fault)
+        if ends:
+            with pytest.raises(ends):
+                asker.ask(repeat)
         else:
-            assert ask(judge, repeat).quality_score == VERDICT["quality_score"]
+            assert asker.ask(repeat).quality_score == VERDICT["quality_score"]
         assert clock.now() < _slow(name) + 5
-        until(lambda: len(api.requests) >= fault.requests)  # who hung up may be heard later
-        assert len(api.requests) == fault.requests == ledger.today().calls
+        until(lambda: len(api.requests) >= requests)  # who hung up may be heard later
+        assert len(api.requests) == requests == asker.calls
 
 
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_that_passes_is_overcome_or_waited_for(
-    name: str, tmp_path: Path, api: Server
+    name: str, provider: type[Provider], vault: Vault, tmp_path: Path, api: Server
 ) -> None:
     fault = FAULTS[name]
     for repeat in range(REPEATS):
         clock = Clock()
-        judge, ledger = asking(tmp_path / str(repeat), clock, deadline_seconds=_slow(name))
+        asker = provider(api).asker(vault, tmp_path / str(repeat), clock, seconds=_slow(name))
         answers = iter([fault.answer])
         api.script = lambda body, left=answers: next(left, None) or claude(body)  # type: ignore[misc]
         try:
-            found = ask(judge, repeat)
+            verdict = asker.ask(repeat)
         except (HELD, FAILED):
             clock.sleep(3700)
-            found = ask(judge, repeat)
-        assert found.quality_score == VERDICT["quality_score"]
-        assert ledger.closed_until() is None
-        assert isinstance(found.spent, Spent)
+            verdict = asker.ask(repeat)
+        assert verdict.quality_score == VERDICT["quality_score"]
+        assert asker.closed is None
+        assert isinstance(verdict.spent, Spent) is asker.pays
 
 
 def test_what_may_have_cost_counts_as_if_it_had(tmp_path: Path, api: Server) -> None:

@@ -1,4 +1,4 @@
-"""A reply is paid for once, whenever the program is killed between it and the commit.
+"""A reply is given once and kept, whenever the program is killed between it and the commit.
 
 `SKILLVAULT_KILLS=200 pytest tests/judge/test_killed.py` kills so often.
 """
@@ -7,24 +7,26 @@ import os
 import random
 import signal
 import time
-from collections import Counter
+
+import pytest
 
 from skillvault.api import Vault
 from tests.conftest import NOW
-from tests.forked import done, log_of, started
+from tests.forked import log_of
 from tests.given import as_file, trade
-from tests.judge.server import Server, asked_for, told
+from tests.judge.conftest import appoint
+from tests.judge.providers import PROVIDERS, Provider
+from tests.judge.server import INSIGHT, Server
 
 KILLS = int(os.environ.get("SKILLVAULT_KILLS", "6"))
-# Where replies are there and not committed: behind each of the three, and in the publications.
-POINTS = (
-    "reply-journalled",
-    "reply-journalled:2",
-    "reply-journalled:3",
-    "lock-taken",
-    "objects-written",
-    "branch-moved",
-)
+
+
+@pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.name)
+def provider(request: pytest.FixtureRequest, vault: Vault, api: Server) -> Provider:
+    """Who judges in the vault."""
+    judging: Provider = request.param(api)
+    appoint(vault, provider=judging.name)
+    return judging
 
 
 def recorded(vault: Vault, number: int) -> None:
@@ -34,41 +36,42 @@ def recorded(vault: Vault, number: int) -> None:
     vault.record([("o.json", as_file(one))], now=NOW)
 
 
-def paid_twice(api: Server) -> int:
-    """How many questions were sent more than once."""
-    asked = Counter(told(body) for body in api.requests)
-    return sum(count - 1 for count in asked.values())
+def test_no_reply_is_lost_or_given_twice_wherever_it_is_killed(
+    vault: Vault, provider: Provider
+) -> None:
+    killed, kills = 0, max(KILLS, len(provider.points))
+    for number in range(kills):
+        recorded(vault, number)
+        point = provider.points[number % len(provider.points)]
+        killed += provider.work(vault, f"{point}=kill") == -signal.SIGKILL
+        assert provider.work(vault) == 0, log_of(vault.root).read_text()
+    assert killed == kills
+    assert provider.answered_twice(vault) == 0
+    found = vault.status()
+    assert found.outcomes == found.evaluations == kills
+    evaluations = vault.store.head().evaluations.values()
+    assert {one.judge.name for one in evaluations} == {provider.name}
+    assert {one.key_insight for one in evaluations} == {INSIGHT["key_insight"]}
+    assert {one.judge.tokens for one in evaluations} == {provider.tokens}
+    assert vault.check().problems == []
 
 
-def test_no_reply_is_paid_for_twice_wherever_it_is_killed(claudes: Vault, api: Server) -> None:
-    killed = 0
-    for number in range(KILLS):
-        recorded(claudes, number)
-        point = POINTS[number % len(POINTS)]
-        killed += done(claudes.root, f"{point}=kill") == -signal.SIGKILL
-        assert done(claudes.root) == 0, log_of(claudes.root).read_text()
-    assert killed == KILLS
-    assert paid_twice(api) == 0
-    found = claudes.status()
-    assert found.outcomes == found.evaluations == KILLS
-    assert {one.judge.tokens for one in claudes.store.head().evaluations.values()} == {2400}
-
-
-def test_a_kill_at_any_time_costs_one_request_at_most(claudes: Vault, api: Server) -> None:
+def test_a_kill_at_any_time_costs_one_reply_at_most(vault: Vault, provider: Provider) -> None:
     chance = random.Random(8)
     for number in range(KILLS):
-        recorded(claudes, number)
-        before = len(api.requests)
-        child = started(claudes.root)
+        recorded(vault, number)
+        before = provider.replied(vault)
+        child = provider.begun(vault)
         # From the moment at which the first reply is on its way.
-        while len(api.requests) == before and child.is_alive():
+        while provider.replied(vault) == before and child.is_alive():
             time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.4))
         child.kill()
         child.join()
-        assert done(claudes.root) == 0, log_of(claudes.root).read_text()
-    # What is on its way when the program dies is lost, and nothing that has arrived.
-    print(f"{paid_twice(api)} of {len(api.requests)} requests were paid for twice")
-    assert paid_twice(api) <= KILLS
-    assert {asked_for(body) for body in api.requests} == {"verdict", "insight", "text"}
-    assert claudes.status().evaluations == KILLS
+        assert provider.work(vault) == 0, log_of(vault.root).read_text()
+    # What is on its way to Claude when the program dies is lost, and nothing that has arrived.
+    twice = provider.answered_twice(vault)
+    print(f"{twice} of {provider.replied(vault)} replies were given twice")
+    assert twice <= KILLS * provider.lost_at_a_kill
+    assert provider.kinds(vault) == {"verdict", "insight", "text"}
+    assert vault.status().evaluations == KILLS

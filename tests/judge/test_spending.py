@@ -6,6 +6,7 @@ A day of simulated time passes in seconds; each request is counted by the server
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,10 @@ from skillvault.policy import DistillPolicy, JudgePolicy
 from skillvault.vault.files.redact import cleaned
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
-from tests.given import as_file, trade
+from tests.given import START, as_file, passing, trade
 from tests.judge.conftest import appoint
 from tests.judge.given import HOUR, Clock, ask, asking
+from tests.judge.providers import PROVIDERS, ByAgent, Provider, answer_all
 from tests.judge.server import (
     VERDICT,
     Answer,
@@ -40,6 +42,7 @@ from tests.judge.server import (
 )
 
 DAY = 24 * HOUR
+by_both = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
 
 
 def tried(act: Callable[[], object]) -> bool:
@@ -203,17 +206,60 @@ def test_what_fails_five_times_is_set_aside_and_the_others_are_judged(
     assert vault.status().evaluations == 9
 
 
-def test_an_outage_sets_nothing_aside(claudes: Vault, api: Server) -> None:
+@by_both
+def test_an_outage_sets_nothing_aside(provider: type[Provider], vault: Vault, api: Server) -> None:
+    appoint(vault, provider=provider.name)
     clock = Clock()
-    vault = wound(claudes, clock)
+    judging = provider(api)
+    vault = wound(vault, clock) if judging.pays else vault
     given(vault, "one reason", "another reason")
     api.script = lambda _: error(503, "api_error")
     for _ in range(30):
-        assert vault.run(["evaluate"], now=NOW).unavailable
+        assert (judging.evaluate(vault).unavailable is not None) is judging.pays
         clock.sleep(HOUR)
+    assert vault.status().judge.aside == []
     api.script = claude
-    vault.run(["evaluate"], now=NOW)
-    assert vault.status().evaluations == 2
+    judging.evaluate(vault)
+    evaluations = vault.store.head().evaluations.values()
+    assert [one.judge.name for one in evaluations] == [provider.name] * 2
+    assert (api.requests != []) is judging.pays
+
+
+@pytest.mark.parametrize("fault", [message(""), message("no"), error(500, "api_error")])
+def test_an_answer_that_is_refused_again_and_again_stays_open_and_the_others_are_kept(
+    fault: Answer, vault: Vault, api: Server
+) -> None:
+    appoint(vault, provider="agent", patience=30)
+    judging = ByAgent(api)
+    api.script = poisoned(fault)
+    for number in range(6):
+        given(vault, "it was poison", *(f"ground {n} to buy" for n in range(number)))
+        assert judging.evaluate(vault).waiting == []
+    open_now = vault.desk.next_questions(99)
+    assert {"poison" in question.record for question in open_now} == {True}
+    judges = [one.judge.name for one in vault.store.head().evaluations.values()]
+    assert sorted(judges) == ["agent"] * 5 + ["offline"]
+    assert vault.status().judge.aside == []
+    api.script = claude
+    judging.evaluate(vault)
+    assert {e.judge.name for e in vault.store.head().evaluations.values()} == {"agent"}
+
+
+def test_an_agent_that_answers_nobody_costs_nothing_and_its_questions_go(
+    vault: Vault, api: Server
+) -> None:
+    appoint(vault, provider="agent", patience=2)
+    given(vault, "one reason", "another reason")
+    counts: list[int] = []
+    for day in range(4):
+        vault.record(
+            [("w.json", as_file(passing("perps", START + timedelta(days=day + 1))))], now=NOW
+        )
+        assert vault.run(now=NOW).waiting == []
+        counts.append(len(vault.desk.next_questions(99)))
+    assert counts[0] > counts[-1] == 0
+    assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"offline"}
+    assert api.requests == []
 
 
 def test_what_cannot_be_judged_waits_and_nothing_else_does(claudes: Vault, api: Server) -> None:
@@ -235,6 +281,16 @@ def test_what_cannot_be_judged_waits_and_nothing_else_does(claudes: Vault, api: 
     assert (status.calls, status.closed) == (4, None)
 
 
+def test_without_its_ledger_an_agent_is_asked_and_its_answers_are_kept(
+    vault: Vault, api: Server
+) -> None:
+    appoint(vault, provider="agent")
+    given(vault, "one reason")
+    vault.store.ledger._place.write_bytes(b"no database, and longer than its header" * 100)
+    ByAgent(api).evaluate(vault)
+    assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"agent"}
+
+
 def test_without_its_ledger_the_judge_waits_and_the_vault_is_usable(
     claudes: Vault, api: Server
 ) -> None:
@@ -249,22 +305,44 @@ def test_without_its_ledger_the_judge_waits_and_the_vault_is_usable(
     assert claudes.status().evaluations == 1
 
 
-def learned(root: Path, concurrency: int) -> tuple[dict[str, str], list[str]]:
+def learned(root: Path, concurrency: int, judging: Provider) -> tuple[dict[str, str], list[str]]:
     """(path -> blob, subjects of the commits) of a vault in which so many were asked at once."""
     vault, _ = Vault.init(root, ["perps"], now=NOW)
-    appoint(vault, concurrency=concurrency)
+    appoint(vault, provider=judging.name, concurrency=concurrency)
     given(vault, *(f"ground {n}" for n in range(12)))
-    vault.run(["evaluate", "promote", "generate"], now=NOW)
+    judging.evaluate(vault, concurrency)
+    vault.run(["promote", "generate"], now=NOW)
     files = {path: blob for path, blob in vault.store.head().files.items() if "/" in path}
-    return files, [commit.subject for commit in vault.log()]
+    subjects = [commit.subject for commit in vault.log()]
+    if judging.pays:
+        return files, subjects
+    # Each answer of an agent is a commit of its own, in the order in which they came.
+    return files, sorted(subject for subject in subjects if subject.startswith("answer:"))
 
 
+@by_both
 def test_what_is_committed_does_not_depend_on_who_answers_first(
-    tmp_path: Path, api: Server
+    provider: type[Provider], tmp_path: Path, api: Server
 ) -> None:
     chance = random.Random(5)
     api.script = lambda body: claude(body)._replace(how=chance.choice(["whole", "slow"]))
-    assert learned(tmp_path / "one", 1) == learned(tmp_path / "eight", 8)
+    judging = provider(api)
+    several = 8 if judging.pays else 3
+    assert learned(tmp_path / "one", 1, judging) == learned(tmp_path / "several", several, judging)
+
+
+def test_a_skill_stands_at_once_and_says_later_what_an_agent_answers(
+    vault: Vault, api: Server
+) -> None:
+    appoint(vault, provider="agent")
+    api.script = lambda body: message("") if asked_for(body) == "text" else claude(body)
+    given(vault, "funding is high, I chase it")
+    vault.run(now=NOW)
+    answer_all(api.script, vault.root)
+    (skill,) = vault.skills()
+    assert "Claude on" not in vault.skill(skill.name)[0].body
+    answer_all(claude, vault.root)
+    assert "Claude on" in vault.skill(skill.name)[0].body
 
 
 def test_skills_wait_for_their_text(claudes: Vault, api: Server) -> None:

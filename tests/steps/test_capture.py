@@ -280,6 +280,58 @@ def test_a_code_base_that_is_not_here_is_not_asked(
     assert vault.why_not("once")[1][0].state == "not asked"
 
 
+@pytest.mark.parametrize("what", ["empty", "damaged tree", "damaged file"])
+def test_a_code_base_without_what_was_in_it_is_not_asked(
+    vault: Vault, person: Person, code: Code, what: str
+) -> None:
+    append(vault, RULE)
+    capture(vault)
+    away = code.git("rev-parse", "HEAD:m0.py")
+    object_file = code.root / ".git/objects" / away[:2] / away[2:]
+    if what == "empty":
+        code.root.rename(code.root.with_name("elsewhere"))
+        code.root.mkdir()
+    elif what == "damaged tree":
+        object_file.unlink()
+    else:
+        object_file.chmod(0o644)
+        content = object_file.read_bytes()
+        object_file.write_bytes(content[:-6] + b"\0" * 6)
+    append(vault, "Always call `get_logger` once.")
+    for days in (2, 4, 6):
+        report = capture(vault, NOW + days * DAY)
+        assert [problem.code for problem in report.problems] == ["not-asked"]
+    assert (len(patterns(vault)), patterns(vault)[0].missed) == (1, None)
+    assert rules(vault) == ["Always call `get_logger` once."]
+    assert vault.why_not("once")[1][0].state == "not asked"
+
+
+def test_code_bases_of_one_name_are_all_asked_and_told_apart(
+    vault: Vault, code: Code, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Code(tmp_path / "other/app")
+    for one in (code, other):
+        one.commit(2)
+    places = [code.root, other.root, other.root]
+    append(vault, RULE)
+    vault.run(["capture"], now=NOW, code=places)
+    (pattern,) = patterns(vault)
+    folder = tmp_path.name
+    assert pattern.occurrences == 4
+    assert pattern.evidence == ", ".join(
+        sorted(f"{name}-app/m{n}.py" for name in (folder, "other") for n in (0, 1))
+    )
+    assert [part.partition("@")[0] for part in pattern.code.split(", ")] == [
+        f"{folder}-app",
+        "other-app",
+    ]
+    for one in (code, other):
+        one.commit(0)
+    vault.run(["capture"], now=NOW + DAY, code=places)
+    assert patterns(vault)[0].missed is not None
+
+
 # ── what a person decides ────────────────────────────────────────────────────────────
 
 
@@ -303,8 +355,22 @@ def test_an_entry_that_a_person_deleted_stays_away(vault: Vault, person: Person)
     person.write(EXPERTISE, "version: 0.2.0\npatterns: []\n")
     person.git("commit", "-qam", "no pattern")
     append(vault, RULE)
-    assert subjects(capture(vault)) == ["capture: adopt 1 rule"]
+    assert subjects(capture(vault)) == ["capture: adopt 1 rule", "capture: tell 0 patterns"]
     assert patterns(vault) == []
+    assert "No rule is borne out" in vault.skill("learned")[0].body
+
+
+def test_what_a_person_took_away_leaves_the_skill_too(vault: Vault, person: Person) -> None:
+    append(vault, RULE, "Always call `get_logger` once.")
+    capture(vault)
+    text = (vault.root / EXPERTISE).read_text()
+    start, end = text.index("- pattern: Always call"), text.index("evolution_log")
+    person.write(EXPERTISE, text[:start] + text[end:])
+    person.git("commit", "-qam", "not that one")
+    assert subjects(capture(vault)) == ["capture: tell 1 pattern"]
+    body = vault.skill("learned")[0].body
+    assert (RULE in body, "once" in body) == (True, False)
+    assert capture(vault).done == []
 
 
 def test_an_edit_of_a_persons_waits_and_the_rest_goes_on(vault: Vault, person: Person) -> None:
@@ -370,6 +436,29 @@ def test_a_hostile_rule_is_a_problem_and_the_rest_goes_on(vault: Vault, person: 
     committed = person.git("show", f"HEAD:{LEARNINGS}")
     assert len(committed) < 2000
     assert capture(vault).done == []
+
+
+def test_a_problem_names_the_line_on_which_it_stands_afterwards(
+    vault: Vault, person: Person
+) -> None:
+    append(vault, "nul \0 in a rule", RULE, "Use `redux` for state.", "x" * 2001)
+    report = capture(vault)
+    told = {problem.code: problem.message for problem in report.problems}
+    lines = (vault.root / LEARNINGS).read_text().splitlines()
+    for code, start in {"nul": "nul", "too-long": "xxx"}.items():
+        number = int(told[code].split()[1].rstrip(":"))
+        assert lines[number - 1].startswith(start)
+    assert [(p.code, p.message) for p in capture(vault).problems] == [*told.items()]
+
+
+def test_a_rule_keeps_how_its_lines_end(vault: Vault, person: Person) -> None:
+    append(vault, RULE)
+    capture(vault)
+    rule = b"Use `redux`\r\nfor state.\r\n---\r\n"
+    with (vault.root / LEARNINGS).open("ab") as file:
+        file.write(rule)
+    assert subjects(capture(vault)) == ["capture: adopt 1 rule"]
+    assert (vault.root / LEARNINGS).read_bytes().endswith(b"---\n" + rule)
 
 
 def test_no_secret_of_a_rule_reaches_git(vault: Vault, person: Person) -> None:
@@ -489,6 +578,48 @@ def test_why_not_says_where_a_rule_stands(
     person.git("commit", "-qam", "a rule")
     (kind, text), (answer,) = vault.why_not(rule[:20])
     assert (kind, text, answer.step, answer.state) == ("rule", rule, "capture", state)
+
+
+def test_a_dry_note_is_checked_and_written_nowhere(vault: Vault) -> None:
+    before = (vault.root / LEARNINGS).read_bytes()
+    assert vault.learn("Call\n`get_logger`  twice.", dry=True) == "Call `get_logger` twice."
+    with pytest.raises(UsageError, match="too short"):
+        vault.learn("short", dry=True)
+    assert (vault.root / LEARNINGS).read_bytes() == before
+
+
+def test_a_rule_is_uncommitted_until_a_run(vault: Vault, person: Person) -> None:
+    vault.learn("Use `redux` for state.")
+    assert vault.notebook.uncommitted() == ["Use `redux` for state."]
+    capture(vault)
+    assert vault.notebook.uncommitted() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("state", r"state: stands in 2 rules \(Use `redux` for state.; Keep `state` small.\)"),
+        ("get-loggers", "is a pattern already; `skillvault why` says"),
+        ("get LOGGERS by `get_logger`", "is a pattern already"),
+        ("a new one", "A new one is here.: is not committed yet; `skillvault run` does it"),
+        ("nothing like it", "no such skill, fact, session, evaluation, outcome, pattern or rule"),
+    ],
+)
+def test_why_not_says_why_it_cannot_answer_about_a_rule(
+    vault: Vault, person: Person, text: str, why: str
+) -> None:
+    append(vault, RULE.removeprefix("Always ").capitalize(), "Use `redux` for state.")
+    append(vault, "Keep `state` small.")
+    capture(vault)
+    append(vault, "A new one is here.")
+    with pytest.raises(UsageError, match=why):
+        vault.why_not(text)
+
+
+def test_a_rule_that_names_a_domain_does_not_hide_it(vault: Vault, person: Person) -> None:
+    append(vault, "Look twice at perps before you open one.")
+    person.git("commit", "-qam", "a rule")
+    assert vault.why_not("perps")[0] == ("domain", "perps")
 
 
 def test_patterns_have_an_address_of_their_own() -> None:

@@ -87,15 +87,92 @@ def test_a_session_begins_with_the_lessons_of_its_domain(client: Client, person:
     assert client.tell("SessionStart", source="startup") == ""
 
 
-def test_what_the_briefing_told_of_is_not_held_out_later(client: Client) -> None:
-    held_out = next(
-        f"p-{number}"
-        for number in range(200)
-        if not client.vault.recommend("coding", TASK, decision=f"p-{number}").recommended
-    )
-    assert client.ask(prompt=held_out) == ""
+def _drawn_for(client: Client, *, held_out: bool) -> str:
+    """The id of a decision for which the one skill is held out, or is not."""
+    for prompt in (f"p-{number}" for number in range(200)):
+        answer = client.vault.recommend("coding", TASK, decision=prompt)
+        if bool(answer.recommended) != held_out:
+            return prompt
+    raise AssertionError
+
+
+def test_what_the_briefing_told_of_is_not_held_out_later(client: Client, person: Person) -> None:
+    held_out = _drawn_for(client, held_out=True)
     client.tell("SessionStart", source="startup")
     assert "<skill " in client.ask(prompt=held_out)
+    client.end()
+    person.rule("hook: {briefing: 0}")
+    client.tell("SessionStart", source="startup")
+    assert client.ask(prompt=held_out) == ""
+
+
+def test_what_an_earlier_prompt_brought_is_not_held_out_later(
+    client: Client, person: Person
+) -> None:
+    person.rule("hook: {briefing: 0}")
+    client.tell("SessionStart", source="startup")
+    assert "<skill " in client.ask(prompt=_drawn_for(client, held_out=False))
+    assert "<skill " in client.ask(prompt=_drawn_for(client, held_out=True))
+
+
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_what_a_session_read_before_it_was_resumed_is_not_held_out(
+    client: Client, source: str
+) -> None:
+    client.tell("SessionStart", source="startup")
+    client.end()
+    assert client.tell("SessionStart", source=source) == ""
+    assert "<skill " in client.ask(prompt=_drawn_for(client, held_out=True))
+
+
+def test_a_skill_that_is_learned_later_is_held_out_of_a_resumed_session(
+    client: Client, person: Person
+) -> None:
+    held_out = _drawn_for(client, held_out=True)
+    (skill,) = client.vault.skills()
+    (person.root / "archive").mkdir()
+    person.git("mv", f"skills/{skill.name}", f"archive/{skill.name}")
+    person.git("commit", "-qam", "Put it away")
+    client.tell("SessionStart", source="resume")
+    client.ask("Translate a poem about the sea", "p-0")
+    person.git("mv", f"archive/{skill.name}", f"skills/{skill.name}")
+    person.git("commit", "-qam", "Take it back")
+    assert client.ask(prompt=held_out) == ""
+
+
+@pytest.mark.parametrize("source", ["compact", "clear"])
+def test_no_briefing_amid_a_session_tells_what_is_held_out_of_it(
+    client: Client, person: Person, source: str
+) -> None:
+    person.rule("hook: {briefing: 0}")
+    client.tell("SessionStart", source="startup")
+    assert client.ask(prompt=_drawn_for(client, held_out=True)) == ""
+    policy = (person.root / "vault.yaml").read_text()
+    person.write("vault.yaml", policy.replace("{briefing: 0}", "{briefing: 300}"))
+    person.git("commit", "-qam", "Brief again")
+    assert client.tell("SessionStart", source=source) == ""
+    (skill,) = client.vault.skills()
+    assert f"- {skill.name}: " in client.tell("SessionStart", source="startup", session_id="s-2")
+
+
+def test_a_skill_that_is_read_though_held_out_counts_as_shown_and_is_told(
+    client: Client, person: Person
+) -> None:
+    person.rule("hook: {briefing: 0}")
+    held_out = _drawn_for(client, held_out=True)
+    client.tell("SessionStart", source="startup")
+    assert client.ask(prompt=held_out) == ""
+    (skill,) = client.vault.skills()
+    file = f"/v/skills/{skill.name}/SKILL.md"
+    client.tell("PostToolUse", tool_name="Read", tool_use_id="r", tool_input={"file_path": file})
+    client.test(passes=True)
+    client.stop(prompt=held_out)
+    client.end()
+    client.vault.run(now=client.at)
+    (row,) = client.vault.stats(decision=held_out)["skills"]
+    assert (row["held_out"], row["read"], row["applied"]) == (True, True, True)
+    (version,) = client.vault.stats(skill.name)
+    assert (version.shown, version.held_out) == (1, 0)
 
 
 def test_a_prompt_is_answered_and_what_was_shown_is_recorded(client: Client) -> None:

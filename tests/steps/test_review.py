@@ -160,6 +160,35 @@ def test_a_rejection_is_taken_back_with_what_was_like_it(waiting: Vault) -> None
         waiting.curate.forget(name, now=LATER)
 
 
+def test_a_rejection_taken_back_stays_so_when_the_skill_goes(
+    waiting: Vault, person: Person
+) -> None:
+    """A person takes the file away: that is about this skill, and not about what it says."""
+    name = proposals(waiting)[0].name
+    waiting.curate.reject(name, "known", now=LATER)
+    waiting.curate.forget(name, now=LATER)
+    person.git("rm", "-rq", f"proposed/{name}", f"links/{name}")
+    person.git("commit", "-qm", "Take it away")
+    recorded(waiting, raw(2, decision__target="checkout-2"), raw(3, decision__target="checkout-2"))
+    assert [one.name for one in proposals(waiting)] == [f"{name}-2"]
+    report = waiting.run(now=LATER)
+    assert [(one.target, one.reason) for one in report.rejected] == []
+    with pytest.raises(UsageError, match="is not rejected"):
+        waiting.curate.forget(name, now=LATER)
+
+
+def test_a_rejection_after_one_taken_back_counts(waiting: Vault) -> None:
+    name = proposals(waiting)[0].name
+    waiting.curate.reject(name, "known", now=LATER)
+    waiting.curate.forget(name, now=LATER)
+    waiting.curate.reject(name, "known for good", now=LATER)
+    recorded(waiting, raw(2, decision__target="checkout-2"), raw(3, decision__target="checkout-2"))
+    assert proposals(waiting) == []
+    outcome = max(waiting.store.head().outcomes)
+    (answer,) = [one for one in waiting.why_not(outcome)[1] if one.step == "generate"]
+    assert answer.reason.endswith(": known for good")
+
+
 def test_only_what_waits_is_rejected_and_with_a_reason(waiting: Vault) -> None:
     name = proposals(waiting)[0].name
     with pytest.raises(UsageError, match="--reason"):

@@ -76,6 +76,36 @@ def test_what_made_nothing_is_refused_with_what_to_do(
         undo(learned, sha, now=LATER)
 
 
+def test_what_a_commit_changed_is_named_with_the_way_to_undo_it(learned: Vault) -> None:
+    recorded(learned, raw(3), raw(4), raw(5), raw(6))
+    learned.run(now=NOW)
+    name = next(one.name for one in learned.skills() if one.domain == "coding")
+    with pytest.raises(UsageError, match=f"changed {name}.*`skillvault undo {name}`.*retract"):
+        undo(learned, made(learned, "refresh", name), now=LATER)
+
+
+def test_what_a_person_let_in_is_named_with_the_way_to_undo_it(
+    vault: Vault, person: Person
+) -> None:
+    person.rule("\ngenerate: {gate: always}")
+    recorded(vault, raw(0), raw(1))
+    vault.run(now=NOW)
+    (name,) = (one.name for one in vault.skills("proposed"))
+    vault.curate.approve(name, now=NOW)
+    with pytest.raises(UsageError, match=f"`skillvault undo {name}`"):
+        undo(vault, "HEAD", now=LATER)
+    undo(vault, name, now=LATER)
+    assert name not in served(vault)
+
+
+def test_what_is_undone_already_is_said_to_be_gone(learned: Vault) -> None:
+    name = next(one.name for one in learned.skills() if one.domain == "perps")
+    commit = made(learned, "generate", name)
+    undo(learned, name, "one loss", now=LATER)
+    with pytest.raises(UsageError, match="nothing that it made is there any more"):
+        undo(learned, commit, now=LATER)
+
+
 def test_a_persons_commit_is_git_s_to_revert(learned: Vault, person: Person) -> None:
     person.write("notes.md", "mine")
     person.git("add", "notes.md")

@@ -59,9 +59,33 @@ def test_a_new_vault_is_a_repository_with_one_commit_and_nothing_to_commit(tmp_p
 
 def test_two_clones_that_append_rules_merge_without_a_conflict(tmp_path: Path) -> None:
     vault, _ = Vault.init(tmp_path / "vault", now=NOW)
-    attribute = Person(vault.root).git("check-attr", "merge", "LEARNINGS.md")
-    assert attribute == "LEARNINGS.md: merge: union"
-    assert not (vault.root / ".git/info/attributes").exists()
+    one = Person(vault.root)
+    one.git("clone", "-q", ".", str(tmp_path / "clone"))
+    other = Person(tmp_path / "clone")
+    assert other.git("check-attr", "merge", "LEARNINGS.md") == "LEARNINGS.md: merge: union"
+    Vault.init(other.root, now=NOW)
+    for person, rule in ((one, "Always close files."), (other, "Always open files.")):
+        Vault.open(person.root).learn(rule)
+        person.git("commit", "-qam", "a rule")
+    other.git("pull", "-q", "--no-rebase", "--no-edit")
+    assert other.git("show", "HEAD:LEARNINGS.md").splitlines()[-4:] == [
+        "Always close files.",
+        "---",
+        "Always open files.",
+        "---",
+    ]
+    assert other.status() == ""
+
+
+@pytest.mark.parametrize("named", ["merge=ours", "-merge", "text merge=mine diff"])
+def test_how_a_person_joins_rules_stays(tmp_path: Path, named: str) -> None:
+    person = repository(tmp_path / "repo")
+    person.write(".gitattributes", f"* -text\nLEARNINGS.md {named}\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "mine")
+    before = person.git("check-attr", "merge", "LEARNINGS.md")
+    Vault.init(person.root, now=NOW)
+    assert person.git("check-attr", "merge", "LEARNINGS.md") == before
 
 
 def test_an_older_vault_joins_rules_after_init(tmp_path: Path) -> None:
@@ -71,7 +95,8 @@ def test_an_older_vault_joins_rules_after_init(tmp_path: Path) -> None:
     person.git("commit", "-qm", "mine")
     _, made = Vault.init(person.root, now=NOW)
     assert ".git/info/attributes" in made.did
-    assert person.git("check-attr", "merge", "LEARNINGS.md") == "LEARNINGS.md: merge: union"
+    for path in ("LEARNINGS.md", "vault.yaml"):
+        assert person.git("check-attr", "merge", path) == f"{path}: merge: skillvault"
     assert Vault.init(person.root, now=NOW)[1].did == []
 
 

@@ -128,8 +128,9 @@ def _tool_result(
     block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
 ) -> ToolResult:
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
-    refused = block.get("is_error") is True and text.startswith(_REFUSED)
-    failed = block.get("is_error") is True and not refused
+    has_ended_well = block.get("is_error") is not True
+    refused = not has_ended_well and text.startswith(_REFUSED)
+    failed = not has_ended_well and not refused
     code = _EXIT_CODE.match(text) if failed else None
     name = str(block.get("tool_use_id"))
     return ToolResult(
@@ -137,7 +138,7 @@ def _tool_result(
         name,
         text[code.end() :].lstrip("\n") if code else text,
         failed,
-        int(code[1]) if code else None,
+        int(code[1]) if code else 0 if has_ended_well else None,  # it tells no other code but 0 so
         prompt=prompt,
         running=name if text.startswith(_IN_BACKGROUND) else None,
         refused=refused,

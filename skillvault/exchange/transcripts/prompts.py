@@ -130,14 +130,12 @@ class PromptTally:
             _put(self._running, result.running, call)
             return
         run = call.prompt
-        code = _exit_code(result)
         tool = tool_of(call.command, self._patterns)
         if tool:
             output = shorten_lines(self._cleaned(tail_of(result.text), None), _OUTPUT)
             command = self._cleaned(call.command, _TASK)
-            run.checks = [*run.checks, check_of(command, tool, output, code=code, at=result.at)][
-                -_MOST:
-            ]
+            check = check_of(command, tool, output, code=result.exit_code, at=result.at)
+            run.checks = [*run.checks, check][-_MOST:]
             run.is_stale = False
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MOST:
             run.commits += _COMMITTED.findall(result.text)[:1]
@@ -202,7 +200,7 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
             command = calls.pop(event.id)
             if tool := tool_of(command, patterns):
                 output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
-                check = check_of(clean(command), tool, output, code=_exit_code(event), at=event.at)
+                check = check_of(clean(command), tool, output, code=event.exit_code, at=event.at)
                 ran[event.prompt] = [*ran.get(event.prompt, ()), check][-_MOST:]
     return ran
 
@@ -217,13 +215,6 @@ def _checks_of_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dic
 
 
 SUBAGENTS = "subagents"  # the folder of a session's subagents
-
-
-def _exit_code(result: ToolResult) -> int | None:
-    """A command's exit code; what ended without an error ended with 0."""
-    if result.exit_code is not None:
-        return result.exit_code
-    return None if result.is_error else 0
 
 
 def _skill_in(call: ToolCall, command: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.claude_models import CACHEABLE, Usage
+from skillvault.claude_models import Usage, cacheable
 from skillvault.errors import UnavailableError
 from skillvault.judge.claude.retries import Fault, Question, Reply
 from skillvault.policy import JudgePolicy
@@ -78,7 +78,7 @@ def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
     What others share of it stands first, and is cached if it is long enough.
     """
     fixed: dict[str, Any] = {"type": "text", "text": question.system}
-    if len(question.system) >= CACHEABLE:
+    if len(question.system) >= cacheable(question.model):
         fixed |= _CACHED
     body: dict[str, Any] = {
         "model": question.model,
@@ -104,7 +104,7 @@ def _turns(question: Question) -> list[dict[str, Any]]:
 def _user_content(question: Question) -> str | list[dict[str, Any]]:
     """What is asked; in two parts if the first, with the prompt, is worth a place in the cache."""
     shared = question.shared
-    if not shared or len(question.system) + shared < CACHEABLE:
+    if not shared or len(question.system) + shared < cacheable(question.model):
         return question.user
     first = {"type": "text", "text": question.user[:shared], **_CACHED}
     return [first, {"type": "text", "text": question.user[shared:]}]

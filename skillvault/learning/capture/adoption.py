@@ -34,7 +34,7 @@ class Appended(Struct, frozen=True):
 
 
 class Adopted(Struct, frozen=True):
-    """The change that commits what was appended, None if there is nothing; what stays, and why.
+    """The change that commits what was appended, None if there is nothing; why not all fits.
 
     `rest` is what then stands behind the committed text; `waits`: somebody is writing on it.
     """
@@ -54,10 +54,8 @@ def adopt(appended: Appended, clean: Callable[[str], str]) -> Adopted:
     if appended.committed:  # else the file begins here, with its header
         blocks = [Block(b.text, b.end, b.line) for b in blocks]
     ready = blocks if appended.still else blocks[:-1]
-    line = appended.committed.count(b"\n")
-    flaws = {b.line: flaw for b in ready if (flaw := flaw_of(_moved_down(b, line)))}
-    fitting, full = _fitting([b for b in ready if b.line not in flaws], appended, clean)
-    problems = [*flaws.values(), *([_full()] if full else [])]
+    fitting, full = _fitting([b for b in ready if not flaw_of(b)], appended, clean)
+    problems = [_full()] if full else []
     content = "".join(fitting.values())
     unfinished = "" if appended.still else blocks[-1].text
     waits = bool(unfinished.strip())
@@ -83,12 +81,19 @@ def _fitting(
     room = MAX_LEARNINGS - len(appended.committed)
     fitting: dict[int, str] = {}
     for block in blocks:
-        text = clean(block.text) + block.end
+        text = _cleaned(block.text, clean) + block.end
         room -= len(_bytes(text))
         if room < 0:
             return fitting, True
         fitting[block.line] = text
     return fitting, False
+
+
+def _cleaned(text: str, clean: Callable[[str], str]) -> str:
+    """A text without secrets, its lines ended as they were."""
+    if text.count("\r\n") < text.count("\n"):
+        return clean(text)
+    return clean(text.replace("\r\n", "\n")).replace("\n", "\r\n")
 
 
 def _change(adoption: Adoption, blocks: list[Block]) -> Change:
@@ -103,10 +108,6 @@ def _change(adoption: Adoption, blocks: list[Block]) -> Change:
         reason=f"Appended to {LEARNINGS}:{named}" if rules else f"Appended to {LEARNINGS}.",
         adopts=(adoption,),
     )
-
-
-def _moved_down(block: Block, lines: int) -> Block:
-    return Block(block.text, block.end, block.line + lines, block.header)
 
 
 def _with_text(block: Block, text: str) -> Block:

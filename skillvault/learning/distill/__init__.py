@@ -1,6 +1,6 @@
 """distill: what failed in a finished session, and what then worked, becomes a skill."""
 
-from skillvault.due import LinkedFrom, Queue, Source, When
+from skillvault.due import InDomain, LinkedFrom, Queue, Source, When
 from skillvault.learning.distill.excerpt import unique_failures
 
 __all__ = ["DEPENDS_ON", "unique_failures"]
@@ -13,6 +13,7 @@ DEPENDS_ON = (
             When("session"),
             When("link", types=("distilled", "reinforced"), along=(Source("session"),)),
             When("skill", "moved", along=(LinkedFrom("session", "distilled"),)),
+            When("skill", "readmitted", along=(InDomain("session"),)),
         ),
     ),
 )

@@ -1,11 +1,11 @@
 """generate: a subject's account becomes its warning and its pattern, a domain gets a strategy."""
 
 from skillvault.due import LinkedFrom, Queue, Source, When
-from skillvault.learning.account import SKILL_CHANGES
+from skillvault.learning.account import READMITTED, SKILL_CHANGES
 
 STRATEGY = "strategy"  # the queue of domains whose strategy is to be looked at
 DEPENDS_ON = (
-    Queue(name="generate", every="outcome", when=SKILL_CHANGES),
+    Queue(name="generate", every="outcome", when=(*SKILL_CHANGES, READMITTED)),
     Queue(
         name=STRATEGY,
         every="outcome",
@@ -15,6 +15,7 @@ DEPENDS_ON = (
             When("evaluation"),
             When("link", along=(Source("evaluation"),)),
             When("skill", "moved", types=("strategy",), along=(LinkedFrom("evaluation"),)),
+            READMITTED,
         ),
     ),
 )

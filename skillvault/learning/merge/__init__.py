@@ -1,7 +1,7 @@
 """merge: subjects that say the same get one skill, and so do sessions."""
 
-from skillvault.due import LinkedFrom, Queue, Source, Through, When
-from skillvault.learning.account import CHANGES
+from skillvault.due import InDomain, LinkedFrom, Queue, Source, Through, When
+from skillvault.learning.account import CHANGES, READMITTED
 
 SESSIONS = "sessions"  # the queue of domains whose sessions' skills may say the same by now
 _ORIGINS = (Through("merged"), LinkedFrom("evaluation"))
@@ -9,7 +9,7 @@ DEPENDS_ON = (
     Queue(
         name="merge",
         every="outcome",
-        when=(*CHANGES, When("skill", "moved", along=_ORIGINS)),
+        when=(*CHANGES, READMITTED, When("skill", "moved", along=_ORIGINS)),
     ),
     Queue(
         name=SESSIONS,
@@ -18,6 +18,7 @@ DEPENDS_ON = (
         when=(
             When("link", types=("distilled", "reinforced"), along=(Source("session"),)),
             When("skill", "moved", along=(Through("merged"), LinkedFrom("session", "distilled"))),
+            When("skill", "readmitted", along=(InDomain("session"),)),
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
 
-from skillvault.due import LinkedFrom, Queue, Reached, Says, Source, Target, When
+from skillvault.due import InDomain, LinkedFrom, Queue, Reached, Says, Source, Target, When
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
@@ -10,6 +10,7 @@ _RECURRENCE = (
     When("link", along=(Source("fact"),)),
     When("link", along=(Target("fact"),)),
     When("skill", along=(LinkedFrom("fact", "derived"),)),
+    When("skill", "readmitted", along=(InDomain("fact"),)),
     When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
 )
 # What a run said no more, others may now say alone, or with nobody against them.

@@ -163,6 +163,7 @@ class Retelling(Struct, frozen=True, kw_only=True):
     fact: Fact
     witness: Witness
     importance: Importance
+    is_earlier: bool
 
 
 class SupportPlan(Struct, frozen=True):
@@ -459,14 +460,16 @@ class Support:
     def _retell(self, fact: Fact, witness: Witness) -> None:
         """Tell a fact as the earliest run that says it does, as important as the surest."""
         before = self._retellings.get(fact.id)
-        at, importance = fact.created_at or witness.order[0], fact.importance
-        if before:
-            at, importance = before.witness.order[0], before.importance
+        importance = before.importance if before else fact.importance
         surest = "high" if "high" in (importance, self._importance(witness)) else importance
-        is_earlier = witness.order[0] < at
+        is_earlier = _is_earlier(witness, fact, before, self._memory)
         if is_earlier or surest != importance:
-            teller = before.witness if before and not is_earlier else witness
-            self._retellings[fact.id] = Retelling(fact=fact, witness=teller, importance=surest)
+            self._retellings[fact.id] = Retelling(
+                fact=fact,
+                witness=before.witness if before and not is_earlier else witness,
+                importance=surest,
+                is_earlier=is_earlier or (before is not None and before.is_earlier),
+            )
 
     # ── which become facts ───────────────────────────────────────────────────────────
 
@@ -585,6 +588,19 @@ class Support:
         if sure.judge_was_right:
             return f"{decision}, confirmed by the result.{earlier}"
         return f"{decision} by the verdict, and the result was otherwise: a surprise.{earlier}"
+
+
+def _is_earlier(witness: Witness, fact: Fact, before: Retelling | None, memory: Memory) -> bool:
+    """Whether a run stands before the one as which a fact is told; at one time by its id."""
+    if before and before.is_earlier:
+        return witness.order < before.witness.order
+    at = fact.created_at or witness.order[0]
+    if witness.order[0] != at:
+        return witness.order[0] < at
+    tellers = memory.heard(dict.fromkeys(memory.tellers(fact.id, at))).values()
+    statement = statement_of(fact)
+    told_as = [run.order for run in tellers if run.evaluation.key_insight == statement]
+    return bool(told_as) and witness.order < min(told_as)
 
 
 _OTHERWISE: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
@@ -719,21 +735,16 @@ def _weighing_change(
         rewrites=tuple(
             Rewrite(_path(each.fact), fact_text(each.witness.evaluation, policy) + "\n")
             for each in retellings
-            if _is_earlier(each)
+            if each.is_earlier
         ),
         sources=tuple(dict.fromkeys(link.source for link in links)),
         targets=tuple(Ref("link", link.id) for link in links),
     )
 
 
-def _is_earlier(retelling: Retelling) -> bool:
-    created = retelling.fact.created_at
-    return created is None or retelling.witness.outcome.occurred_at < created
-
-
 def _retold(retelling: Retelling) -> str:
     """What becomes of a fact that is retold."""
-    words = ["told as an earlier run tells it"] if _is_earlier(retelling) else []
+    words = ["told as an earlier run tells it"] if retelling.is_earlier else []
     if retelling.importance != retelling.fact.importance:
         words.append(f"importance {retelling.importance}")
     return " and ".join(words)
@@ -741,7 +752,7 @@ def _retold(retelling: Retelling) -> str:
 
 def _retold_keys(retelling: Retelling) -> Iterator[Edit]:
     fact, at = retelling.fact, retelling.witness.outcome.occurred_at
-    if _is_earlier(retelling):
+    if retelling.is_earlier:
         yield Edit(_path(fact), ("created_at",), stamp(at))
     if retelling.importance != fact.importance:
         yield Edit(_path(fact), ("importance",), retelling.importance)

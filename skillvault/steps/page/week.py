@@ -11,9 +11,9 @@ from typing import Literal, cast, get_args
 
 from msgspec import Struct
 
-from skillvault.change import parts_in
+from skillvault.change import FORGET, parts_in
 from skillvault.learning.promote.facts import is_surprise, statement_of
-from skillvault.learning.rejection import FORGET, REJECT
+from skillvault.learning.rejection import REJECT
 from skillvault.records import Commit, Outcome, RecordKind, Ref, Skill
 from skillvault.steps.page.contents import Contents
 from skillvault.text import flat, how_many, lead

@@ -38,6 +38,14 @@ _OF_VAULT = (*layout.FOLDERS, *layout.LOCAL)
 _VAULT_FILES = (layout.MARK, layout.LEARNINGS)
 
 
+class UnreadableError(Exception):
+    """A code base of which something cannot be read: its `name`, and why."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.name = name
+
+
 class CodeBase(Struct, frozen=True):
     """A folder of code as it was looked at: `version` is its commit, or what its files betray.
 
@@ -72,11 +80,18 @@ class CodeBase(Struct, frozen=True):
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
         """(path, bytes) of every file that is searched, none of them binary."""
-        paths = self.paths_in(scope)
+        for path, content in self.contents_at(self.paths_in(scope)):
+            if not is_binary(content):
+                yield path, content
+
+    def contents_at(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """(path, bytes) of some of its files; UnreadableError if one cannot be read."""
         for start in range(0, len(paths), _BATCH):
-            for path, content in self.read(paths[start : start + _BATCH]).items():
-                if not is_binary(content):
-                    yield path, content
+            try:
+                contents = self.read(paths[start : start + _BATCH])
+            except (GitError, OSError) as error:
+                raise UnreadableError(self.name, reason_of(error)) from None
+            yield from contents.items()
 
 
 class _Entry(NamedTuple):
@@ -86,9 +101,23 @@ class _Entry(NamedTuple):
     size: int
 
 
-def open_code_base(place: Path, root: Path) -> CodeBase:
-    """The code base at a place; `root` is the vault's. GitError or OSError if it cannot be read."""
-    name, version = place.resolve().name, committed_version(place)
+def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
+    """The code base at a place; `root` is the vault's, `name` by default the folder's.
+
+    UnreadableError if it cannot be read, or holds nothing: an empty folder bears nothing out.
+    """
+    name = name or place.resolve().name
+    try:
+        base = _code_base_at(place, root, name)
+    except (GitError, OSError) as error:
+        raise UnreadableError(name, reason_of(error)) from None
+    if not base.sizes and not base.documents:
+        raise UnreadableError(name, "no file in it that could be searched")
+    return base
+
+
+def _code_base_at(place: Path, root: Path, name: str) -> CodeBase:
+    version = committed_version(place)
     entries = _committed_files(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
         walked = dict(sorted(_walked(place, root)))
@@ -167,6 +196,8 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, _Entry]:
         meta, _, path = os.fsdecode(line).partition("\t")
         mode, _, blob, size = meta.split()
         if mode in (REGULAR, EXECUTABLE):
+            if not size.isdigit():  # git says `BAD`
+                raise GitError(f"{path}: its content is missing from the repository")
             entries[path] = _Entry(blob, int(size))
     return entries
 

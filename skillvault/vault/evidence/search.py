@@ -79,7 +79,7 @@ def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[
     for base in bases:
         names = {path: path_in(bases, base, path) for path in (*base.sizes, *base.documents)}
         paths = [path for path, name in names.items() if name in files]
-        for path, content in base.read(paths).items():
+        for path, content in base.contents_at(paths):
             yield names[path], content
 
 

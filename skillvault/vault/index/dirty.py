@@ -11,6 +11,7 @@ from typing import NamedTuple
 from skillvault.due import (
     Agenda,
     Event,
+    InDomain,
     LinkedFrom,
     Queue,
     Reached,
@@ -230,6 +231,10 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a
         case Same(of):
             alike = _SAME[of].format(new=row, old=path.row)
             return _joined(path, "outcome", f"outcome {row}", alike)
+        case InDomain(kind):
+            known = f"(select domain from skill where skill.id = {path.id})"
+            alike = f"coalesce({known}, {row}.domain) = {row}.domain"
+            return _joined(path, kind, f"{kind} {row}", alike)
         case Reached(kind):
             return _reached(path, kind)
         case Says(of):

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault import policy, profiles, records
-from skillvault.change import FOUNDING
+from skillvault.change import FORGET, FOUNDING
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
@@ -319,10 +319,7 @@ def _set(
     moved = [n for path, n in new.items() if path not in same]
     dirty.mark_files(database, marks, numbers, moved)
     dirty.mark_missing(database, marks, refs.values())
-    for ref in set(refs.values()):
-        values = [bound(ref.kind), bound(ref.id)]
-        database.execute("delete from gone where ref_kind = ? and ref_id = ?", values)
-        database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values)
+    _note_gone(database, set(refs.values()), marks)
     if layout.MARK in files:
         for table in (
             "mark",
@@ -333,6 +330,17 @@ def _set(
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
     return new
+
+
+def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
+    """Note anew which of these are gone, and mark what is due by the skills that are back."""
+    for ref in refs:
+        values = [bound(ref.kind), bound(ref.id)]
+        query = "delete from gone where ref_kind = ? and ref_id = ?"
+        was_gone = database.execute(query, values).rowcount
+        is_gone = database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values).rowcount
+        if was_gone and not is_gone and ref.kind == "skill":
+            dirty.mark(database, marks, "readmitted", [ref.id])
 
 
 def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
@@ -460,6 +468,9 @@ def enter(
         if commit.step not in marks.steps:
             skills = [ref.id for ref in indexed.touched if ref.kind == "skill"]
             dirty.mark(database, marks, "committed", skills)
+        if commit.step == FORGET:
+            named = (ref.removeprefix("skill:") for ref in commit.targets)
+            dirty.mark(database, marks, "readmitted", named)
     # What came and went between two states stands in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
 

@@ -182,14 +182,37 @@ def test_a_policy_that_cannot_be_kept_is_refused(judge: Body, said: str) -> None
         policy_from({"judge": judge})
 
 
-def test_the_fixed_part_of_a_request_is_cached_if_it_is_long_enough() -> None:
+# What a beginning must have, in characters, for these models; of one that is not known the most.
+CACHED_FROM = {"claude-opus-5-5": 2_048, "claude-sonnet-5-5": 4_096, "claude-opus-4-7": 8_192,
+    "claude-haiku-4-5": 16_384, "claude-next": 16_384}  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "least"), CACHED_FROM.items())
+def test_what_stands_first_is_marked_if_the_model_caches_so_little(model: str, least: int) -> None:
     rules = policy_from({}).judge
-    for length, is_cached in ((16_383, False), (16_384, True)):
-        question = Question(
-            key="k", model="claude-sonnet-5-5", system="x" * length, user="u", schema={}
-        )
-        (fixed,) = params(question, rules)["system"]
+    for length, is_cached in ((least - 1, False), (least, True)):
+        fixed_alone = Question(key="k", model=model, system="x" * length, user="u", schema={})
+        (fixed,) = params(fixed_alone, rules)["system"]
         assert ("cache_control" in fixed) is is_cached
+        shared = length - 100  # behind a prompt that would not be cached alone
+        both = Question(
+            key="k", model=model, system="x" * 100, user="u" * length, schema={}, shared=shared
+        )
+        body = params(both, rules)
+        assert "cache_control" not in body["system"][0]
+        content = body["messages"][0]["content"]
+        assert isinstance(content, list) is is_cached
+        if is_cached:
+            assert [len(part["text"]) for part in content] == [shared, 100]
+            assert ["cache_control" in part for part in content] == [True, False]
+
+
+def test_the_page_says_what_each_model_caches() -> None:
+    shown = PAGE.read_text(encoding="utf-8").partition("<!-- cached:begin -->")[2]
+    said, _, _ = shown.partition("<!-- cached:end -->")
+    for name, price in MODELS.items():
+        (line,) = (line for line in said.splitlines() if f"`{name}`" in line)
+        assert line.startswith(f"| {price.cacheable:,} |")
 
 
 def test_what_questions_of_one_domain_share_stands_first(claudes: Vault, api: Server) -> None:

@@ -73,6 +73,21 @@ def test_an_insight_of_two_sessions_is_a_fact_told_as_the_earliest(empty: Vault)
     assert linked(empty, fact, "promoted", "reinforced") == {"01", "02"}
 
 
+def test_of_runs_that_ended_at_once_the_same_tells_a_fact_whichever_came_first(
+    tmp_path: Path,
+) -> None:
+    told = []
+    for targets in (("cart", "till"), ("till", "cart")):
+        vault, _ = Vault.init(tmp_path / targets[0], ["coding"], now=START)
+        first, second = (
+            run_of(0, HALF, decision__target=name, source__session=name, event_id=name)
+            for name in targets
+        )
+        learned(vault, [[run_of(1, HALF), first], [second]], NOW)
+        told += [fact.text for fact in facts(vault).values()]
+    assert told == [told[0]] * 2
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_runs_that_ended_otherwise_contradict(tmp_path: Path, way: str) -> None:
     ended = ["success", "failure", "failure", "success", "failure"]

@@ -7,8 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skillvault.errors import GitError
-from skillvault.vault.evidence.code_base import CodeBase, is_searched, open_code_base
+from skillvault.vault.evidence.code_base import (
+    CodeBase,
+    UnreadableError,
+    is_searched,
+    open_code_base,
+)
 from skillvault.vault.evidence.search import Searcher, lines_of, search_code
 
 VAULT = Path("/no/vault")
@@ -117,11 +121,20 @@ def test_files_of_several_code_bases_are_told_apart(code: Path, tmp_path: Path) 
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(UnreadableError, match="No such folder"):
         opened(tmp_path / "none")
-    (tmp_path / ".git").mkdir()
-    with pytest.raises(GitError):
+    with pytest.raises(UnreadableError, match="no file in it"):
         opened(tmp_path)
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(UnreadableError, match="git rev-parse"):
+        opened(tmp_path)
+
+
+def test_a_file_that_goes_while_it_is_read_makes_its_code_base_unreadable(tmp_path: Path) -> None:
+    base = opened(written(tmp_path, FILES))
+    (tmp_path / "a.py").unlink()
+    with pytest.raises(UnreadableError, match="No such file"):
+        search_code([base], TERMS)
 
 
 @pytest.mark.parametrize(

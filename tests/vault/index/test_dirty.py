@@ -4,16 +4,27 @@ from collections.abc import Mapping
 
 import pytest
 
-from skillvault.due import Agenda, LinkedFrom, Queue, Reached, Same, Source, Target, Through, When
+from skillvault.due import (
+    Agenda,
+    InDomain,
+    LinkedFrom,
+    Queue,
+    Reached,
+    Same,
+    Source,
+    Target,
+    Through,
+    When,
+)
 from skillvault.records import Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.schema import shape
 from skillvault.vault.index.snapshot import Staged
-from tests.given import NOW, evaluation, outcome, raw
+from tests.given import NOW, evaluation, outcome, raw, trade
 
-ONE, OTHER = outcome(raw(1)), outcome(raw(2))
+ONE, OTHER, TRADE = outcome(raw(1)), outcome(raw(2)), outcome(trade(3))
 RECORDS = (
     ONE,
     OTHER,
@@ -60,6 +71,21 @@ def files(*records: Record) -> Mapping[str, bytes]:
 def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[str]) -> None:
     view = marking(Queue(name="toy", every=None, when=(when,)))
     view.stage(files(record))
+    assert view.due.keys("toy") == due
+
+
+@pytest.mark.parametrize(
+    ("name", "due"), [("new", [TRADE.id]), ("gone", sorted([ONE.id, OTHER.id, TRADE.id]))]
+)
+def test_a_skill_that_may_be_made_again_makes_its_domain_due(name: str, due: list[str]) -> None:
+    """All of them if it is gone, as nobody knows whose it was."""
+    when = When("skill", "readmitted", along=(InDomain("outcome"),))
+    index = IndexDatabase(
+        None, lambda: None, Agenda((Queue(name="toy", every=None, when=(when,)),))
+    )
+    view = Staged(index, lambda _: {})
+    view.stage(files(*RECORDS, TRADE))
+    index.mark("readmitted", [name])
     assert view.due.keys("toy") == due
 
 

@@ -1,0 +1,65 @@
+"""A project with its vault, as somebody works in it by a client that `setup` has hooked up."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from skillvault.api import Vault
+from skillvault.cli.commands import cli
+from skillvault.records import Outcome
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw
+from tests.interop.programs import Program
+
+TASK = "Fix the flaky test of the checkout service"
+CHECK = f"{sys.executable} -m unittest -q"
+FAILS = """import unittest
+
+
+class T(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(1, 2)
+"""
+PASSES = FAILS.replace("1, 2", "2, 2")
+
+
+class Desk:
+    """The project, whose test fails; its vault has learned one warning and holds nothing out."""
+
+    client = ""
+
+    def __init__(self, vault: Vault, person: Person, folder: Path, program: str) -> None:
+        self.vault, self.project = vault, folder / "shop"
+        self.program = Program(program, folder / "home")
+        self.project.mkdir()
+        (self.project / "test_cart.py").write_text(FAILS)
+        subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
+        person.rule("effect: {holdout: 0}")
+        vault.record([("a.json", as_file(raw()))], now=NOW)
+        vault.run(now=NOW)
+
+    def setup(self, *options: str) -> None:
+        """`skillvault setup` of the client here."""
+        call = ["--vault", str(self.vault.root), "setup", self.client, "--domain", "coding"]
+        done = CliRunner().invoke(cli, [*call, "--project", str(self.project), *options])
+        assert done.exit_code == 0, done.output
+
+    def outcomes(self) -> list[Outcome]:
+        """What the vault has of it, once the run that the session's end started is over."""
+        until = time.monotonic() + 60
+        while self.vault.inbox.names() and time.monotonic() < until:
+            time.sleep(0.2)
+        self.vault.run()
+        found = self.vault.store.head().outcomes.values()
+        return [one for one in found if one.source.agent == self.client]
+
+    def files(self) -> dict[str, bytes | None]:
+        """Every file of the project, what git and Python keep left out."""
+        return {
+            str(path.relative_to(self.project)): None if path.is_dir() else path.read_bytes()
+            for path in sorted(self.project.rglob("*"))
+            if not {".git", "__pycache__"} & set(path.parts)
+        }

@@ -1,0 +1,252 @@
+"""Who judges in a vault: the model behind the API, or an agent that says the same in files.
+
+The suites of faults, money and kills play both. One script answers both, as `server.claude` does.
+"""
+
+import json
+import shutil
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import ClassVar, TypeAlias
+
+from click.testing import CliRunner
+
+from skillvault.api import Vault
+from skillvault.brief import Verdict
+from skillvault.cli.commands import cli
+from skillvault.errors import UnansweredError
+from skillvault.steps.desk import AskedQuestion
+from skillvault.steps.run import Report
+from tests.conftest import NOW
+from tests.forked import called, calling, done, log_of, started
+from tests.given import as_file, trade
+from tests.judge.conftest import appoint
+from tests.judge.given import Clock, ask, asking
+from tests.judge.server import Answer, Body, Script, Server, asked_for, claude, told
+
+_ROUNDS = 9  # of questions that follow from answers, at most
+
+
+class ClaudeAsker:
+    """Asks Claude for verdicts, with a ledger in a folder and a clock to be wound on."""
+
+    pays = True
+
+    def __init__(self, place: Path, clock: Clock, seconds: float) -> None:
+        self._judge, self._ledger = asking(place, clock, deadline_seconds=seconds)
+
+    def ask(self, reasoning: object) -> Verdict:
+        """The verdict on a decision; another reasoning is another question."""
+        return ask(self._judge, reasoning)
+
+    @property
+    def calls(self) -> int:
+        """How many requests were paid for."""
+        return self._ledger.today().calls
+
+    @property
+    def closed(self) -> str | float | None:
+        """Until when nobody is asked."""
+        return self._ledger.closed_until()
+
+
+class AgentAsker:
+    """Asks an agent for verdicts, in a vault; it answers in files as the script of a server."""
+
+    pays = False
+
+    def __init__(self, vault: Vault, api: Server) -> None:
+        appoint(vault, provider="agent")
+        self._vault, self._api = vault, api
+
+    def ask(self, reasoning: object) -> Verdict:
+        """The verdict on a decision; UnansweredError where the offline one stands."""
+        one = trade(decision__reasoning=f"Because of {reasoning}.")
+        self._vault.record([("o.json", as_file(one))], now=NOW)
+        assert self._vault.run(["evaluate"], now=NOW).waiting == []
+        answer_all(self._api.script, self._vault.root)
+        (evaluation,) = self._vault.store.head().evaluations.values()
+        if not any(a.kind == "verdict" for a in self._vault.store.head().answers.values()):
+            raise UnansweredError("no answer was kept")
+        return Verdict(
+            was_good_decision=evaluation.was_good_decision,
+            quality_score=evaluation.quality_score,
+        )
+
+    @property
+    def calls(self) -> int:
+        """How many requests were paid for."""
+        return self._vault.status().judge.calls
+
+    @property
+    def closed(self) -> str | float | None:
+        """Why nobody is asked."""
+        return self._vault.status().judge.closed
+
+
+class ByClaude:
+    """Claude behind the API on loopback."""
+
+    name: ClassVar = "claude"
+    # Where replies are there and not committed: behind each of the three, and in publications.
+    points: ClassVar = (
+        "reply-journalled", "reply-journalled:2", "reply-journalled:3",
+        "lock-taken", "objects-written", "branch-moved",
+    )  # fmt: skip
+    pays: ClassVar = True
+    tokens: ClassVar = 2400  # of a verdict and an insight
+    lost_at_a_kill: ClassVar = 1
+
+    def __init__(self, api: Server) -> None:
+        self.api = api
+
+    def asker(self, _vault: Vault, place: Path, clock: Clock, *, seconds: float) -> ClaudeAsker:
+        """Who asks for verdicts, each within so many seconds."""
+        return ClaudeAsker(place, clock, seconds)
+
+    def begun(self, vault: Vault) -> BaseProcess:
+        """The process in which answers come and are kept, at work."""
+        return started(vault.root)
+
+    def work(self, vault: Vault, failpoint: str = "") -> int | None:
+        """Let the program learn, in a process of its own that may be killed; its exit code."""
+        return done(vault.root, failpoint)
+
+    def evaluate(self, vault: Vault, _at_once: int = 1) -> Report:
+        """Judge the outcomes; the policy says how many at once."""
+        return vault.run(["evaluate"], now=NOW)
+
+    def replied(self, vault: Vault) -> int:
+        """How many questions were answered so far, kept or not."""
+        return len(self.api.requests)
+
+    def answered_twice(self, vault: Vault) -> int:
+        """How many questions were answered more than once."""
+        asked = Counter(told(body) for body in self.api.requests)
+        return sum(count - 1 for count in asked.values())
+
+    def kinds(self, vault: Vault) -> set[str]:
+        """What was asked for."""
+        return {asked_for(body) for body in self.api.requests}
+
+
+class ByAgent:
+    """An agent beside the vault: each of its replies is a file, written before it is handed in."""
+
+    name: ClassVar = "agent"
+    # All points of the publication in which an answer is committed.
+    points: ClassVar = (
+        "before-lock", "lock-taken", "index-locked", "objects-written", "intent-written",
+        "draft-written", "file-placed", "before-index", "index-written", "before-swap",
+        "branch-moved", "index-unlocking", "index-unlocked", "intent-done",
+    )  # fmt: skip
+    pays: ClassVar = False
+    tokens: ClassVar = None
+    lost_at_a_kill: ClassVar = 0
+
+    def __init__(self, api: Server) -> None:
+        self.api = api
+
+    def asker(self, vault: Vault, place: Path, _clock: Clock, *, seconds: float) -> AgentAsker:
+        """Who asks for verdicts, in a copy of a vault; nobody waits for them."""
+        return AgentAsker(Vault(Path(shutil.copytree(vault.root, place / "vault"))), self.api)
+
+    def begun(self, vault: Vault) -> BaseProcess:
+        """The process in which answers come and are kept, at work."""
+        assert done(vault.root) == 0
+        return calling(partial(answer_all, claude), vault.root)
+
+    def work(self, vault: Vault, failpoint: str = "") -> int | None:
+        """Run the loop; then answer in a process of its own that may be killed; its exit code."""
+        code = done(vault.root)
+        return called(partial(answer_all, claude), vault.root, failpoint) if code == 0 else code
+
+    def evaluate(self, vault: Vault, at_once: int = 1) -> Report:
+        """Judge the outcomes, and have so many agents answer; several at once are processes."""
+        report = vault.run(["evaluate"], now=NOW)
+        if at_once == 1:
+            answer_all(self.api.script, vault.root)
+            return report
+        names = [f"agent-{number}" for number in range(at_once)]
+        agents = [calling(partial(answer_all, claude, agent=name), vault.root) for name in names]
+        for agent in agents:
+            agent.join(120)
+        assert [agent.exitcode for agent in agents] == [0] * at_once, log_of(vault.root).read_text()
+        return report
+
+    def replied(self, vault: Vault) -> int:
+        """How many questions were answered so far, kept or not."""
+        return len(list(replies_of(vault.root).glob("*")))
+
+    def answered_twice(self, vault: Vault) -> int:
+        """How many answers stand in more than one commit; those that stand in none count too."""
+        made = Counter(
+            str(end) for one in vault.log() for end in one.targets if str(end).startswith("answer:")
+        )
+        written = {f"answer:{path.stem}" for path in replies_of(vault.root).glob("*")}
+        return sum(count - 1 for count in made.values()) + len(written.difference(made))
+
+    def kinds(self, vault: Vault) -> set[str]:
+        """What was asked for."""
+        kinds = {answer.kind for answer in vault.store.head().answers.values()}
+        names = {"verdict": "verdict", "insight": "insight", "contrast": "insight"}
+        return {names.get(kind, "text") for kind in kinds}
+
+
+Provider: TypeAlias = ByClaude | ByAgent
+PROVIDERS: tuple[type[Provider], ...] = (ByClaude, ByAgent)
+
+
+def replies_of(root: Path, agent: str = "agent") -> Path:
+    """Where an agent writes its replies."""
+    place = root.with_name(f"{root.name}-{agent}-replies")
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def request_of(question: AskedQuestion) -> Body:
+    """A question as the wire would carry it, for the scripts of a server."""
+    return {
+        "system": [{"type": "text", "text": question.prompt}],
+        "messages": [{"role": "user", "content": question.record}],
+        "output_config": {"format": {"type": "json_schema", "schema": question.schema}},
+    }
+
+
+def file_of(answer: Answer) -> bytes:
+    """What of an answer stands in an agent's file: its text, or whatever else came."""
+    if answer.how in ("reset", "hang"):
+        return b""
+    body = answer.body
+    with suppress(ValueError, TypeError, KeyError):
+        message = json.loads(body.decode())
+        body = "".join(part.get("text", "") for part in message["content"]).encode()
+    return body[: len(body) // 2] if answer.how in ("short", "drip") else body
+
+
+def answer_one(root: Path, question: AskedQuestion, place: Path, script: Script) -> int:
+    """Write the reply that a script gives, unless it is there, and hand it in; the exit code."""
+    if not place.exists():
+        place.write_bytes(file_of(script(request_of(question))))
+    given = CliRunner().invoke(
+        cli, ["--vault", str(root), "answer", question.key, str(place), "--now", NOW.isoformat()]
+    )
+    if given.exit_code == 1:
+        place.unlink()  # of no use: the next one is another
+    return given.exit_code
+
+
+def answer_all(script: Script, root: Path, *, agent: str = "agent") -> None:
+    """Answer what is open, until nothing follows."""
+    replies = replies_of(root, agent)
+    refused: set[str] = set()
+    for _ in range(_ROUNDS):
+        asked = [one for one in Vault.open(root).desk.next_questions(99) if one.key not in refused]
+        for question in asked:
+            if answer_one(root, question, replies / question.key, script):
+                refused.add(question.key)
+        if not asked:
+            return

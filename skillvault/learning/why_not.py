@@ -231,5 +231,6 @@ def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
         "silent": "nothing that they say would change a decision",
         "unread": "waiting for the next reading of their subject's account",
         "waiting": "not evaluated",
+        "retracted": "retracted, and counted nowhere",
         "due": "due",
     }[state]

@@ -10,10 +10,13 @@ from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.learning import answer as answers
 from skillvault.learning.answer import STEP, Reworded
-from skillvault.records import Answer, Decision, Fact, Outcome, Ref
+from skillvault.learning.promote.support import witness_of
+from skillvault.records import Answer, Decision, Evaluation, Fact, Outcome, Ref
+from skillvault.sameness import same
 from skillvault.steps.cases import case_of
 from skillvault.steps.evaluate import Judged, judged_by
 from skillvault.steps.judge_replies import checked
+from skillvault.steps.promote import memory
 from skillvault.steps.questions import text_asked, verdict_asked
 from skillvault.steps.run import Run
 from skillvault.steps.texts import general_texts, session_texts, texts_about
@@ -103,7 +106,8 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
     ref = Ref("evaluation", outcome.id)
     links = [link for link in run.view.links.by_source([ref]) if link.target.kind == "fact"]
     supports = (link for link in links if link.type in ("promoted", "reinforced"))
-    facts = _told_facts(run, [link.target.id for link in supports])
+    later = _told_later(run, judged.evaluation, outcome)
+    facts = _told_facts(run, [*(link.target.id for link in supports), *later])
     refs = [Ref("fact", name) for name in facts]
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     records = [*refs, *(Ref("link", link.id) for link in (*links, *around))]
@@ -122,6 +126,24 @@ def _is_persons(run: Run, ref: Ref) -> bool:
     """Whether a person was the last to change a record."""
     commits = run.view.history.commits_touching([ref])
     return bool(commits) and not commits[0].step
+
+
+def _told_later(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]:
+    """The facts that a later run made of what this one says now: they are its own from then on."""
+    witness = witness_of(evaluation, outcome)
+    if witness is None:
+        return []
+    known = memory(run)
+    alike = [other.id for other in known.alike(witness) if same(other.form, witness.form)]
+    made_by = known.facts_of(alike)
+    sources = known.heard(made_by.values())
+    return [
+        fact
+        for fact, source in made_by.items()
+        if source in sources
+        and sources[source].outcome_status == witness.outcome_status
+        and sources[source].order > witness.order
+    ]
 
 
 def _told_facts(run: Run, names: Sequence[str]) -> dict[str, Fact]:

@@ -68,7 +68,9 @@ def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
     by_outcome = run.policy.choices.skills == "outcome"
     standings = _alone(run, history) if by_outcome else _together(run, history, outcomes)
     waiting = {
-        placed.id: Standing("waiting", "not evaluated")
+        placed.id: Standing("retracted", "counts nowhere")
+        if placed.id in run.view.retractions
+        else Standing("waiting", "not evaluated")
         for placed in history
         if placed.id in outcomes and not placed.evaluated
     }

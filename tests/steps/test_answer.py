@@ -1,6 +1,7 @@
 """An agent judges and writes: questions from the tree, answers beside what they change."""
 
 import json
+import random
 import re
 import shutil
 import signal
@@ -24,6 +25,7 @@ from tests.forked import called, log_of
 from tests.given import START, as_file, passing, trade
 from tests.judge.conftest import appoint
 from tests.team import Team
+from tests.thorough import THOROUGH
 
 INSIGHT = "A chased long succeeds if a stop stands before the entry."
 SHELVES = ("evaluations", "memory", "skills", "links", "answers", "proposed", "archive")
@@ -518,3 +520,77 @@ def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) ->
     assert fact.id not in [one.id for one in agents.recommend("perps", task).facts]
     assert agents.why_not(fact.id)[1][-1].state == "contested"
     assert agents.check().problems == []
+
+
+SAID = (
+    INSIGHT,
+    "A hard stop is run over before the move comes.",
+    "High funding pays those who wait for the reset.",
+    "Crowded longs unwind when the funding turns.",
+)
+GROUNDS = (
+    "The level held twice, so I enter with a stop 2 % below.",
+    "Funding is high; I chase it without a stop.",
+    "Volume is thin and I wait for the retest; size is half.",
+    "I buy, it looks fine.",
+)
+
+
+def drawn_trade(number: int, chance: random.Random) -> dict[str, Any]:
+    """A decision on one of a few grounds, in a session of its own or in one of several."""
+    session = chance.choice([f"maker-{number}", f"maker-{number}", "maker-x"])
+    return trade(
+        number,
+        chance.choice([-0.2, 0.3, -0.05, 0.06]),
+        decision__reasoning=chance.choice(GROUNDS),
+        decision__target=chance.choice(["SOL", "ETH"]),
+        source={"agent": "trader", "session": session},
+    )
+
+
+def drawn_reply(question: AskedQuestion, chance: random.Random) -> AgentReply:
+    """A verdict of any strength; an insight that others give too, or about a fact that is shown."""
+    told: dict[str, Any] = json.loads(answered(question, chance.choice(SAID)).text)
+    if question.kind == "verdict":
+        told["quality_score"] = chance.choice([0.2, 0.45, 0.55, 0.8])
+        return AgentReply(question.key, json.dumps(told))
+    told["slug"] = ""
+    lines = question.record.split("\n", 1)[1].rpartition("\n")[0]
+    facts = sorted(json.loads(lines).get("facts", {}))
+    if facts and chance.random() < 0.5:
+        told["relation"] = chance.choice(["repeats", "contradicts"])
+        told["fact"] = chance.choice(facts)
+    return AgentReply(question.key, json.dumps(told))
+
+
+def of_memory(root: Path) -> dict[str, bytes]:
+    """What is known: evaluations, facts, what speaks for and against each, answers."""
+    facts = {path.stem for path in (root / "memory").rglob("*.md")}
+    return {
+        path: data
+        for path, data in tree(root).items()
+        if path.startswith(("evaluations/", "memory/", "answers/")) or path.split("/")[1] in facts
+    }
+
+
+@pytest.mark.parametrize("seed", range(60 if THOROUGH else 4))
+def test_what_is_known_does_not_depend_on_when_answers_came(
+    vault: Vault, tmp_path: Path, seed: int
+) -> None:
+    """Random rounds of outcomes, and of answers about old and new ones in any order."""
+    chance = random.Random(seed)
+    appoint(vault, provider="agent", patience=60)
+    number = 0
+    for _ in range(7):
+        count = chance.randrange(4)
+        record(vault, *(drawn_trade(number + n, chance) for n in range(count)))
+        number += count
+        asked = [q.key for q in every(vault) if q.kind in ("insight", "contrast", "verdict")]
+        for key in chance.sample(asked, min(len(asked), chance.randrange(5))):
+            now_open = {question.key: question for question in every(vault)}
+            if key in now_open:
+                vault.desk.answer([drawn_reply(now_open[key], chance)], now=NOW)
+    vault.run(now=NOW)
+    assert vault.run(now=NOW).done == []
+    assert vault.check().problems == []
+    assert of_memory(rebuilt(vault, tmp_path / "clone").root) == of_memory(vault.root)

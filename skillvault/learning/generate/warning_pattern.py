@@ -25,7 +25,7 @@ STEP = "generate"
 
 State = Literal[
     "due", "waiting", "done", "counted", "unread", "silent", "between", "not new", "merged",
-    "put away", "over", "rejected",
+    "put away", "over", "rejected", "retracted",
 ]  # fmt: skip
 
 

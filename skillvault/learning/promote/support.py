@@ -302,7 +302,10 @@ class Support:
         )
 
     def _in_turn(self, ordered: Iterable[Witness]) -> Iterator[Witness]:
-        """The runs in their order; one whose judge names a fact that another makes comes after."""
+        """The runs in their order; one whose judge names a fact that another makes comes after.
+
+        What it says is known from its own turn on: who says the same later makes a fact of it.
+        """
         waiting: list[Witness] = []
         for witness in ordered:
             if (
@@ -311,6 +314,7 @@ class Support:
             ):
                 yield witness
             else:
+                self._remember(witness)
                 waiting.append(witness)
         while waiting:
             ready = (one for one in waiting if _fact_named(one) in self._facts)
@@ -449,6 +453,9 @@ class Support:
         return self._memory.heard(dict.fromkeys(evaluations))
 
     def _connect(self, witness: Witness, fact: str, stance: Stance) -> None:
+        """Link a run with a fact; where its judge named the fact, as the judge says."""
+        if fact == _fact_named(witness):
+            stance = "against" if witness.evaluation.contradicts else "for"
         source, target = Ref("evaluation", witness.id), Ref("fact", fact)
         link = link_of(_LINKS[stance], source, target, witness.outcome.occurred_at)
         if refused := self._material.rejections.of_target(Ref("link", link.id)):

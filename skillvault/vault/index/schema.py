@@ -83,6 +83,7 @@ create index stated_evaluation on stated (evaluation);
 create table ground (
     domain text, wording text, evaluation text,
     primary key (domain, wording, evaluation)) without rowid;
+create index ground_evaluation on ground (evaluation);
 create index outcome_id on outcome (id);
 create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);
@@ -344,9 +345,9 @@ def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.M
 
 
 def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Forget what runs said; if others say the same words, one of them stands for these now."""
+    """Forget what runs said, and on which grounds; another with the same words stands for these."""
     for name in ids:
-        for table in ("insight", "stated"):
+        for table in ("insight", "stated", "ground"):
             database.execute(f"delete from {table} where evaluation = ?", [name])
         query = "select min(evaluation) from insight where first = ?"
         (other,) = database.execute(query, [name]).fetchone()

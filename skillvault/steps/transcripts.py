@@ -170,7 +170,9 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     last = check or next(iter(run.checks[-1:]), None)
     command = f"`{last.command}`" if last else ""
     output = last.output if last else ""
-    if check is not None and (check.passed or not is_to_fail(run.text)):
+    # What the person stopped was not at its end: that a check had failed till then says nothing.
+    is_open = is_to_fail(run.text) or run.is_interrupted
+    if check is not None and (check.passed or not is_open):
         how = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"

@@ -49,9 +49,10 @@ def _blocks(step: Line, call: str) -> Iterator[tuple[str, Line]]:
         given = {"command": command} if command else {"file_path": step["edit"], "old_string": "1"}
         tool = "Bash" if command else "Edit"
         yield "assistant", {"type": "tool_use", "id": call, "name": tool, "input": given}
-        code = step.get("exit", 0)
+        code, is_refused = step.get("exit", 0), "refused" in step
         text = f"Exit code {code}\n{step['out']}" if code else step.get("out", "Edited.")
-        end = {"tool_use_id": call, "is_error": code != 0, "content": text}
+        text = "The user doesn't want to proceed with this tool use." if is_refused else text
+        end = {"tool_use_id": call, "is_error": code != 0 or is_refused, "content": text}
         yield "user", {"type": "tool_result", **end}
 
 
@@ -88,6 +89,10 @@ def _payloads(step: Line, call: str) -> Iterator[Line]:
         arguments = json.dumps({"cmd": step["run"]})
         run = {"name": "exec_command", "arguments": arguments, "call_id": call}
         yield {"type": "function_call", **run}
+        if "refused" in step:
+            end = "exec command rejected by user"
+            yield {"type": "function_call_output", "call_id": call, "output": end}
+            return
         exited = f"Chunk ID: ab12\nWall time: 0.1 seconds\nProcess exited with code {step['exit']}"
         end = f"{exited}\nOriginal token count: 9\nOutput:\n{step['out']}\n"
         yield {"type": "function_call_output", "call_id": call, "output": end}

@@ -43,7 +43,7 @@ _ENDED = re.compile(
     re.DOTALL,
 )
 _ENDED_WITH = re.compile(r"\bexit code (\d+)\)?$")
-# How a result begins that a person's word is, and no fault of the call's.
+# How a result begins of a call that a person did not allow.
 _REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
 
 
@@ -129,7 +129,8 @@ def _tool_result(
 ) -> ToolResult:
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
     has_ended_well = block.get("is_error") is not True
-    failed = not has_ended_well and not text.startswith(_REFUSED)
+    refused = not has_ended_well and text.startswith(_REFUSED)
+    failed = not has_ended_well and not refused
     code = _EXIT_CODE.match(text) if failed else None
     name = str(block.get("tool_use_id"))
     return ToolResult(
@@ -140,6 +141,7 @@ def _tool_result(
         int(code[1]) if code else 0 if has_ended_well else None,  # it tells no other code but 0 so
         prompt=prompt,
         running=name if text.startswith(_IN_BACKGROUND) else None,
+        refused=refused,
     )
 
 

@@ -33,6 +33,7 @@ _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re
 _RUNNING = re.compile(r"^Process running with session ID (\d+)$", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _ABORTED = "<turn_aborted"
+_REFUSED = re.compile(r"\b(?:rejected by (?:the )?user|aborted by user)\b")
 # What the client itself puts in the place of a prompt.
 _OF_CLIENT = re.compile(
     r"\s*<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS"
@@ -114,7 +115,9 @@ def _call_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
     shown = text[start.end() :] if start else text
     goes_on = _RUNNING.search(text[: start.start()]) if start and code is None else None
     running = goes_on[1] if goes_on else None
-    return ToolResult(at, str(entry.get("call_id")), shown, failed, code, running=running)
+    refused = code is None and _REFUSED.search(text[:1000]) is not None
+    name = str(entry.get("call_id"))
+    return ToolResult(at, name, shown, failed, code, running=running, refused=refused)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -42,7 +42,7 @@ class ToolResult(Struct, frozen=True):
     """What came of the call of this id; `exit_code` is a command's, where it is told.
 
     `prompt` is what the call was made for, where that is told. `running`: it has not ended, and its
-    end is told under this name.
+    end is told under this name. `refused`: the person did not allow it, and nothing ran.
     """
 
     at: datetime | None
@@ -53,6 +53,7 @@ class ToolResult(Struct, frozen=True):
     aside: bool = False
     prompt: str | None = None
     running: str | None = None
+    refused: bool = False
 
 
 Event = Prompt | Interruption | Remark | ToolCall | ToolResult

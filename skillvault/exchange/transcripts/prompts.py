@@ -124,7 +124,7 @@ class PromptTally:
 
     def _finish(self, result: ToolResult) -> None:
         call = self._calls.pop(result.id, None) or self._running.pop(result.id, None)
-        if call is None or call.tool not in SHELLS:
+        if call is None or call.tool not in SHELLS or result.refused:
             return
         if result.running:
             _put(self._running, result.running, call)
@@ -194,8 +194,8 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
     for event in reader:
         if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _OPEN:
             calls[event.id] = command_in(event.arguments)
-        elif isinstance(event, ToolResult) and event.running:
-            calls.pop(event.id, None)  # its end is told to the parent alone
+        elif isinstance(event, ToolResult) and (event.running or event.refused):
+            calls.pop(event.id, None)  # its end is told to the parent alone, or it never began
         elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
             command = calls.pop(event.id)
             if tool := tool_of(command, patterns):

@@ -57,13 +57,14 @@ _PLACE = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR)\b|\bBUILD FAILED\b"
     r"|\berror(?: TS\d+|\[E\d+\]|:)|^--- FAIL|test result: FAILED|Tests failed|^not ok \d"
-    r"|^Failed!|^Build FAILED|\bFAILURES!|^=+ FAILURES",
+    r"|^Failed!|^Build FAILED|\bFAILURES!|^=+ FAILURES|^Error: |\bERROR=[1-9]",
     re.MULTILINE,
 )
 _PASSED = re.compile(
     r"\b[1-9]\d* (?:passed|passing)\b|^OK\b|test result: ok|^ok\s+\S+|^PASS\b"
     r"|\bAll checks passed\b|[Nn]o issues found|BUILD SUCCESS|^Build succeeded"
-    r"|\b0 (?:errors|failures|problems)\b|^Passed!|^All tests passed|^\s*Finished `",
+    r"|\b0 (?:errors|failures|problems)\b|^Passed!|^All tests passed|^\s*Finished `"
+    r"|^Plan: \d+ to add|^No changes\.|\bERROR=0\b",
     re.MULTILINE,
 )
 # How a shell was asked for the code of what ran before.
@@ -83,6 +84,13 @@ _BAD_WORDS = re.compile(
     r"|nein\b|falsch\b|das (?:ist falsch|geht nicht|stimmt nicht)|mach das rückgängig|immer noch"
     r"|non[,. ]|annule|ça ne marche|toujours pas|no funciona|deshaz|eso no|sigue sin|está mal"
     r"|não funciona|desfaz|还是不|不对|不行|撤销|回滚|错了|違う|戻して|動かない|ダメ)",
+    re.IGNORECASE,
+)
+# The same, behind a sentence that says why.
+_TAKE_BACK = re.compile(
+    r"(?:[.!?;]\s+|\n|, (?=please|so))(?:(?:please|so|now|then|can you|could you) )*"
+    r"(?:undo|revert|roll back|take back|back out|drop) (?:it|that|this|those|these|everything"
+    r"|(?:the |your )?(?:last )?(?:commit|change|edit|patch)s?)\b",
     re.IGNORECASE,
 )
 _GOOD_WORDS = re.compile(
@@ -110,6 +118,7 @@ _TO_MEND = re.compile(
     re.IGNORECASE,
 )
 _TURNS = 80  # characters in which a praise is taken back
+_OPENING = 300  # characters of the next words in which what was done is taken back
 
 
 class Check(Struct, frozen=True):
@@ -187,7 +196,7 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     """Of the last run of each tool the one that decides: one that failed, else the last.
 
     A run that nobody can judge takes the place of those before it, and so does one that passed
-    without what had failed.
+    without what had failed. If the last run of a tool was cut off, none that passed decides.
     """
     last: dict[str, Check] = {}
     failed: dict[str, Check] = {}
@@ -204,15 +213,27 @@ def deciding(checks: Iterable[Check]) -> Check | None:
             failed.pop(check.tool, None)
     judged = [check for check in last.values() if check.passed is not None]
     failing = [check for check in judged if not check.passed]
+    if not failing and any(map(_was_cut_off, last.values())):
+        return None  # a linter that passes says nothing of the tests that never ended
     return next(reversed(failing or judged), None)
+
+
+def _was_cut_off(check: Check) -> bool:
+    return check.exit_code in _CUT_OFF or bool(_TIMED_OUT.search(check.output))
 
 
 def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
     """The other tools that had failed and passed now, as links of one chain of `&&`."""
     parts = _PARTS.split(_QUOTED.sub("''", check.command))
-    if not check.passed or check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
-        return []
     links = [" ".join(part.split()) for part in parts[::2]]
+    if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
+        # Behind a pipe the code is another's, but what stands before `&&` has passed.
+        own = max((n for n, link in enumerate(links) if check.tool in link), default=0)
+        if set(parts[1 : 2 * own : 2]) != {"&&"}:
+            return []
+        links = links[: own + 1]
+    if not check.passed:
+        return []
     return [
         tool
         for tool, earlier in failed.items()
@@ -238,7 +259,7 @@ def is_to_fail(task: str) -> bool:
 
 def words_say(text: str) -> Status | None:
     """What the person's next words say of what was done; None where they say nothing of it."""
-    if _BAD_WORDS.match(text):
+    if _BAD_WORDS.match(text) or _TAKE_BACK.search(text[:_OPENING]):
         return "failure"
     if _GOOD_WORDS.match(text) and not _TURNED.search(text[:_TURNS]):
         return "success"

@@ -21,7 +21,7 @@ _FILLER = (
 )
 _USE = (
     r"(?:appl\w+|us(?:e|es|ed|ing)|follow\w*|rely\w*|reli\w+|load\w*|consult\w*|invok\w+|need\w*|(?:made|making)\s+use\s+of"
-    r"|(?:go|going|went)\s+with|heed\w*|pick\w*|chose|choosing|combin\w+|obey\w*|respect\w*"
+    r"|(?:go|going|went)\s+(?:with|by|back\s+to)|heed\w*|pick\w*|chose|choosing|combin\w+|obey\w*|respect\w*"
     r"|(?:st(?:ick|icking|uck)|adher\w+|kept|keeping)\s+to|compl(?:y|ied|ying)\s+with)"
 )
 # A short form is a word like others but beside one of these.
@@ -67,7 +67,7 @@ _VERDICT = re.compile(
     r"^[\"'`*]*\s*(?:\(|[:|]|->|[-–—])?\s*(?:used\b|applied\b|followed\b|✓|✔|✅|skipped\b"
     r"|unused\b|not (?:used|applied|needed|relevant)\b|n/a\b"
     r"|(?:sa(?:ys|id)|told|warn(?:s|ed)|advis(?:es|ed)|suggest(?:s|ed)|recommend(?:s|ed)"
-    r"|prescribes)\b)",
+    r"|prescribes|(?:kept|saved|gave|got|told|sent|led|cost|made)\s+(?:me|us))\b)",
     re.IGNORECASE,
 )
 _SAYS = re.compile(

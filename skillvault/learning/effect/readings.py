@@ -33,7 +33,8 @@ _WORDS = {
         abid(ed|ing) by|went (with|by)|going (with|by)|act(ed|ing) (up)?on|lean(ed|t|ing) on
         listen(ed|ing) to|switch(ed|ing) to|combin(ed|ing)|cit(ed|ing)|drew on|drawing on
         point(ed|ing) to|(went|going|work(ed|ing)|walk(ed|ing)|step(ped|ping)) through
-        (kept|keeping) to|stay(ed|ing) (with|within)|mirror(ed|ing)""",
+        (kept|keeping) to|stay(ed|ing) (with|within)|mirror(ed|ing)
+        (went|going|came|fell) back to|return(ed|ing) to""",
     "do": """
         apply|use|follow|rely (up)?on|load|consult|invoke|need|require|heed|obey|respect|honou?r
         adopt|employ|leverage|utili[sz]e|implement|run|open|read|pick|choose|select|take|trust
@@ -107,7 +108,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         "overruled",
         r"""
         \b(warned|told|advised|cautioned|reminded) by X.*\b(but|yet|however)\b
-        X.*\b(i|we) (<differ>)\b""",
+        X.*\b(i|we) (<differ>)\b
+        X,? (i|we) ((have|had|then|still) )?(<defy>)\b""",
     ),
     # Two negations are none; so is what did not happen for the skill's sake.
     (
@@ -196,6 +198,8 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |opted not to|nor)( (to|be|been|going|have|having|did|i|we))* (<obey>) X
         \b(?<!was )(?<!were )(?<!been )(<defy>):? X""",
     ),
+    # In view of it, something was done.
+    ("applied", r"^(given|considering|minding|knowing) X,? (i|we|no)\b(?!.*\b(<anyway>|still)\b)"),
     # Asked, and answered at once.
     ("applied", r"^[^?]*X[^?]*\?\s*(yes|sure|indeed|it (does|is)|absolutely)\b"),
     ("declined", r"^[^?]*X[^?]*\?\s*(no|nope|not|hardly)\b"),
@@ -241,8 +245,10 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           |would not load)
         \b(start\w*|began|tried) to <do> X,? (but|then|and) .*\b(gave up|stopped|abandoned|aborted
           |ran out)
-        \b(tried|trying|attempted|attempting|try)( to <do>)? X(?!.*\bworked\b).*\b(but|error
-          |fail\w*|fell back|gave up|no luck|without success
+        \b(tried|trying|attempted|attempting|try)( to <do>| <done>| opening)? X
+          (?!.*\bworked\b).*\b(but|error
+          |fail\w*|fell back|gave up|no luck|without success|timed out|crash\w*|hung|refused|denied
+          |unreachable|not found|no (answer|response|such)
           |no success|in vain|to no avail)\b""",
     ),
     # Turned down.
@@ -268,6 +274,14 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
           (?!.*\b(used|applied|followed|kept) (only|its|the first|one|two|part)\b)
         \b(<decline>)( <any>)?:? X
         \b(left|ruled|leaving) X (out|aside|alone|unused|unread)
+        \b(left|leaving|kept|saved|saving|postponed|deferred) X (for|to|until|till)
+           (?!(this|the rest|step|each)\b)
+        X (i|we) (did|do|could|can|would|have|had) not( <any>| need)?( \w+ly)?\s*($|[.,;!])
+        X,? (i|we) ((have|had|then|only|still) )?(<decline>|left|set aside|put aside)\b
+        X,? (and )?((i|we) )?(concluded|decided|judged|found|felt|thought|figured|saw|reali[sz]ed
+          |established)( that)? (it|this|they|none)( of (it|them|that))? (<be>|has|had|have|does|did
+          |do|bears|bore|fits|applies) ?(no|not|nothing|none|neither|irrelevant|inapplicable
+          |unrelated|outdated|unnecessary|overkill|little|about|only)\b
         X .*\bnot (the|a|any) skill\b
         X,? (which |that |it )?((<be>|has|have|had|did|does|do|can|could|will|would|seem\w*|look\w*
           |feels?|felt|turned out( to be)?|appear\w*|proved|remain\w*|went|became
@@ -302,6 +316,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \bhad X been\b
         \b(would|could|should|might) have (<gap>){0,6}X
         X (would|could|should|might|may)( \w+)? (have|be|help|apply|fit|matter)
+        (^|[,;:] |\b(but|and) )with X,? .*\b(would|could|might) (not )?have\b
         \b(wish|if only)\b.*X""",
     ),
     # Perhaps, or another time.
@@ -365,6 +380,10 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
     ),
     # A verb that holds for the second, too: `used y to write and x to export`.
     ("named", r"\b(<done>) Y [^,:;]*,? and (then )?X (to|for|in|on|when|while)\b"),
+    (
+        "named",
+        r"\b(took|taking|drew|borrow\w+|copied|lifted) (<gap>){1,4}(from|out of) X(?! and Y)",
+    ),
     # Listed, or a quote of the prompt.
     (
         "open",
@@ -372,7 +391,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         ^>
         \b(prompt|context|instruction|list|task|receipt|pack|response|readme|fixture|message|index
           |catalog\w*|header|tool( output)?)s? (\w+ ){0,3}(list\w*|contain\w*|mention\w*|includ\w*
-          |show\w*|nam\w*|sa(id|ys?)|offer\w*|had|has|gave|give|suggest\w*|recommend\w*|told|tells
+          |show\w*|nam\w*|sa(id|ys?)|reads?|offer\w*|had|has|gave|give|suggest\w*|recommend\w*|told|tells
           |present(s|ed)|proposed?)\b.*X
         \b(was|were|got|been|am|are) (shown|given|offered|served|recommended|handed|told|presented
           |provided)( (with|about|to|of|the))* .{0,30}X
@@ -383,6 +402,10 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(have|has|had|having|with) access to .{0,30}X
         \b(according to the (system )?prompt|you (may|must|should|can|have)|please)\b.*X
         \b(of|among|from|between|out of|besides|beside|apart from|aside from)( \w+){0,2} X(?=.*Y)
+        \b(among|amongst) (them|these|those|which|others),?:? ([^.]*\band )?X
+        \b(vault|shelf|catalog\w*|inventory|registry|archive) (has|holds|lists?|contains|offers
+          |keeps|had|held|listed|contained|offered)\b.*X
+        \b(table of contents|contents|inventory|catalogue|catalog|index|glossary|all skills): .*X
         \b(there is|there are|exists?|existence of|contains?|containing|mentions|next to|write
           |wrote|update|updat\w+|edit\w*|rename\w*|extend\w*|add|adding|string|search\w*( for)?
           |look\w* for|find|called|asked whether|heard of|text) (<gap>){0,4}X
@@ -469,7 +492,9 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(steps?|parts?|points?|rules?|items?|sections?) [\d, -]+(to \d+ |and \d+ )?(of|in|from) X
         X (is|was|describes|fits) (exactly|precisely|just) (this|the|our|my) \w+
         , X ?[.!]?$
-        \b(that|this|which) is X ?[.!]?$
+        \b(that|this|which) (is|was) X ?[.!]?$
+        \b(that|this|which) (is|was) X (?!(and|but|or|not|which|that)\b)([\w.,]+ ){0,4}(target
+          |threshold|limit|number|figure|value|size|procedure|order|step|sizing|work|doing)\b
         skills?/([\w.-]+/)*X
         X ?/
         X (it is|first|here|again)\b
@@ -523,6 +548,8 @@ _IT_IS = re.compile(
         r"|$|[.,]))"
     )
 )
+# What a skill says to do, with another thing than itself: `x tells me to avoid it`.
+_ADVISED = re.compile(_expanded(r"^ (<say>)( (me|us|you|one))?( not| never)? to( \w+ly)? $"))
 _ACTED_AGAINST = re.compile(
     _expanded(
         r"^((but|yet|still|and|however|even so),? )*((<anyway>),? (i|we)\b|(i|we)\b.*\b(<anyway>))"
@@ -544,7 +571,7 @@ _NONE = re.compile(
 )
 _TAKEN_BACK = ("applied", "named", "open")  # readings that a figure may say otherwise
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
-_HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:)[*_]*)\s*$")
+_HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=\n))[*_]*)\s*$")
 
 
 def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Mention, Reading]]:
@@ -591,7 +618,8 @@ def _read_plain(sentence: str, heading: str) -> Reading:
     reading = _look_up(sentence)
     taken_up = _IT.sub(X, sentence.split(X, 1)[1])
     turned = _TURNED.search(taken_up)
-    if turned and Y not in taken_up[: turned.start()]:
+    is_advice = turned and _ADVISED.search(taken_up[: turned.start()])
+    if turned and not is_advice and Y not in taken_up[: turned.start()]:
         reading = _look_up(turned[0])
     if heading and reading in ("named", "open"):
         return _look_up(f"{heading}: {sentence.lstrip('-+ ')}")

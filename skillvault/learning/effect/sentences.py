@@ -40,6 +40,7 @@ _REWRITES = tuple(
         (rf"({_EITHER})'s\b", r"\1"),
         (r"(?<!\w)'|'(?!\w)|[\"`*“”«»_]", " "),
         (rf"\[\s*({_EITHER})\s*\]", r"(\1)"),
+        (rf"(?:[\w.~-]+/)*skills?/(?:[\w.-]+/)*({_EITHER})/skill\.md\b", r"\1"),
         (r"\s+", " "),
         (r" (?=[:,.;)])", ""),
         (
@@ -101,7 +102,7 @@ _AND = re.compile(r"[^\W\d_]|[&+/]")
 _SINGULAR = re.compile(r"\W?\s+(?:was|is|did|does|has|had)\b", re.IGNORECASE)
 _ANSWER = r"(?i:yes|no|nope|not|sure|indeed|it (?:does|is)|absolutely|hardly)\b"
 _END = re.compile(
-    r"(?<!\bcf)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!]+[\"'”’)\]]*(?=\s|$)"
+    r"(?<!\bcf)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)(?<!^\d)(?<!\n\d)(?<!\n\d\d)[.!]+[\"'”’)\]]*(?=\s|$)"
     rf"|[?][\"')\]]*\s+(?!{_ANSWER})|;\s|\\n|\n\s*(?:\n|(?=[-*+>#|]|\d+[.)]\s|\[))|(?<=[:.!?|])\s*\n"
 )
 

@@ -109,7 +109,7 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         r"""
         \b(warned|told|advised|cautioned|reminded) by X.*\b(but|yet|however)\b
         X.*\b(i|we) (<differ>)\b
-        X,? (i|we) ((have|had|then|still) )?(<defy>)\b""",
+        (^|[.,;:] |\b(and|but) )X,? (i|we) ((have|had|then|still) )?(<defy>)\b""",
     ),
     # Two negations are none; so is what did not happen for the skill's sake.
     (
@@ -276,8 +276,10 @@ _TABLES: tuple[tuple[Reading, str], ...] = (
         \b(left|ruled|leaving) X (out|aside|alone|unused|unread)
         \b(left|leaving|kept|saved|saving|postponed|deferred) X (for|to|until|till)
            (?!(this|the rest|step|each)\b)
-        X (i|we) (did|do|could|can|would|have|had) not( <any>| need)?( \w+ly)?\s*($|[.,;!])
-        X,? (i|we) ((have|had|then|only|still) )?(<decline>|left|set aside|put aside)\b
+        (^|[.,;:] |\b(and|but) )X (i|we) (did|do|could|can|would|have|had) not( <any>| need)?
+          ( \w+ly)?\s*($|[.,;!])
+        (^|[.,;:] |\b(and|but) )X,? (i|we) ((have|had|then|only|still) )?(<decline>|left|set aside
+          |put aside)\b
         X,? (and )?((i|we) )?(concluded|decided|judged|found|felt|thought|figured|saw|reali[sz]ed
           |established)( that)? (it|this|they|none)( of (it|them|that))? (<be>|has|had|have|does|did
           |do|bears|bore|fits|applies) ?(no|not|nothing|none|neither|irrelevant|inapplicable

@@ -618,10 +618,12 @@ def _heading(sentence: str, before: str) -> str:
 def _read_plain(sentence: str, heading: str) -> Reading:
     """How the mention of a plain sentence reads, by what stands over it if by nothing else."""
     reading = _look_up(sentence)
-    taken_up = _IT.sub(X, sentence.split(X, 1)[1])
+    before, after = sentence.split(X, 1)
+    taken_up = _IT.sub(X, after)
     turned = _TURNED.search(taken_up)
     is_advice = turned and _ADVISED.search(taken_up[: turned.start()])
-    if turned and not is_advice and Y not in taken_up[: turned.start()]:
+    is_of_other = reading == "declined" and Y in before  # `i chose y over x and applied it`
+    if turned and not (is_advice or is_of_other or Y in taken_up[: turned.start()]):
         reading = _look_up(turned[0])
     if heading and reading in ("named", "open"):
         return _look_up(f"{heading}: {sentence.lstrip('-+ ')}")

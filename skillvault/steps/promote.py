@@ -25,6 +25,7 @@ from skillvault.steps.general import general_changes, general_plan
 from skillvault.steps.insights import InsightMemory
 from skillvault.steps.judge_replies import draft_by, told_by
 from skillvault.steps.run import Run
+from skillvault.vault.index.snapshot import Topics
 
 _PAGE = 1000  # evaluations that are looked at together
 
@@ -136,7 +137,14 @@ def _material(
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now),
         weighs=run.policy.choices.facts == "support",
+        by_arrival=partial(_by_arrival, view) if run.options.recomputes else None,
     )
+
+
+def _by_arrival(view: Topics, evaluations: Iterable[str]) -> list[list[str]]:
+    """These evaluations, those of one commit together, in the order in which they came."""
+    refs = (Ref("evaluation", name) for name in evaluations)
+    return [[ref.id for ref in together] for together in view.history.by_arrival(refs)]
 
 
 def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Patterns]]:

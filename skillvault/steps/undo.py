@@ -70,7 +70,8 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
         targets=(*skills, *facts),
         why=reason,
     )
-    return recomputed(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), first)
+    options = RunOptions(dry=True, recomputes=True)
+    return recomputed(Run(store, judge=judge, now=now, options=options), first)
 
 
 def _why_undone(commit: str, reason: str, made: Sequence[Ref]) -> str:

@@ -1,6 +1,7 @@
 """An outcome that was wrong counts nowhere, as if it had been retracted when it arrived."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -65,6 +66,37 @@ def test_a_strategy_is_written_of_the_others(vault: Vault, other: Vault, wrong: 
     ]
     both_ways(vault, days, wrong, other)
     assert "strategy-perps" in served(vault)
+
+
+@pytest.mark.parametrize(
+    ("ended", "days", "wrong", "stands"),
+    [
+        ("+-++-", range(5), 2, {"succeeded"}),  # two for it and one against it, then one more
+        ("+-++-", (4, 0, 2, 3, 1), 2, {"succeeded"}),  # as they came, in whatever order they ended
+        ("+--+-", range(5), 2, {"succeeded"}),  # it never stood, as one against it was wrong
+        ("+-+-+", range(5), 2, {"failed"}),  # never more for it than against it without the wrong
+    ],
+)
+def test_a_fact_stands_if_it_had_more_for_it_when_one_came(
+    vault: Vault, other: Vault, ended: str, days: Sequence[int], wrong: int, stands: set[str]
+) -> None:
+    status = {"+": "success", "-": "failure"}
+    for each in (vault, other):
+        for number, (day, sign) in enumerate(zip(days, ended, strict=True)):
+            known = set(each.store.head().outcomes)
+            fields = {"source__session": f"s{day}", "result": {"status": status[sign]}}
+            recorded(each, raw(day, **fields))
+            if number == wrong:
+                (name,) = set(each.store.head().outcomes) - known
+                if each is other:
+                    retract(other, name, "a wrong label", now=NOW)
+            each.run(now=NOW)
+    retract(vault, name, "a wrong label", now=LATER)
+    assert served(vault) == served(other)
+    facts = vault.store.head().facts.values()
+    assert {end for end in ("succeeded", "failed") for fact in facts if end in fact.text} == stands
+    assert vault.check().problems == []
+    assert not vault.run(now=LATER).done
 
 
 def test_a_retraction_is_one_commit_that_lists_what_changed(vault: Vault, person: Person) -> None:

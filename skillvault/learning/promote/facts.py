@@ -66,6 +66,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     `taken_away` are the evaluations whose fact a person took away. `support` gives the
     evaluations that made or repeat a fact, in the order of their ids, `sessions_of` the sessions
     of the outcomes behind some facts, or enough of them to decide. `clock` is a domain's time.
+    `by_arrival` puts evaluations into the order in which they came, those that came together in
+    one; it is there if something is taken back, and decides what would stand without it.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -80,6 +82,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     counts: FactCounts
     clock: Callable[[str], datetime | None]
     weighs: bool = True
+    by_arrival: Callable[[Collection[str]], Sequence[Collection[str]]] | None = None
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":

@@ -499,9 +499,15 @@ class Support:
             agreeing = {other.id for other in alike if same(other.form, source.form)}
             opposed = {other.id for other in alike if opposite(other.form, source.form)}
         speaking, on_ground, against = self._sides(source, agreeing, opposed)
-        independent = len(speaking.sessions) >= self._policy.promote.min_sessions
-        outweighs = len(against) < len(speaking.ids | on_ground)
-        if gate is None or (independent and outweighs):
+        support, enough = speaking.ids | on_ground, self._policy.promote.min_sessions
+        independent = len(speaking.sessions) >= enough
+        stands = independent and len(against) < len(support)
+        if gate and independent and against and self._material.by_arrival:
+            # A fact that stands is not unmade by what comes later: so it is without what is gone.
+            runs = self._load(support | against)
+            arrived = _in_order(self._material.by_arrival(runs), runs)
+            stands = _has_stood(arrived, speaking.ids, against, enough)
+        if gate is None or stands:
             self._add_fact(source, agreeing, (speaking, against))
             self._connect_all(source, self._load(on_ground | speaking.ids), "for")
             self._connect_all(source, self._load(against), "against")
@@ -608,6 +614,29 @@ def _is_earlier(witness: Witness, fact: Fact, before: Retelling | None, memory: 
     statement = statement_of(fact)
     told_as = [run.order for run in tellers if run.evaluation.key_insight == statement]
     return bool(told_as) and witness.order < min(told_as)
+
+
+def _in_order(
+    arrivals: Iterable[Collection[str]], runs: Mapping[str, Witness]
+) -> Iterator[Witness]:
+    """The runs as they came, those that came together in the order of time."""
+    for together in arrivals:
+        yield from sorted((runs[name] for name in together), key=lambda run: run.order)
+
+
+def _has_stood(
+    arrived: Iterable[Witness], speaking: Collection[str], against: Collection[str], enough: int
+) -> bool:
+    """Whether, when a run came that says it, enough sessions did and fewer runs were against it."""
+    sessions: set[str] = set()
+    balance = 0
+    for run in arrived:
+        balance += -1 if run.id in against else 1
+        if run.id in speaking:
+            sessions.add(run.session)
+            if len(sessions) >= enough and balance > 0:
+                return True
+    return False
 
 
 _OTHERWISE: Mapping[Status, Status] = {"success": "failure", "failure": "success"}

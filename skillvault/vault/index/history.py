@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
 from typing import NamedTuple
 
 from skillvault.records import Commit, Ref
@@ -84,6 +85,22 @@ class History:
             "order by c.depth desc, c.date desc, c.sha desc"
         )
         return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
+
+    def by_arrival(self, refs: Iterable[Ref]) -> list[list[Ref]]:
+        """These records, those together that came by one commit, in the order of the commits.
+
+        Those that no commit is known to have brought were there before all.
+        """
+        query = (
+            "select t.ref_kind, t.ref_id, c.depth, c.date, c.sha from touch t "
+            "join commits c on c.c = t.c where t.ref_kind = ? and t.ref_id in {} "
+            "order by c.depth desc, c.date desc, c.sha desc"
+        )
+        pending = sorted(set(refs))
+        rows = self._reader.rows_of(query, pending)
+        first = {Ref(kind, name): tuple(place) for kind, name, *place in rows}
+        pending.sort(key=lambda ref: first.get(ref, ()))
+        return [list(together) for _, together in groupby(pending, key=first.get)]
 
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""

@@ -92,6 +92,10 @@ class WitnessMemory(Memory):
         """What these runs say."""
         return {name: self._witnesses[name] for name in evaluations if name in self._witnesses}
 
+    def remembered(self, evaluations: Iterable[str]) -> Collection[str]:
+        """Those of these runs of which is kept what they say."""
+        return [name for name in evaluations if name in self._first_of]
+
     def spread(self, firsts: Collection[str]) -> bool:
         """Whether the runs that end alike and say these words are of more than one session."""
         return any(len(self._sessions(firsts, status)) > 1 for status in _ENDED)

@@ -37,6 +37,10 @@ class InsightMemory(Memory):
             self._witnesses[name] = witness_of(record, outcomes.get(name)) if record else None
         return {name: witness for name in names if (witness := self._witnesses[name])}
 
+    def remembered(self, evaluations: Iterable[str]) -> Collection[str]:
+        """Those of these runs of which is kept what they say."""
+        return self._insights.kept(evaluations)
+
     def spread(self, firsts: Collection[str]) -> bool:
         """Whether the runs that end alike and say these words are of more than one session."""
         sessions: dict[Status, set[str]] = {}

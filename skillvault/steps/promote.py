@@ -24,6 +24,7 @@ from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.general import general_changes, general_plan
 from skillvault.steps.insights import InsightMemory
 from skillvault.steps.judge_replies import draft_by, told_by
+from skillvault.steps.registry import RECOMPUTING
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
 
@@ -137,8 +138,14 @@ def _material(
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now),
         weighs=run.policy.choices.facts == "support",
-        by_arrival=partial(_by_arrival, view) if run.options.recomputes else None,
+        by_arrival=partial(_by_arrival, view) if evaluations and _has_taken_back(run) else None,
     )
+
+
+def _has_taken_back(run: Run) -> bool:
+    """Whether something that others rested on was ever taken back, or is now."""
+    taking = any(done.change.step in RECOMPUTING for done in run.report.done)
+    return taking or run.view.history.has_steps(RECOMPUTING)
 
 
 def _by_arrival(view: Topics, evaluations: Iterable[str]) -> list[list[str]]:

@@ -37,7 +37,6 @@ def retracted(store: Store, judge: Judge, text: str, reason: str, *, now: dateti
     first = rules.retract_change(retraction, removed, bare, learner=learner)
     options = RunOptions(
         dry=True,
-        recomputes=True,
         withdrawn=frozenset(str(ref) for ref, _ in removed),
         recounts=frozenset({strategy_name(outcome.domain)}),
     )

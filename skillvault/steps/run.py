@@ -133,7 +133,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     `steps` are those that were asked for by name, `code` the code bases in place of the policy's.
     `withdrawn` are the `<kind>:<id>` of what goes by a decision and is no rejection, `recounts` the
     strategies that are written anew whether they are due or not.
-    `recomputes`: what rested on what a person takes back is made anew, as it would stand by now.
     `consolidates`: facts may become skills. `on_done` is called with each change that is made,
     `between` where nothing is half done; it may raise. `track` shows how far a list of items is.
     """
@@ -147,7 +146,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     code: Sequence[Path] = ()
     withdrawn: frozenset[str] = frozenset()
     recounts: frozenset[str] = frozenset()
-    recomputes: bool = False
     consolidates: bool = True
     on_done: Callable[[Done], None] | None = None
     between: Callable[[], None] | None = None

@@ -70,8 +70,7 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
         targets=(*skills, *facts),
         why=reason,
     )
-    options = RunOptions(dry=True, recomputes=True)
-    return recomputed(Run(store, judge=judge, now=now, options=options), first)
+    return recomputed(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), first)
 
 
 def _why_undone(commit: str, reason: str, made: Sequence[Ref]) -> str:

@@ -12,6 +12,11 @@ from tests.given import as_file, raw, trade
 from tests.team import LATER, Clone, bare
 
 FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
+# A fact that had more for it than against it until the last came.
+CONTESTED = [
+    raw(day, source__session=f"s{day}", result={"status": status})
+    for day, status in enumerate(("success", "failure", "success", "success", "failure"))
+]
 
 
 def pair(
@@ -46,15 +51,15 @@ def new_root(_new_vault: Path) -> Path:
     return _new_vault
 
 
-@pytest.mark.parametrize("place", [0, 3])
+@pytest.mark.parametrize(("outcomes", "place"), [(FIVE, 0), (FIVE, 3), (CONTESTED, 2)])
 def test_retracting_elsewhere_is_retracting_at_the_learner(
-    tmp_path: Path, new_root: Path, place: int
+    tmp_path: Path, new_root: Path, outcomes: Sequence[Any], place: int
 ) -> None:
     served = []
     for number in (0, 1):
         folder = tmp_path / str(number)
         folder.mkdir()
-        clones = pair(folder, new_root)
+        clones = pair(folder, new_root, outcomes)
         wrong = sorted(clones[0].vault.store.head().outcomes)[place]
         retract(clones[number].vault, wrong, "wrong", now=LATER)
         says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
@@ -62,8 +67,9 @@ def test_retracting_elsewhere_is_retracting_at_the_learner(
         exchange(*clones)
         assert clones[0].tree() == clones[1].tree()
         assert [clone.vault.check().problems for clone in clones] == [[], []]
-        tree = clones[0].person.git("ls-tree", "-r", "HEAD", "skills", "proposed", "facts", "links")
-        served.append(tree)
+        folders = ("skills", "proposed", "memory", "links")
+        served.append(clones[0].person.git("ls-tree", "-r", "HEAD", *folders))
+        assert "memory/" in served[-1]
     assert served[0] == served[1]
 
 

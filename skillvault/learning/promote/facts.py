@@ -67,7 +67,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     evaluations that made or repeat a fact, in the order of their ids, `sessions_of` the sessions
     of the outcomes behind some facts, or enough of them to decide. `clock` is a domain's time.
     `by_arrival` puts evaluations into the order in which they came, those that came together in
-    one; it is there if something is taken back, and decides what would stand without it.
+    one; it is there if something was taken back, and decides what stands without it.
     """
 
     outcomes: Mapping[str, Outcome]

@@ -123,6 +123,9 @@ class Memory(Protocol):
     def heard(self, evaluations: Iterable[str]) -> Mapping[str, Witness]:
         """What these runs say."""
 
+    def remembered(self, evaluations: Iterable[str]) -> Collection[str]:
+        """Those of these runs of which is kept what they say."""
+
     def spread(self, firsts: Collection[str]) -> bool:
         """Whether the runs that end alike and say these words are of more than one session."""
 
@@ -281,12 +284,15 @@ class Support:
         self._links: dict[str, Link] = {}
         self._retellings: dict[str, Retelling] = {}
         self._rejected: set[Rejection] = set()
+        self._again: Collection[str] = ()  # if something was taken back: who was weighed before
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)  # first -> fact -> evaluation
         self._grounds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # likewise
 
     def plan(self, runs: Iterable[Witness]) -> SupportPlan:
         """The work for these runs."""
         ordered = sorted(runs, key=lambda witness: witness.order)
+        if self._material.by_arrival:
+            self._again = self._memory.remembered(witness.id for witness in ordered)
         # By other rules a fact may be a later run's: what is known of it stands before all.
         for witness in ordered:
             if witness.id in self._material.promoted:
@@ -502,10 +508,11 @@ class Support:
         support, enough = speaking.ids | on_ground, self._policy.promote.min_sessions
         independent = len(speaking.sessions) >= enough
         stands = independent and len(against) < len(support)
-        if gate and independent and against and self._material.by_arrival:
+        by_arrival = self._material.by_arrival if witness.id in self._again else None
+        if gate and independent and against and by_arrival:
             # A fact that stands is not unmade by what comes later: so it is without what is gone.
             runs = self._load(support | against)
-            arrived = _in_order(self._material.by_arrival(runs), runs)
+            arrived = _in_order(by_arrival(runs), runs)
             stands = _has_stood(arrived, speaking.ids, against, enough)
         if gate is None or stands:
             self._add_fact(source, agreeing, (speaking, against))

@@ -56,6 +56,11 @@ class History:
         rows = self._reader.rows("select c from commits where step = ?", [step])
         return self._commits(number for (number,) in rows)
 
+    def has_steps(self, steps: Iterable[str]) -> bool:
+        """Whether any of these steps made a commit."""
+        rows = self._reader.rows_in("select 1 from commits where step in {} limit 1", steps)
+        return next(rows, None) is not None
+
     def since(self, at: datetime) -> list[Commit]:
         """What was done in each commit that was made then or later, newest first.
 

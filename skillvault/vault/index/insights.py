@@ -67,6 +67,11 @@ class Insights:
         rows = self._reader.rows_in(query, map(bound, keys), before=[bound(domain)])
         return sorted({name for (name,) in rows})
 
+    def kept(self, evaluations: Iterable[str]) -> set[str]:
+        """Those of these evaluations of which is kept what they say."""
+        query = "select evaluation from insight where evaluation in {}"
+        return {name for (name,) in self._reader.rows_in(query, evaluations)}
+
     def tallies(self, firsts: Iterable[str]) -> list[Tally]:
         """How many runs say these words, by how they ended."""
         query = (
@@ -164,6 +169,12 @@ class UnkeptInsights(Insights):
         names = list(keys)
         more = (first for key in names for first in self._firsts.get((domain, key), ()))
         return sorted({*super().firsts(domain, names), *more})
+
+    def kept(self, evaluations: Iterable[str]) -> set[str]:
+        """Those of these evaluations of which is kept, or known, what they say."""
+        names = list(evaluations)
+        more = {name for rows in self._rows.values() for name in rows}
+        return super().kept(names) | more.intersection(names)
 
     def tallies(self, firsts: Iterable[str]) -> list[Tally]:
         """How many runs say these words, by how they ended."""

@@ -164,9 +164,14 @@ class Change(Struct, frozen=True, kw_only=True):
         No pattern: that is an entry of a file whose version the change states.
         """
         written = {ref_of(record) for record in self.writes}
+        written |= {Ref("skill", path.split("/")[1]) for path, _ in self.files if _is_skill(path)}
         targets = (record.target for record in self.writes if isinstance(record, Link))
         sources = (ref for ref in self.sources if ref.kind != "pattern")
         return {*sources, *targets} - written
+
+
+def _is_skill(path: str) -> bool:
+    return path.endswith("/SKILL.md") and path.count("/") == 2
 
 
 def skill_series(step: str, domain: str | None) -> str:

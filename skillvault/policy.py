@@ -157,7 +157,8 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Literal["never", "unproven", "always"],
         Meta(
             description="Which new skills wait in proposed/ for a person. unproven: what rests on "
-            "one session; always: all; never: none. What is untrusted always waits."
+            "one session; always: all, and what changes in approved ones; never: none. What is "
+            "untrusted always waits."
         ),
     ] = "unproven"
     warning_below: Annotated[

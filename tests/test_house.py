@@ -15,10 +15,10 @@ DOORS = {"api", "cli", "daemon", "page", "__main__", "__init__"}
 # Between the rooms of a floor too, each imports only those that stand behind it here.
 ORDER = {
     "learning": [
-        "why_not", "sync", "curate", "retract", "install", "lint", "stats", "assess", "capture",
-        "recommend", "merge", "refresh", "promote", "answer", "distill", "generate", "gate",
-        "evaluate", "record", "advise", "accuracy", "effect", "expire", "account", "contrast",
-        "rejection", "sections", "length", "naming",
+        "why_not", "sync", "curate", "retract", "install", "next_version", "lint", "stats",
+        "assess", "capture", "recommend", "merge", "refresh", "promote", "answer", "distill",
+        "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
+        "account", "contrast", "rejection", "sections", "length", "naming",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",

@@ -171,12 +171,14 @@ def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
 
 
 def _print_proposed(report: Report) -> None:
-    """The skills that wait for a person."""
+    """The skills that wait for a person, from now on."""
     for done in report.done:
-        for record in done.change.writes:
-            if isinstance(record, Skill) and record.status == "proposed":
-                name = record.name
-                say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
+        skills = [record for record in done.change.writes if isinstance(record, Skill)]
+        names = [skill.name for skill in skills if skill.status == "proposed"]
+        paths = [path.split("/") for path, _ in done.change.files]
+        names += [path[1] for path in paths if (path[0], path[-1]) == ("proposed", "SKILL.md")]
+        for name in names:
+            say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
 
 
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from skillvault.change import FORGET, Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
+from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import REJECT, RejectedSkill
 from skillvault.policy import Policy
 from skillvault.records import LEARNED, Ref, Skill, stamp
@@ -64,7 +65,7 @@ def approve(skill: Skill, shelf: str) -> Change:
     """Let a proposed skill in: it is served from now on, as testing."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
-    return _moved("approve", skill, shelf, "skills", edits=(_set(skill, shelf, "testing"),))
+    return _moved(APPROVE, skill, shelf, "skills", edits=(_set(skill, shelf, "testing"),))
 
 
 def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:

@@ -5,27 +5,23 @@ them: the next version of an approved skill is a proposal of its own.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault import front_matter
-from skillvault.change import Change, Move, Program
-from skillvault.errors import BadInputError, UsageError
-from skillvault.records import Link, Ref, Skill, link_of
+from skillvault.change import Change, Program
+from skillvault.errors import BadInputError
+from skillvault.learning.naming import next_names
+from skillvault.learning.next_version import Files, metadata_of
+from skillvault.records import Link, Ref, link_of
 from skillvault.text import MAX_SLUG
 
 STEP = "install"
-FILE = "SKILL.md"
-_NEXT = "-next"
 _TAIL = 6  # hex digits of the origin's digest, behind a name that is taken
 _ID = 16
 _SHOWN_PLACE = 40  # characters of a place in a subject
-
-Files = Mapping[str, bytes]
 
 
 class Origin(Struct, frozen=True):
@@ -89,38 +85,12 @@ def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | 
     return next((free for free in names if not is_taken(free)), None)
 
 
-def next_name(name: str) -> str:
-    """How the next version of an approved skill is called while it waits."""
-    return name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
-
-
 def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
     """(the name under which a newer version waits, the approved skill that it replaces)."""
     if is_approved:
-        return next_name(name), name
+        return next(next_names(name)), name
     replaces = metadata_of(files).get("replaces")
     return name, str(replaces) if replaces else None
-
-
-def metadata_of(files: Files) -> Mapping[str, Any]:
-    """The metadata of a skill's file."""
-    meta, _ = front_matter.read(front_matter.text_of(files[FILE]))
-    metadata = meta.get("metadata")
-    return metadata if isinstance(metadata, Mapping) else {}
-
-
-def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
-    """A skill's files as they wait under a name, in place of the skill that it replaces.
-
-    Without the mark of the shelf, which is set where they are written.
-    """
-    content = _with_text(files[FILE], ("name",), name)
-    content = _with_text(content, ("metadata", "status"), "proposed")
-    for key in ("replaces", "internal"):
-        content = front_matter.without_key(content, ("metadata", key))
-    if replaces:
-        content = _with_text(content, ("metadata", "replaces"), replaces)
-    return {**files, FILE: content}
 
 
 def install_change(
@@ -164,34 +134,6 @@ def update_changes(
     return [first, second]
 
 
-def approve_next(
-    skill: Skill, files: Files, standing: Iterable[str], links: Sequence[Link]
-) -> Change:
-    """The next version takes the place of the one that was approved, and is tested anew.
-
-    `files` are the waiting one's, `standing` the paths of the one it replaces, `links` those that
-    lead to the waiting one.
-    """
-    name = skill.replaces
-    if name is None:
-        raise UsageError(f"{skill.name}: replaces no skill; `skill approve` serves it as it is")
-    content = _with_text(files[FILE], ("name",), name)
-    content = _with_text(content, ("metadata", "status"), "testing")
-    content = front_matter.without_key(content, ("metadata", "replaces"))
-    removes = [f"skills/{name}/{path}" for path in standing]
-    removes += [f"links/{skill.name}/{link.id}.yaml" for link in links]
-    return Change(
-        step="approve",
-        subject=f"{name}, its next version",
-        reason=f"{skill.name} takes the place of {name}; counting starts again.",
-        writes=tuple(_relinked(link, name) for link in links),
-        files=((f"skills/{name}/{FILE}", content),),
-        removes=tuple(sorted(removes)),
-        moves=(Move(f"proposed/{skill.name}", f"skills/{name}"),),
-        targets=(Ref("skill", name), Ref("skill", skill.name)),
-    )
-
-
 def seed_change(name: str, files: Files, standing: Iterable[str]) -> Change:
     """A skill of the package is copied into `skills/`, over the one that stands there."""
     gone = sorted(f"skills/{name}/{path}" for path in standing if path not in files)
@@ -203,15 +145,6 @@ def seed_change(name: str, files: Files, standing: Iterable[str]) -> Change:
         removes=tuple(gone),
         targets=(Ref("skill", name),),
     )
-
-
-def _relinked(link: Link, name: str) -> Link:
-    moved = link_of(link.type, link.source, Ref("skill", name), link.created_at)
-    return replace(moved, metadata=link.metadata)
-
-
-def _with_text(content: bytes, key: tuple[str, ...], value: str) -> bytes:
-    return front_matter.with_key(content, key, value)
 
 
 def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:

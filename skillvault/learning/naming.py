@@ -1,5 +1,6 @@
 """The names of generated skills: from what they are about, never from the order of arrival."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import chain, count
@@ -11,6 +12,8 @@ from skillvault.text import MAX_SLUG, OPEN_WORDS, slug
 
 _HEX = (6, 12, 24, 48)
 _GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about
+_NEXT = "-next"
+_NEXT_NAME = re.compile(rf"{_NEXT}(?:-[0-9a-f]+)?$")
 _BEGINNING = 8  # characters of a session that its skill's name has
 
 
@@ -67,6 +70,21 @@ def free_name(
 ) -> str:
     """`<kind>-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
     return _free(slug(f"{kind}-{about}"), sources, taken)
+
+
+def next_names(name: str) -> Iterator[str]:
+    """How the next version of an approved skill is called while it waits, the first that is free.
+
+    The others end in hex of the name, for a skill that happens to be called like the first.
+    """
+    full = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
+    yield full
+    yield from _told_apart(full, [name])
+
+
+def may_be_next(name: str) -> bool:
+    """Whether a name may be that of the next version of another skill."""
+    return _NEXT_NAME.search(name) is not None
 
 
 def _free(full: str, sources: Iterable[str], taken: Callable[[str], bool]) -> str:

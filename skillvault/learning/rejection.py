@@ -3,12 +3,13 @@
 What was made is read there too, so that a link removed by hand does not make it again.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import cache
 
 from msgspec import Struct
 
 from skillvault.change import FORGET
-from skillvault.learning.naming import is_general, is_strategy
+from skillvault.learning.naming import is_general, is_strategy, may_be_next
 from skillvault.records import Commit
 
 # What is made of other records. A batch of intake has as many sources as targets, and
@@ -43,13 +44,17 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
 
 
 class RejectedSkill(Struct, frozen=True, kw_only=True):
-    """A proposal that a person rejected: what it said, when, and why."""
+    """A proposal that a person rejected: what it said, when, and why.
+
+    `replaces` is the approved skill whose next version it was.
+    """
 
     skill: str
     domain: str | None
     body: str
     commit: str
     reason: str
+    replaces: str | None = None
 
 
 class Rejections:
@@ -58,7 +63,8 @@ class Rejections:
     `commits` are the program's on the branch, newest first; `present` are the
     `<kind>:<id>` of all records in HEAD, the archive included. `withdrawn` are those that the
     program itself took away, because it says something else by now. `said` are the
-    proposals that persons rejected, by what they said.
+    proposals that persons rejected, by what they said. `versions` gives the names that the next
+    versions of skills have: these go by what they said alone, as the skill itself stays.
     """
 
     def __init__(
@@ -67,16 +73,24 @@ class Rejections:
         present: Container[str],
         withdrawn: Container[str] = frozenset(),
         said: Sequence["RejectedSkill"] = (),
+        *,
+        versions: Callable[[], Container[str]] = frozenset,
     ) -> None:
         self.said = said
+        self._versions = cache(versions)
         reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in said}
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], Rejection] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
-                if target not in present and target not in withdrawn:
+                gone = target not in present and target not in withdrawn
+                if gone and not self._is_version(target):
                     self._add(commit, Rejection(target, commit.sha, reasons.get(target, "")))
+
+    def _is_version(self, target: str) -> bool:
+        kind, _, name = target.partition(":")
+        return kind == "skill" and may_be_next(name) and name in self._versions()
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)

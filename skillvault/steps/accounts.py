@@ -35,6 +35,7 @@ from skillvault.policy import Policy
 from skillvault.records import Placed, Ref, Skill, SkillKind
 from skillvault.steps.actions import ActionRules
 from skillvault.steps.clock import clock
+from skillvault.steps.next_versions import with_version, with_waiting_account
 from skillvault.steps.registry import RECOMPUTING
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
@@ -279,17 +280,18 @@ class Accounts:
         first = findings.account.outcomes[0]
         sources = [Ref("evaluation", outcome.id) for outcome in findings.account.outcomes]
         # What single outcomes made stands beside, and is told by the subject's own skill.
-        skills = [*self._of_subject(findings), *self._from_before(findings, sources)]
+        every = [*self._of_subject(findings), *self._from_before(findings, sources)]
+        skills = [(shelf, skill) for shelf, skill in every if not skill.replaces]
         living = [(shelf, skill) for shelf, skill in skills if shelf != "archive"]
         shelf, skill = next(iter(living or skills), ("", None))
         name = subject_key(first.subject)
         group = (
             self.members(first.domain, findings.kind).get(name) if first.trust == "local" else None
         )
-        end = [Ref("skill", skill.name)] if skill else []
-        linked = (view.links.sources_among(sources, ref) for ref in end)
+        ends = with_version(view, skill.name) if skill else []
+        linked = (view.links.sources_among(sources, ref) for ref in ends)
         return Present(
-            skill=skill,
+            skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
             group=self._told_as(group) if group else None,
             more=tuple(f"{place}/{o.name}" for place, o in living[1:] if self.is_ours(o)),

@@ -169,6 +169,7 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
         except UnansweredError:
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)
+        change = run.gate.passed(change) if change else None
         return answers.text_change(answer, change, new=new) if change and _writes(change) else None
     return None
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from skillvault.change import Change
     from skillvault.learning import curate as rules
     from skillvault.policy import Policy
-    from skillvault.steps import installed, installing, lookup, putting, run
+    from skillvault.steps import installed, installing, lookup, next_versions, putting, run
     from skillvault.steps import refusals as refusing
     from skillvault.vault.commit.publish import StagedChange
 else:
     rules = LazyModule("learning.curate")
     installed, installing = LazyModule("steps.installed"), LazyModule("steps.installing")
     lookup, run = LazyModule("steps.lookup"), LazyModule("steps.run")
-    putting = LazyModule("steps.putting")
+    next_versions, putting = LazyModule("steps.next_versions"), LazyModule("steps.putting")
     refusing = LazyModule("steps.refusals")
 
 
@@ -111,12 +111,17 @@ class Curator:
 
     def _approved(self, skill: Skill, shelf: str) -> "Change":
         if shelf == "proposed" and skill.replaces:
-            return installed.approve_next(self._store, skill)
+            return next_versions.approval(self._store, skill)
         return rules.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take a skill out of service, into archive/; one of another layer by `shelf.hidden`."""
-        return self._decide(name, rules.retire, now, dry=dry, other=rules.retire_beside)
+        return self._decide(name, self._retired, now, dry=dry, other=rules.retire_beside)
+
+    def _retired(self, skill: Skill, shelf: str) -> "Change":
+        """With a skill goes the version that would have taken its place."""
+        change = rules.retire(skill, shelf)
+        return next_versions.with_versions_removed(self._store.head(), change)
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill whatever its evidence and age; one of another layer by `shelf.pinned`."""

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from skillvault.learning import sections
 from skillvault.learning.promote.facts import STEP
 from skillvault.records import Ref, Skill
+from skillvault.steps.next_versions import with_waiting_accounts
 from skillvault.steps.run import Run
 
 
@@ -21,7 +22,7 @@ def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
         ours = touching and touching[0].step == STEP
         if skill and ours and skill.status != "retired":
             live[name] = skill
-    return live
+    return with_waiting_accounts(view, live)
 
 
 def shelf_of(run: Run, skill: Skill) -> str:

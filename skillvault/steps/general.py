@@ -19,6 +19,7 @@ from skillvault.records import Fact, Outcome, Ref, Skill, Status
 from skillvault.steps.alike_facts import AlikeFacts, made_by
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.judge_replies import draft_by, told_by
+from skillvault.steps.next_versions import approved_name, with_waiting_accounts
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
 
@@ -159,7 +160,7 @@ def told_everywhere(
     alike = AlikeFacts(run.view, run.view.due.keys(GENERAL))
     material = of_facts(run, alike.reached(_facts_of(run, living)))
     made = _general_skills(run, list(material.facts))
-    skills = run.view.skills.live(living)
+    skills = with_waiting_accounts(run.view, run.view.skills.live(living))
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
     for group in general.recurrences(material, _Runs(run.view)):
         pattern = general.told_pattern(group, material, by_fact)
@@ -174,7 +175,8 @@ def _general_skills(run: Run, facts: Collection[str]) -> dict[str, str]:
     links = run.view.links.by_source(refs)
     pairs += [(link.source.id, link.target.id) for link in links if link.type == "derived"]
     present = run.view.records.existing(Ref("skill", name) for _, name in pairs)
-    return {f: name for f, name in pairs if is_general(name) and Ref("skill", name) in present}
+    there = ((f, name) for f, name in pairs if is_general(name) and Ref("skill", name) in present)
+    return {f: approved_name(run.view, name) for f, name in there}
 
 
 def _general_skill(run: Run, material: PromotionMaterial, pattern: GeneralPattern) -> Change | None:

@@ -11,7 +11,8 @@ from skillvault.errors import BadInputError, GitError, UsageError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import SkillFolder
 from skillvault.exchange.sources import REGISTRY
-from skillvault.learning.install import FILE, Files, Origin, digest_of, metadata_of
+from skillvault.learning.install import Origin, digest_of
+from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.records import Problem, Skill
 from skillvault.steps.skill_sources import Offer
 

@@ -3,12 +3,11 @@
 Floor 3, beside the steps.
 """
 
-from skillvault.change import Change
-from skillvault.errors import UsageError
 from skillvault.learning import install as rules
 from skillvault.learning import lint
-from skillvault.learning.install import Files, Origin
-from skillvault.records import Link, Ref, Skill
+from skillvault.learning.install import Origin
+from skillvault.learning.next_version import FILE, Files
+from skillvault.records import Link
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import internal
@@ -32,7 +31,7 @@ def lint_of(files: Files) -> list[str]:
 
 def lint_of_incoming(files: Files) -> list[str]:
     """The same of files that will stand in proposed/, with the mark of that shelf."""
-    return lint_of({**files, rules.FILE: internal.marked(rules.FILE, files[rules.FILE])})
+    return lint_of({**files, FILE: internal.marked(FILE, files[FILE])})
 
 
 def lint_of_waiting(store: Store, name: str) -> list[str]:
@@ -42,18 +41,3 @@ def lint_of_waiting(store: Store, name: str) -> list[str]:
     if skill is None or skill.origin != "installed":
         return []
     return lint_of(folder_files(store.git, head, f"proposed/{name}"))
-
-
-def approve_next(store: Store, skill: Skill) -> Change:
-    """The next version of an approved skill takes its place; UsageError if that is not there."""
-    head, name = store.head(), skill.replaces or ""
-    if name not in head.skills:
-        raise UsageError(
-            f"{skill.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
-            f"{name}` brings it back, or remove `replaces` from its metadata"
-        )
-    waiting = folder_files(store.git, head, f"proposed/{skill.name}")
-    links = head.links.by_target([Ref("skill", skill.name)])
-    standing = head.files.below(f"skills/{name}")
-    inner = [path.removeprefix(f"skills/{name}/") for path in standing]
-    return rules.approve_next(skill, waiting, inner, links)

@@ -14,7 +14,9 @@ from skillvault.change import Change
 from skillvault.errors import BadInputError, EditedError, GitError, UsageError
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.learning import install as rules
-from skillvault.learning.install import FILE, Files, Origin
+from skillvault.learning.install import Origin
+from skillvault.learning.naming import next_names
+from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.records import Problem, Ref
 from skillvault.steps import importing
 from skillvault.steps.incoming import Incoming, chosen, problem_of, read_offers
@@ -176,7 +178,7 @@ class _Installation:
             message = f"the name is taken; rename or remove {skill.name}, and install it again"
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
             return
-        files = rules.as_proposed(skill.folder.files, name)
+        files = as_proposed(skill.folder.files, name)
         lines = lint_of_incoming(files)
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._publish([change], origin, lines)
@@ -216,8 +218,8 @@ class _Installation:
         if skill is None:
             return
         standing = folder_files(self._store.git, head, f"{shelf}/{name}")
-        ours = rules.as_proposed(standing, name)
-        theirs = rules.as_proposed(skill.folder.files, name)
+        ours = as_proposed(standing, name)
+        theirs = as_proposed(skill.folder.files, name)
         kept = keep_changes(self._store.git, self._base(head, origin, name), ours, theirs)
         target, replaces = rules.place_of_update(name, standing, is_approved=shelf == "skills")
         if not asks and _was_taken_away(head, skill.origin, target):
@@ -226,8 +228,8 @@ class _Installation:
                 f"`skillvault install --update {name}` brings it again"
             )
             return
-        files = rules.as_proposed(kept.files, target, replaces)
-        published = rules.as_proposed(kept.as_run_here(theirs), target, replaces)
+        files = as_proposed(kept.files, target, replaces)
+        published = as_proposed(kept.as_run_here(theirs), target, replaces)
         lines = lint_of_incoming(files)
         words = [*kept.sentences(name), *lines]
         install = rules.install_change(target, published, skill.origin, lint=words, now=self._now)
@@ -286,7 +288,7 @@ class _Installation:
                 place = f"proposed/{target.removeprefix('skill:')}"
                 files = self._files_at(commit.sha, place)
                 if FILE in files:
-                    return rules.as_proposed(files, name)
+                    return as_proposed(files, name)
         return {}
 
     def _files_at(self, commit: str, place: str) -> Files:
@@ -370,7 +372,7 @@ def _stays(head: Topics, name: str, shelf: str) -> str | None:
     """Why a skill gets no newer version now, in words; None if it may."""
     if shelf not in ("skills", "proposed"):
         return f"{name}: is in {shelf}/; `skillvault skill restore {name}` brings it back first"
-    waiting = rules.next_name(name)
+    waiting = next(next_names(name))
     if shelf == "skills" and waiting in head.skills.proposed:
         return f"{name}: its next version waits as {waiting}, which is updated in its place"
     return None

@@ -6,7 +6,7 @@ Floor 3. Three versions of each file are merged; where both sides changed, ours 
 from msgspec import Struct
 
 from skillvault.change import Program
-from skillvault.learning.install import Files
+from skillvault.learning.next_version import Files
 from skillvault.vault.git.merge_file import merged_text
 from skillvault.vault.git.repository import Git
 

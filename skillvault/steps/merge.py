@@ -18,11 +18,18 @@ from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import STEP, Group
 from skillvault.learning.merge.taken_in import TakenIn, taken_in
+from skillvault.learning.next_version import APPROVE
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.records import Outcome, Placed, Ref, Skill, stamp
 from skillvault.steps.accounts import BACK
 from skillvault.steps.clock import clock
 from skillvault.steps.judge_replies import draft_by, told_by
+from skillvault.steps.next_versions import (
+    approved_name,
+    programs_words,
+    with_version,
+    with_waiting_account,
+)
 from skillvault.steps.registry import WRITERS
 from skillvault.steps.run import Run
 from skillvault.steps.session_merges import session_changes, session_merges
@@ -65,6 +72,8 @@ def _is_mergeable(run: Run, name: str) -> bool:
     is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
     ours = skill is not None and (is_new or run.accounts.is_ours(skill))
     if run.policy.generate.gate == "always":  # then a served one was let in
+        return False
+    if skill is not None and skill.replaces:
         return False
     return ours and not is_edited(run, f"skills/{name}") and not is_brought_back(run, name)
 
@@ -176,17 +185,20 @@ def _present(run: Run, group: Group, read: Sequence[Placed]) -> Present:
     """What there is of a group's skill."""
     view = run.view
     places = view.skills.by_subject(group.stated_subject)
+    places = [place for place in places if approved_name(view, place.name) == place.name]
     living = [place for place in places if place.shelf != "archive"]
     place = next(iter(living or places), None)
     skill = view.skills.find(place.name) if place else None
     if place is None or skill is None:
         return Present()
     sources = [Ref("evaluation", placed.id) for placed in read]
-    linked = view.links.sources_among(sources, Ref("skill", skill.name))
+    linked = unlinked(run, read, skill.name)
+    ends = with_version(view, skill.name)
+    linked.update(*(view.links.sources_among(sources, ref) for ref in ends))
     return Present(
-        skill=skill,
+        skill=with_waiting_account(view, skill),
         shelf=place.shelf,
-        linked=frozenset(linked | unlinked(run, read, skill.name)),
+        linked=frozenset(linked),
         put_away=run.accounts.put_away(skill) if place.shelf == "archive" else None,
     )
 
@@ -203,6 +215,8 @@ def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
             skill = run.view.skills.find(place.name)
             if place.shelf not in shelves or place.kind != group.kind or skill is None:
                 continue
+            if skill.replaces:
+                continue  # it waits for what becomes of the skill that it replaces
             at = f"{place.shelf}/{place.name}"
             ours = skill.origin == "generated" and run.accounts.is_ours(skill)
             if ours and not is_edited(run, at) and not is_brought_back(run, skill.name):
@@ -212,8 +226,8 @@ def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
 
 def _shelves_of_own(run: Run, present: Present) -> tuple[str, ...]:
     skill = present.skill
-    is_new = skill is None and run.policy.generate.gate == "always"
-    if is_new or (skill is not None and skill.status == "proposed"):
+    waits = run.policy.generate.gate == "always"
+    if waits or (skill is not None and skill.status == "proposed"):
         return ("proposed",)
     return ("skills", "proposed")
 
@@ -269,6 +283,8 @@ def _left(run: Run, domain: str, kind: str, groups: Sequence[Group]) -> Iterator
         skill = run.view.skills.find(name)
         if skill is None or (skill.kind, skill.origin) != ("evolved", "generated"):
             continue
+        if skill.replaces:
+            continue  # it goes with the skill that it replaces
         # One without a subject is from before membership was computed.
         ours = skill.subject is None or skill.subject.startswith(f"{domain} / {kind} / ")
         alive = run.accounts.is_ours(skill) and skill.subject not in subjects
@@ -326,7 +342,8 @@ def _written_of(
     run: Run, name: str, paths: Sequence[str]
 ) -> dict[str, list[tuple[bytes | None, bytes | None]]]:
     """path -> (before, after) of each commit of the program on a skill, oldest first."""
-    commits = [commit.sha for commit in run.commits_on(Ref("skill", name), WRITERS)]
+    every = run.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
+    commits = [commit.sha for commit in programs_words(every)]
     places = [(at, path) for sha in commits for at in (f"{sha}^", sha) for path in paths]
     there = {place: data for place, (_, data) in skill_files(run.store.git, places).items()}
     return {

@@ -18,12 +18,17 @@ from skillvault.learning.promote.support import (
     weighing_changes,
     witness_of,
 )
-from skillvault.records import Evaluation, Fact, Ref, Skill
+from skillvault.records import Evaluation, Fact, Link, Ref, Skill
 from skillvault.steps.clock import clock
 from skillvault.steps.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.steps.general import general_changes, general_plan
 from skillvault.steps.insights import InsightMemory
 from skillvault.steps.judge_replies import draft_by, told_by
+from skillvault.steps.next_versions import (
+    approved_name,
+    with_waiting_account,
+    with_waiting_accounts,
+)
 from skillvault.steps.registry import RECOMPUTING
 from skillvault.steps.run import Run
 from skillvault.vault.index.snapshot import Topics
@@ -125,12 +130,14 @@ def _material(
     view, rules = run.view, run.policy.promote
     refused = run.rejections.sources(promote.STEP, "fact")
     enough = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
+    made = run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact"))
+    links = [link for link in view.links.by_source(sources) if not _leads_to_version(view, link)]
     return promote.PromotionMaterial(
         outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
         evaluations=evaluations,
         facts=facts,
-        links={link.id: link for link in view.links.by_source(sources)},
-        made_skills=run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact")),
+        links={link.id: link for link in links},
+        made_skills={fact: approved_name(view, name) for fact, name in made.items()},
         rejections=run.rejections,
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in refused).values(),
         support=view.evaluations.supporting,
@@ -152,6 +159,12 @@ def _by_arrival(view: Topics, evaluations: Iterable[str]) -> list[list[str]]:
     """These evaluations, those of one commit together, in the order in which they came."""
     refs = (Ref("evaluation", name) for name in evaluations)
     return [[ref.id for ref in together] for together in view.history.by_arrival(refs)]
+
+
+def _leads_to_version(view: Topics, link: Link) -> bool:
+    """Whether a link leads to the next version of a skill: its fact is told by the skill itself."""
+    target = link.target
+    return target.kind == "skill" and approved_name(view, target.id) != target.id
 
 
 def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Patterns]]:
@@ -184,7 +197,7 @@ def told_patterns(
 ) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Pattern, Skill]]:
     """What recurs in a domain, and the living skill that tells it as it is counted now."""
     found = of_facts(run, [domain])
-    skills = run.view.skills.live(set(found.skills_of.values()))
+    skills = with_waiting_accounts(run.view, run.view.skills.live(set(found.skills_of.values())))
     for pattern in recurrence.told_patterns(found, skills, run.policy):
         yield found, pattern, skills[pattern.skill or ""]
 
@@ -271,7 +284,7 @@ def _written(
     skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None
-    written = run.versions(pattern.skill)
+    skill, written = with_waiting_account(run.view, skill), run.versions(pattern.skill)
     change = recurrence.growth_change(
         pattern, draft, skill, written, shelf=shelf_of(run, skill), now=run.now, policy=run.policy
     )

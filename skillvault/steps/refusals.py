@@ -3,10 +3,11 @@
 Floor 3, beside the steps. A rejection by its sources stands in `Rejections`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from skillvault.change import FORGET, WHY, Change
 from skillvault.errors import UsageError
+from skillvault.learning.naming import may_be_next
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import REJECT, UNDO, RejectedSkill, Rejection, Rejections
 from skillvault.records import Ref, Skill
@@ -20,18 +21,21 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
-    """What persons rejected and did not take back, the latest rejection first."""
+    """What persons rejected and did not take back, the latest rejection first.
+
+    Of one name the latest alone, but for next versions: each of those said something else.
+    """
     pairs = _skills_of(view, REJECT, UNDO)
     forgets = _skills_of(view, FORGET)
     pairs = [pair for pair in pairs if not _is_forgotten(git, pair, forgets)]
     there = view.records.existing(Ref("skill", name) for _, name in pairs)
-    away = [(sha, name) for sha, name in pairs if Ref("skill", name) not in there]
+    away = [(sha, name) for sha, name in pairs if _may_be_away(name, there)]
     if not away:
         return []
     reasons = git.history.trailer_values([sha for sha, _ in away], WHY)
     places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in away}
     contents = skill_files(git, places)
-    by_name: dict[str, RejectedSkill] = {}
+    by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():
         shelf, content = contents.get(place, ("proposed", b""))
         skill = parsed(layout.skill_path(name, shelf), content)
@@ -42,9 +46,15 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
                 body=skill.body,
                 commit=sha,
                 reason=reasons.get(sha, ""),
+                replaces=skill.replaces,
             )
-            by_name.setdefault(name, refusal)
-    return list(by_name.values())
+            if skill.replaces or Ref("skill", name) not in there:
+                by_text.setdefault((name, sha if skill.replaces else ""), refusal)
+    return list(by_text.values())
+
+
+def _may_be_away(name: str, there: Container[Ref]) -> bool:
+    return Ref("skill", name) not in there or may_be_next(name)
 
 
 def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
@@ -66,7 +76,8 @@ def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> 
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.said else ():
         for refusal in rejections.said:
-            if refusal.domain == skill.domain and says_same(refusal.body, skill.body):
+            is_near = refusal.domain == skill.domain and not refusal.replaces
+            if is_near and says_same(refusal.body, skill.body):
                 report.append(
                     Rejection(f"skill:{skill.name}", refusal.commit, refusal.reason, refusal.skill)
                 )

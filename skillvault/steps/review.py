@@ -11,8 +11,9 @@ from msgspec import Struct
 from skillvault.errors import UsageError
 from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.stats import SkillStats
-from skillvault.records import Ref, Skill
+from skillvault.records import PROGRAMS_OWN, Ref, Skill
 from skillvault.steps.basis import Basis, basis_of, outcomes_under
+from skillvault.steps.next_versions import as_approved
 from skillvault.steps.run import Run
 from skillvault.steps.sides import both_sides
 from skillvault.vault.files import layout
@@ -81,11 +82,13 @@ def proposals(run: Run) -> Iterator[WaitingSkill]:
 
 def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     """One skill that waits."""
-    ref, view = Ref("skill", name), run.view
+    view = run.view
+    own = skill.replaces if skill.origin in PROGRAMS_OWN and skill.replaces else name
+    refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([own, name])]
     pair = standing_for(run, name, skill)
-    sides = both_sides(run, ref)
-    links = view.links.by_target([ref])
-    stats = run.shelf.effects(name, now=run.now) if name in view.skills.proposed else []
+    sides = [both_sides(run, ref) for ref in refs]
+    links = view.links.by_target(refs)
+    stats = run.shelf.effects(own, now=run.now) if name in view.skills.proposed else []
     shown = next((one for one in stats if one.times_applied or one.shown), None)
     return WaitingSkill(
         name=name,
@@ -99,12 +102,12 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         body=skill.body.strip(),
         replaces=replaced_by(run, name, skill),
         diff=tuple(pair.diff) if pair.before else (),
-        basis=basis_of(outcomes_under(view, [ref]), run.policy.evaluate.episode_minutes),
+        basis=basis_of(outcomes_under(view, refs), run.policy.evaluate.episode_minutes),
         facts=tuple(sorted(link.source.id for link in links if link.source.kind == "fact")),
-        supporting=sides.supporting,
-        against=sides.against,
+        supporting=tuple(sorted({run for side in sides for run in side.supporting})),
+        against=tuple(sorted({run for side in sides for run in side.against})),
         nearest=_nearest(run, skill),
-        rejected=_near_rejected(run, skill),
+        rejected=_rejected_before(run, skill) or _near_rejected(run, skill),
         stats=shown,
     )
 
@@ -118,20 +121,20 @@ def replaced_by(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
 
 def standing_for(run: Run, name: str, skill: Skill) -> TextPair:
     """A proposal beside what it replaces; beside nothing if it replaces nothing."""
+    place = layout.skill_path(name, "proposed")
+    approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
+    if approved is not None and skill.origin in PROGRAMS_OWN:
+        after = as_approved(run.store.git, run.view, skill, approved)
+        return TextPair(approved.name, place, approved.body.strip(), after.body.strip())
     old = replaced_by(run, name, skill)
     texts = [found.body.strip() for one in old if (found := run.view.skills.find(one))]
-    return TextPair(
-        ", ".join(old) or "/dev/null",
-        layout.skill_path(name, "proposed"),
-        "\n\n".join(texts),
-        skill.body.strip(),
-    )
+    return TextPair(", ".join(old) or "/dev/null", place, "\n\n".join(texts), skill.body.strip())
 
 
 def _nearest(run: Run, skill: Skill) -> Like | None:
     """The live skill of its domain, or of none, that says most of the same."""
     rows = run.view.skills.candidates(skill.domain)
-    names = [row.name for row in rows]
+    names = [row.name for row in rows if row.name != skill.replaces]
     shares = [
         Like(name, round(likeness(skill.body, other.body), 2))
         for name, other in run.view.skills.get_many(names).items()
@@ -148,6 +151,15 @@ def _near_rejected(run: Run, skill: Skill) -> Like | None:
     ]
     best = max(likes, key=lambda like: (like.share, like.skill), default=None)
     return best if best and best.share >= _NEAR else None
+
+
+def _rejected_before(run: Run, skill: Skill) -> Like | None:
+    """The version of the same skill that a person rejected last."""
+    for refusal in run.rejections.said:
+        if skill.replaces and refusal.replaces == skill.replaces:
+            share = round(likeness(skill.body, refusal.body), 2)
+            return Like(refusal.skill, share, refusal.reason)
+    return None
 
 
 def text_pair(run: Run, name: str, revision: str | None) -> TextPair:

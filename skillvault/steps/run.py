@@ -6,7 +6,7 @@ Floor 3, beside `steps`, which say what is due; here it is committed, laid or le
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -19,6 +19,7 @@ from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.gate import gated
 from skillvault.learning.naming import is_general, is_strategy
+from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import (
     Version,
@@ -42,6 +43,13 @@ from skillvault.records import (
     Trust,
 )
 from skillvault.steps.learner import ALL
+from skillvault.steps.next_versions import (
+    GateMaterial,
+    VersionGate,
+    names_of_versions,
+    programs_words,
+    with_versions_removed,
+)
 from skillvault.steps.refusals import refusals, refused
 from skillvault.steps.registry import RECOMPUTING, WRITERS
 from skillvault.vault.commit.skill_versions import skill_texts
@@ -210,6 +218,17 @@ class Run:
         self._took = 0.0  # seconds, to publish the last group
         self.policy: Policy = self.view.policy
         self.report = Report()
+        self.gate = VersionGate(
+            GateMaterial(
+                view=self.view,
+                git=store.git,
+                policy=self.policy,
+                written=self.versions,
+                commits=self.commits_on,
+                rejections=lambda: self.rejections,
+                rejected=self.report.rejected,
+            )
+        )
         self._own: set[str] = set()  # the commits of this run
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
@@ -248,7 +267,10 @@ class Run:
         taking = (change for change in changes if change.step in steps)
         withdrawn |= {str(ref) for change in taking for ref in change.sources}
         said = refusals(self.store.git, self.view)
-        return Rejections(history.commits_of_removed(), self.view.records, withdrawn, said)
+        versions = partial(names_of_versions, self.view)
+        return Rejections(
+            history.commits_of_removed(), self.view.records, withdrawn, said, versions=versions
+        )
 
     def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
         """Source id -> id of what a step made of it and that is there still.
@@ -271,7 +293,8 @@ class Run:
 
     def versions(self, name: str) -> Written:
         """What the program itself wrote of a skill."""
-        shas = [commit.sha for commit in self.commits_on(Ref("skill", name), WRITERS)]
+        commits = self.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
+        shas = [commit.sha for commit in programs_words(commits)]
         places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
         found = skill_texts(self.store.git, places)
         both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]
@@ -337,6 +360,7 @@ class Run:
         if not self._rests(change):
             return
         change = gated(change, self.policy) if change.step in WRITERS else change
+        change = with_versions_removed(self.view, change)
         before = self._texts(change)
         try:
             laid = self.store.stage(change)
@@ -364,7 +388,7 @@ class Run:
     def written(self, make: Callable[[], Change | None], name: str) -> Iterator[Change]:
         """The change that needs a text of the judge's; it waits where nobody can be asked.
 
-        None for a new skill that says the same as one that a person rejected.
+        None for what says the same as something that a person rejected.
         """
         flush_for_judge(self)
         try:
@@ -372,6 +396,7 @@ class Run:
         except UnavailableError as error:
             self.unavailable(f"skills/{name}", f"not written: {error}")
             return
+        change = self.gate.passed(change) if change is not None else None
         if change is not None and not refused(change, self.rejections, self.report.rejected):
             yield change
 

@@ -16,6 +16,7 @@ from skillvault.learning.merge.groups import STEP, rejected
 from skillvault.learning.merge.sessions import SessionMerging, sessions_digest
 from skillvault.records import Ref, Session, Skill
 from skillvault.steps.judge_replies import draft_by, told_by
+from skillvault.steps.next_versions import with_waiting_accounts
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
 
@@ -66,6 +67,7 @@ def _served(run: Run, domain: str) -> dict[str, Skill]:
         for name, skill in skills.items()
         if (skill.origin, skill.trust) == ("distilled", "local") and skill.status in _SERVED
     }
+    ours = with_waiting_accounts(run.view, ours)
     return dict(sorted(ours.items(), key=lambda pair: (pair[1].created or "", pair[0])))
 
 

@@ -45,4 +45,6 @@ class DomainSessions:
         view = self._view.skills
         names = [*view.names("skills", self._domain), *view.names("proposed", self._domain)]
         skills = view.live(names)
-        yield from sorted(pair for pair in skills.items() if pair[1].trust == trust)
+        # A next version tells of sessions once it takes the place of what it replaces.
+        ours = (s for s in skills.items() if s[1].trust == trust and not s[1].replaces)
+        yield from sorted(ours)

@@ -20,6 +20,7 @@ from skillvault.records import Outcome, Ref
 from skillvault.steps.cases import domain_facts
 from skillvault.steps.clock import clock
 from skillvault.steps.judge_replies import draft_by, told_by
+from skillvault.steps.next_versions import with_version, with_waiting_account
 from skillvault.steps.run import Run
 
 
@@ -61,6 +62,7 @@ def _clock(run: Run, domain: str) -> datetime:
 def material(run: Run, domain: str) -> strategy.StrategyMaterial:
     """What the rule reads for a domain."""
     target = Ref("skill", strategy_name(domain))
+    skill = run.view.skills.find(target.id)
     is_recounted = target.id in run.options.recounts
     by_run = run.policy.choices.clock == "run"
     return strategy.StrategyMaterial(
@@ -68,7 +70,7 @@ def material(run: Run, domain: str) -> strategy.StrategyMaterial:
         **_outcomes(run, domain)._asdict(),
         is_recounted=is_recounted,
         made_at=run.now if by_run else None,
-        skill=run.view.skills.find(target.id),
+        skill=with_waiting_account(run.view, skill) if skill else None,
         path=run.view.records.path_of(target),
         expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
         rejection=run.rejections.of_target(target),
@@ -103,11 +105,12 @@ def _outcomes(run: Run, domain: str) -> _Window:
 
 def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
     """Those of these that its strategy was made of; a link that a person removed is not remade."""
-    target = Ref("skill", strategy_name(domain))
+    own = strategy_name(domain)
     sources = [Ref("evaluation", name) for name in ids]
     made = run.view.history.targets_of(STEP, "skill", sources)
-    linked = run.view.links.sources_among(sources, target)
-    return linked | {source for source, name in made if name == target.id}
+    linked = {source for source, name in made if name == own}
+    ends = with_version(run.view, own)
+    return linked.union(*(run.view.links.sources_among(sources, end) for end in ends))
 
 
 def rules(run: Run, read: Sequence[Outcome]) -> dict[str, tuple[Separation, ...]]:

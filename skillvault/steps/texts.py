@@ -27,6 +27,7 @@ from skillvault.steps import strategy
 from skillvault.steps.derived_skills import shelf_of
 from skillvault.steps.general import told_everywhere
 from skillvault.steps.merge import current_merging, references
+from skillvault.steps.next_versions import with_waiting_account
 from skillvault.steps.promote import of_some, told_patterns
 from skillvault.steps.run import Run
 from skillvault.steps.sessions import DomainSessions
@@ -71,12 +72,14 @@ def session_texts(run: Run, domain: str) -> Iterator[Telling]:
     for name, skill in sorted(view.skills.live(names).items()):
         if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
             continue
+        if skill.replaces:
+            continue  # told as the text of the skill that it replaces
         behind = excerpts.excerpts_behind(name)
         if skill.kind != "evolved":
             links = view.links.by_target([Ref("skill", name)])
             own = {link.source.id for link in links if link.type == "distilled"}
             behind = [session for session in behind if session.id in own]
-        elif skill.account != sessions_digest(behind):
+        elif with_waiting_account(view, skill).account != sessions_digest(behind):
             continue
         if behind:
             brief = excerpt_of(behind)

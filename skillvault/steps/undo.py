@@ -14,6 +14,7 @@ from skillvault.learning import sections
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import UNDO
 from skillvault.records import Commit, Ref, Skill
+from skillvault.steps.next_versions import approved_name, paths_of_version
 from skillvault.steps.recompute import recomputed
 from skillvault.steps.refusals import paths_of
 from skillvault.steps.retract import is_personal, without_facts
@@ -84,6 +85,11 @@ def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
     view, name = run.view, text.replace("_", "-")
     skill = Ref("skill", name)
     if skill in view.records:
+        if (version := approved_name(view, name)) != name:
+            raise UsageError(
+                f"{name}: waits to replace {version}; `skillvault skill reject {name} --reason "
+                "TEXT` keeps it out"
+            )
         if not _is_learned(view, skill):
             raise UsageError(
                 f"{name}: the program did not make it; `skillvault skill retire` puts it away"
@@ -183,7 +189,8 @@ def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
 def _paths_of_skill(view: Topics, ref: Ref) -> list[str]:
     path = view.records.path_of(ref) or ""
     merged = [layout.path_of(link) for link in view.links.by_source([ref])]
-    return [*paths_of(view, layout.shelf_of(path), ref.id), *merged]
+    following = paths_of_version(view, ref.id)
+    return [*paths_of(view, layout.shelf_of(path), ref.id), *merged, *following]
 
 
 def _paths_of_fact(view: Topics, ref: Ref) -> list[str]:

@@ -15,6 +15,7 @@ from skillvault.steps import distill, evaluate, generate, strategy
 from skillvault.steps import promote as promoting
 from skillvault.steps.each_outcome import outcome_standings
 from skillvault.steps.general import general_state
+from skillvault.steps.next_versions import waiting_version
 from skillvault.steps.refusals import refused
 from skillvault.steps.run import Run
 
@@ -100,10 +101,32 @@ def _together(
         for placed in history
         if placed.evaluated and placed.id in outcomes
     }
+    note = _version_note(run, kinds)
     return {
-        name: refused if refused and standing.state == "due" else standing
+        name: refused if refused and standing.state == "due" else _with_note(standing, note)
         for name, standing in standings.items()
     }
+
+
+def _version_note(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> str:
+    """What became of what the program would say by now in a skill that a person let in."""
+    if run.policy.generate.gate != "always":
+        return ""
+    for _, present in kinds:
+        name = present.skill.name if present.skill else ""
+        if waiting := waiting_version(run.view, name):
+            return f"what is known by now is in {waiting.name}, which waits for you"
+        for refusal in run.rejections.said:
+            if refusal.replaces and refusal.replaces == name:
+                because = f": {refusal.reason}" if refusal.reason else ""
+                return f"{refusal.skill} was rejected in {refusal.commit[:10]}{because}"
+    return ""
+
+
+def _with_note(standing: Standing, note: str) -> Standing:
+    if not note or standing.state not in ("done", "counted"):
+        return standing
+    return Standing(standing.state, f"{standing.reason}; {note}")
 
 
 def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> Standing | None:

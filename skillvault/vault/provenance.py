@@ -107,6 +107,9 @@ def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "session" and (session := snapshot.sessions.get(ref.id)):
         for outcome in snapshot.outcomes.by_session(session.name, session.trust):
             yield None, Ref("outcome", outcome.id)
+    skill = snapshot.skills.find(ref.id) if ref.kind == "skill" else None
+    if skill is not None and skill.replaces:
+        yield None, Ref("skill", skill.replaces)
     for link in snapshot.links.by_target([ref]):
         if link.type != "contradicted":  # what speaks against a thing is not what it is made of
             yield link.id, link.source

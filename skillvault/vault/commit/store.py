@@ -188,7 +188,8 @@ class Store(threading.local):
             files[rewrite.path] = front_matter.with_body(before, rewrite.body)
         if is_programs and (texts := _rewritten_skills(change)):
             theirs = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
-            files |= section_marks.remarked(files, base.files.read(texts), texts, theirs)
+            before_it = base.files.read(texts) | dict(change.files)  # what is copied and rewritten
+            files |= section_marks.remarked(files, before_it, texts, theirs)
         files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())

@@ -250,10 +250,11 @@ def approve_learned(
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     keys = [key for key in (*_KEYS, "written") if getattr(after, key) != getattr(approved, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in keys}
+    changes = sections.statement_changes(approved.body, after.body)
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
-        reason=f"{waiting.name} takes the place of {name}.",
+        reason="\n".join([f"{waiting.name} takes the place of {name}.", *changes]),
         writes=tuple(_relinked(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items() if at != FILE),
         edits=tuple(Edit(path, places[key], _key_text(after, key)) for key in keys),

@@ -38,6 +38,8 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
     def sentence(self) -> str:
         """What became of it, and why."""
         name, because = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
+        if self.like == name:
+            return f"says what was rejected in {self.commit[:10]}{because}"
         if self.like:
             return f"says the same as {self.like}, rejected in {self.commit[:10]}{because}"
         return f"made {name} in {self.commit[:10]}, which was taken away since{because}"

@@ -177,9 +177,9 @@ class VersionGate:
         for refusal in self._in.rejections().said:
             is_same = refusal.replaces == skill.name
             if is_same and rules.says_no_more(body, refusal.body, skill.body):
-                ref = str(Ref("skill", skill.name))
+                target = f"skill:{refusal.skill}"
                 self._in.rejected.append(
-                    Rejection(ref, refusal.commit, refusal.reason, refusal.skill)
+                    Rejection(target, refusal.commit, refusal.reason, refusal.skill)
                 )
                 return True
         return False

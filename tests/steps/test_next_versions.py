@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from skillvault.api import Vault, proposals, retract, text_pair, undo
+from skillvault.api import Vault, proposal_branches, proposals, retract, text_pair, undo
 from skillvault.errors import UsageError
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
@@ -295,3 +295,41 @@ def test_served_is_only_what_a_person_let_in(seed: int, vault: Vault) -> None:
 def without_mine(text: str) -> str:
     """A text without what a person wrote in it, which may be newer than a proposal."""
     return text.replace(MINE.strip(), "").strip()
+
+
+def test_merged_as_a_branch_it_takes_the_place(
+    approved: Vault, served: str, following: str, person: Person
+) -> None:
+    text = proposals(approved)[0].body
+    (branch,) = proposal_branches(approved, now=LATER)
+    person.git("merge", "-q", "--no-edit", branch.branch)
+    assert bodies(approved)[served].strip() == text
+    assert proposals(approved) == []
+    assert not approved.run(now=LATER).done
+    assert approved.check().problems == []
+
+
+def test_of_a_skill_without_marks_a_persons_words_stay(
+    approved: Vault, served: str, person: Person
+) -> None:
+    """As a vault has them that is older than the marks."""
+    path = approved.root / "skills" / served / "SKILL.md"
+    text = "".join(line for line in path.open() if "  written: " not in line)
+    path.write_text(text + MINE)
+    person.git("commit", "-qam", "Mine")
+    recorded(approved, raw(2, result__evidence=REFUSED), raw(3), raw(4))
+    approved.curate.approve(f"{served}-next", now=LATER)
+    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    for shelf, name in (("skills", served), ("proposed", f"{served}-next")):
+        assert body(approved, name, shelf).count(MINE.strip()) == 1
+    assert "disk full" in body(approved, f"{served}-next", "proposed")
+
+
+def test_an_approved_version_lives_as_long_as_its_outcomes_say(
+    approved: Vault, served: str, following: str
+) -> None:
+    """The end that it brought is the program's, and goes on with the next one."""
+    approved.curate.approve(following, now=LATER)
+    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    head = approved.store.head()
+    assert str(head.skills[served].expires) < str(head.skills.proposed[following].expires)

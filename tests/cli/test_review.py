@@ -54,6 +54,21 @@ def test_a_proposal_is_one_screen(waiting: Vault, columns: int) -> None:
     assert text + "\n" == (SCREENS / f"{columns}.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("columns", [80, 140])
+def test_a_next_version_is_shown_beside_what_was_let_in(waiting: Vault, columns: int) -> None:
+    for proposal in proposals(waiting):
+        waiting.curate.approve(proposal.name, now=NOW)
+    causes = ["ERROR: connection refused", "ERROR: connection refused", "deadlock found"]
+    files = [as_file(raw(day, result__evidence=cause)) for day, cause in enumerate(causes, 3)]
+    waiting.record([(f"{number}.json", data) for number, data in enumerate(files)], now=NOW)
+    waiting.run(now=NOW)
+    terminal = Terminal(waiting.root, "review", columns=columns, lines=90)
+    text = terminal.wait(shows, raw=True)
+    terminal.press("q")
+    assert terminal.end() == 0
+    assert text + "\n" == (SCREENS / f"next-{columns}.txt").read_text(encoding="utf-8")
+
+
 def test_keys_decide(waiting: Vault, person: Person) -> None:
     first, second = (one.name for one in proposals(waiting))
     terminal = Terminal(waiting.root, "review", columns=100)

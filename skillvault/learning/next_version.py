@@ -4,7 +4,7 @@ It stands beside the approved one, under a name of its own, and states which one
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -241,11 +241,18 @@ def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
 
 
 def approve_learned(
-    waiting: Skill, approved: Skill, after: Skill, *, files: Files, links: Sequence[Link]
+    waiting: Skill,
+    approved: Skill,
+    after: Skill,
+    *,
+    files: Files,
+    standing: Iterable[str],
+    links: Sequence[Link],
 ) -> Change:
     """The next version of what the program learned takes the place of the approved one.
 
-    `files` are the waiting one's, `links` those that lead to it.
+    `files` are those that it brings by their paths in its folder, `standing` the paths of all its
+    files, `links` those that lead to it.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
     keys = [key for key in (*_KEYS, "written") if getattr(after, key) != getattr(approved, key)]
@@ -256,10 +263,10 @@ def approve_learned(
         subject=f"{name}, its next version",
         reason="\n".join([f"{waiting.name} takes the place of {name}.", *changes]),
         writes=tuple(_relinked(link, name) for link in links),
-        files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items() if at != FILE),
+        files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
         edits=tuple(Edit(path, places[key], _key_text(after, key)) for key in keys),
         rewrites=(Rewrite(path, after.body),) if after.body != approved.body else (),
-        removes=tuple(sorted(paths_below(waiting.name, files, links))),
+        removes=tuple(sorted([*standing, *(_path_of(waiting.name, link) for link in links)])),
         targets=(Ref("skill", name), Ref("skill", waiting.name)),
     )
 
@@ -269,10 +276,8 @@ def _key_text(skill: Skill, key: str) -> str | None:
     return " ".join(value) if isinstance(value, tuple) else value
 
 
-def paths_below(name: str, files: Iterable[str], links: Iterable[Link]) -> Iterator[str]:
-    """All files of a skill that waits, and its links."""
-    yield from (f"{_PROPOSED}/{name}/{path}" for path in files)
-    yield from (f"links/{name}/{link.id}.yaml" for link in links)
+def _path_of(name: str, link: Link) -> str:
+    return f"links/{name}/{link.id}.yaml"
 
 
 def approve_installed(
@@ -290,7 +295,7 @@ def approve_installed(
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
     removes = [f"{_SERVED}/{name}/{path}" for path in standing]
-    removes += [f"links/{skill.name}/{link.id}.yaml" for link in links]
+    removes += [_path_of(skill.name, link) for link in links]
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",

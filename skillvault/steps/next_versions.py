@@ -13,7 +13,7 @@ from skillvault.change import Change
 from skillvault.errors import UsageError
 from skillvault.learning import next_version as rules
 from skillvault.learning.naming import may_be_next, next_names, renamed
-from skillvault.learning.next_version import Approved, WaitingVersion
+from skillvault.learning.next_version import FILE, Approved, WaitingVersion
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import Written
 from skillvault.policy import Policy
@@ -240,12 +240,18 @@ def approval(store: Store, waiting: Skill) -> Change:
             f"{waiting.name}: replaces {name}, which is not in skills/; `skillvault skill restore "
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
-    files = folder_files(store.git, head, f"proposed/{waiting.name}")
     links = head.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAMS_OWN:
         approved = renamed(name, approved)
-        after = as_approved(store.git, head, waiting, approved)
-        return rules.approve_learned(waiting, approved, after, files=files, links=links)
+        return rules.approve_learned(
+            waiting,
+            approved,
+            as_approved(store.git, head, waiting, approved),
+            files=_brought_files(store.git, head, waiting, name),
+            standing=head.files.below(f"proposed/{waiting.name}"),
+            links=links,
+        )
+    files = folder_files(store.git, head, f"proposed/{waiting.name}")
     standing = head.files.below(f"skills/{name}")
     inner = [path.removeprefix(f"skills/{name}/") for path in standing]
     return rules.approve_installed(waiting, files, inner, links)
@@ -256,13 +262,23 @@ def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skil
     return rules.as_approved(waiting, approved, _base(git, view, waiting, approved))
 
 
+def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
+    """The files beside its text that a version brings, but for those that a person wrote in."""
+    before = _commit_before(git, view, waiting.name)
+    files = folder_files(git, view, f"proposed/{waiting.name}")
+    places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
+    standing = view.files.read(list(places.values()))
+    copied = git.history.files_at([f"{before}:{at}" for at in places.values()]) if before else {}
+    return {
+        path: files[path]
+        for path, at in places.items()
+        if standing.get(at) == copied.get(f"{before}:{at}")
+    }
+
+
 def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     """What was approved when a version of it was first written, as far as git can tell."""
-    commits = view.history.commits_touching([Ref("skill", waiting.name)])
-    parents = [f"{commit.sha}^" for commit in commits]
-    own = layout.skill_path(waiting.name, "proposed")
-    texts = git.history.files_at([f"{sha}:{own}" for sha in parents])
-    before = next((sha for sha in parents if f"{sha}:{own}" not in texts), None)
+    before = _commit_before(git, view, waiting.name)
     if before is None:
         return approved
     path = layout.skill_path(approved.name)
@@ -270,3 +286,11 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
         skill = parsed(path, content)
         return renamed(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
+
+
+def _commit_before(git: Git, view: Topics, name: str) -> str | None:
+    """The commit on which a version that waits was first written; None if git does not tell."""
+    parents = [f"{commit.sha}^" for commit in view.history.commits_touching([Ref("skill", name)])]
+    own = layout.skill_path(name, "proposed")
+    texts = git.history.files_at([f"{sha}:{own}" for sha in parents])
+    return next((sha for sha in parents if f"{sha}:{own}" not in texts), None)

@@ -185,6 +185,30 @@ def test_a_served_skill_of_which_nothing_is_left_leaves_at_once(
     assert approved.check().problems == []
 
 
+def test_the_files_beside_a_text_are_a_persons_once_they_wrote_in_them(
+    vault: Vault, person: Person
+) -> None:
+    with_gate(vault, person, "always")
+    targets = ("api", "queue", "search")
+    recorded(vault, *(raw(day, decision__target=name) for day, name in enumerate(targets * 2)))
+    (name,) = (p.name for p in proposals(vault) if p.kind == "evolved")
+    vault.curate.approve(name, now=NOW)
+    recorded(vault, *(raw(day, decision__target=name) for day, name in enumerate(targets * 2, 6)))
+    waiting = f"{name}-next"
+    assert waiting in {p.name for p in proposals(vault)}
+    own = vault.root / "skills" / name / "references"
+    new = vault.root / "proposed" / waiting / "references"
+    (new / "notes.md").write_text("Seen on Monday.\n")
+    (own / "sources.md").write_text("Ours, by hand.\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "Notes")
+    vault.curate.approve(waiting, now=NOW)
+    texts = {path.name: path.read_text() for path in own.iterdir()}
+    assert texts == {"notes.md": "Seen on Monday.\n", "sources.md": "Ours, by hand.\n"}
+    assert not vault.run(now=NOW).done
+    assert vault.check().problems == []
+
+
 def test_a_strategy_waits_for_a_person_each_time(vault: Vault, person: Person) -> None:
     with_gate(vault, person, "always")
     recorded(vault, *(trade(day % 18, event_id=f"a{day}") for day in range(12)))

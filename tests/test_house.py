@@ -1,6 +1,7 @@
 """The house stands: imports only go down, and each library has one home."""
 
 import ast
+import re
 
 from tests.house import cycles, imported, imports, modules, tree
 
@@ -191,3 +192,17 @@ def test_no_exception_is_swallowed() -> None:
         }
     )
     assert not handlers, handlers
+
+
+def test_no_query_numbers_its_values() -> None:
+    """From Python 3.14 on sqlite3 refuses a sequence of values for `?1`."""
+    numbered = [
+        f"{module}: {node.value}"
+        for module in modules()
+        if _floor(module) == "vault"
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"[ (]\?\d", node.value)
+    ]
+    assert not numbered, numbered

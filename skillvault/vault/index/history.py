@@ -194,8 +194,8 @@ class History:
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """(source id, id of a record that is there) a step made of these, newest first."""
         query = (
-            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and c.step = ?1 "
-            "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ?2 "
+            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and c.step = ? "
+            "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ? "
             "and exists "
             "(select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id) "
             "where s.role = 'source' and s.ref_kind = ? and s.ref_id in {} "

@@ -67,10 +67,10 @@ class Outcomes(Folder[Outcome]):
         Those of a trust, None for any.
         """
         query = (
-            "select distinct o.id, o.at from outcome o where o.domain = ?1 and o.at >= ?2 "
-            f"and (?3 is null or o.trust = ?3) and {HAS_EVALUATION} order by o.at desc, o.id desc"
+            "select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ? "
+            f"and (? is null or o.trust = ?) and {HAS_EVALUATION} order by o.at desc, o.id desc"
         )
-        return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust])]
+        return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
 
     def subjects_in(self, domain: str) -> list[tuple[str, str, str | None]]:
         """The (id, action, target) of a domain's evaluated outcomes."""

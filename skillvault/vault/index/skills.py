@@ -88,12 +88,12 @@ class Skills(Folder[Skill]):
         A new one would inherit another skill's links and rejections.
         """
         query = (
-            "select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?1) "
-            "or exists (select 1 from link where target_kind = 'skill' and target_id = ?1) "
+            "select exists (select 1 from file where ref_kind = 'skill' and ref_id = ?) "
+            "or exists (select 1 from link where target_kind = 'skill' and target_id = ?) "
             "or exists (select 1 from trailer "
-            "where ref_kind = 'skill' and ref_id = ?1 and role = 'target')"
+            "where ref_kind = 'skill' and ref_id = ? and role = 'target')"
         )
-        return name == LEARNED or bool(self._reader.value(query, [name]))
+        return name == LEARNED or bool(self._reader.value(query, [name] * 3))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """The shelf, the status and the domain of those of these skills that are there, by name."""

@@ -142,10 +142,10 @@ class Uses:
         By time; what ended neither way is none.
         """
         query = (
-            "select o.id, o.at, o.status from outcome o where (?1 is null or o.domain = ?1) "
+            "select o.id, o.at, o.status from outcome o where (? is null or o.domain = ?) "
             f"and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"
         )
-        return self._reader.rows(query, [domain])
+        return self._reader.rows(query, [domain, domain])
 
     def matches(self) -> list[tuple[str, str, str, str]]:
         """(outcome, skill, how it was used, whether it was offered) of all that is kept."""

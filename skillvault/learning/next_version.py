@@ -159,6 +159,18 @@ def later_version(
     )
 
 
+def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
+    """The change that takes a version back of which by now what is left was rejected before."""
+    return Change(
+        step=change.step,
+        subject=f"withdraw {waiting.name}",
+        commit_with=change.commit_with,
+        reason="By what is known now it would say what was rejected.",
+        removes=tuple(sorted(paths)),
+        targets=(Ref("skill", waiting.name),),
+    )
+
+
 class _Moved:
     """Paths below one folder as they stand below another."""
 

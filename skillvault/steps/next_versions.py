@@ -122,8 +122,8 @@ class VersionGate:
     def passed(self, change: Change) -> Change | None:
         """A change that rewrites an approved skill, as the proposal of its next version.
 
-        None if a person rejected what that would say, or it says so already. Any other change
-        stays as it is.
+        None if a person rejected what that would say, or it says so already; one that waits goes
+        if it would say that. Any other change stays as it is.
         """
         view = self._in.view
         if self._in.policy.generate.gate != "always" or change.step not in WRITERS:
@@ -136,9 +136,11 @@ class VersionGate:
             return change
         skill = renamed(name or "", skill)
         approved = Approved(skill, written=self._in.written(skill.name))
+        waiting = waiting_version(view, skill.name)
         if self._is_refused(change, skill):
-            return None
-        if waiting := waiting_version(view, skill.name):
+            paths = list(paths_of_version(view, skill.name))
+            return rules.withdrawal(change, waiting, paths) if waiting else None
+        if waiting is not None:
             return self._later_version(change, approved, waiting)
         files = folder_files(self._in.git, view, f"skills/{skill.name}")
         free = (new for new in next_names(skill.name) if Ref("skill", new) not in view.records)

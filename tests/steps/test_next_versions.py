@@ -116,6 +116,22 @@ def test_what_says_more_than_the_rejected_one_is_proposed(
     assert proposal.rejected.reason == "one bad machine"
 
 
+def test_a_version_that_would_say_what_was_rejected_is_withdrawn(
+    approved: Vault, served: str, following: str
+) -> None:
+    before = body(approved, served)
+    approved.curate.reject(following, "one bad machine", now=LATER)
+    earlier = set(approved.store.head().outcomes)
+    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    assert len(proposals(approved)) == 1
+    for outcome in sorted(set(approved.store.head().outcomes) - earlier):
+        retract(approved, outcome, "a wrong label", now=LATER)
+    assert proposals(approved) == []
+    assert body(approved, served) == before
+    assert not approved.run(now=LATER).done
+    assert approved.check().problems == []
+
+
 def test_a_rejection_of_a_version_is_taken_back(
     approved: Vault, served: str, following: str
 ) -> None:

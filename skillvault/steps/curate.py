@@ -120,8 +120,9 @@ class Curator:
 
     def _retired(self, skill: Skill, shelf: str) -> "Change":
         """With a skill goes the version that would have taken its place."""
-        change = rules.retire(skill, shelf)
-        return next_versions.with_versions_removed(self._store.head(), change)
+        head = self._store.head()
+        next_versions.check_is_no_version(head, skill.name)
+        return next_versions.with_versions_removed(head, rules.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill whatever its evidence and age; one of another layer by `shelf.pinned`."""

@@ -21,7 +21,8 @@ def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
     run.shelf.follow(run.store.staged)
     for expiry in list(due(run)):
-        yield expire.expiry_change(expiry)
+        if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
+            yield expire.expiry_change(expiry)
 
 
 def waiting(run: Run) -> int:

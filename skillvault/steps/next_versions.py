@@ -45,10 +45,12 @@ def waiting_version(view: Topics, name: str) -> Skill | None:
 def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str, Skill]:
     """Skills by name, each with the account and subject that its next version has if one waits.
 
-    By another gate the skill itself is written, and that version goes.
+    By another gate the skill itself is written, and that version goes; so it does if the skill
+    waits again, because its approval was reverted.
     """
     waits = view.policy.generate.gate == "always"
-    versions = waiting_versions(view, skills) if waits else {}
+    served = view.skills.get_many(skills) if waits else {}
+    versions = waiting_versions(view, served)
     return {
         name: rules.with_account_of(versions[name], skill) if name in versions else skill
         for name, skill in skills.items()
@@ -73,6 +75,15 @@ def approved_name(view: Topics, name: str) -> str:
     skill = view.skills.proposed.get_many([name]).get(name)
     is_version = skill is not None and skill.origin in PROGRAMS_OWN
     return skill.replaces or name if skill and is_version else name
+
+
+def check_is_no_version(view: Topics, name: str) -> None:
+    """UsageError if this is the next version of another skill, about which a person decides."""
+    if (approved := approved_name(view, name)) != name:
+        raise UsageError(
+            f"{name}: waits to replace {approved}; `skillvault skill reject {name} --reason TEXT` "
+            "keeps it out"
+        )
 
 
 def names_of_versions(view: Topics) -> set[str]:
@@ -207,14 +218,19 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
             removed.update(_paths_of(view, waiting.name))
     if not removed:
         return change
-    return replace(change, moves=tuple(moves), removes=(*change.removes, *sorted(removed)))
+    return replace(
+        change,
+        edits=tuple(edit for edit in change.edits if edit.path not in removed),
+        moves=tuple(moves),
+        removes=(*change.removes, *sorted(removed)),
+    )
 
 
 def _paths_of_outdated(view: Topics, change: Change) -> Iterator[str]:
     """The files of the versions of skills that say by this change what is known by now."""
     for edit in change.edits:
         shelf, _, inner = edit.path.partition("/")
-        if shelf == "skills" and edit.key[-1] == "account":
+        if shelf in ("skills", "proposed") and edit.key[-1] == "account":
             yield from paths_of_version(view, inner.partition("/")[0])
 
 

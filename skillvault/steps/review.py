@@ -83,7 +83,8 @@ def proposals(run: Run) -> Iterator[WaitingSkill]:
 def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     """One skill that waits."""
     view = run.view
-    own = skill.replaces if skill.origin in PROGRAMS_OWN and skill.replaces else name
+    old = Ref("skill", skill.replaces or "")  # a person may have removed or renamed it meanwhile
+    own = old.id if skill.origin in PROGRAMS_OWN and old in view.records else name
     refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([own, name])]
     pair = standing_for(run, name, skill)
     sides = [both_sides(run, ref) for ref in refs]

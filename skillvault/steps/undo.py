@@ -14,7 +14,7 @@ from skillvault.learning import sections
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import UNDO
 from skillvault.records import Commit, Ref, Skill
-from skillvault.steps.next_versions import approved_name, paths_of_version
+from skillvault.steps.next_versions import check_is_no_version, paths_of_version
 from skillvault.steps.recompute import recomputed
 from skillvault.steps.refusals import paths_of
 from skillvault.steps.retract import is_personal, without_facts
@@ -85,11 +85,7 @@ def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
     view, name = run.view, text.replace("_", "-")
     skill = Ref("skill", name)
     if skill in view.records:
-        if (version := approved_name(view, name)) != name:
-            raise UsageError(
-                f"{name}: waits to replace {version}; `skillvault skill reject {name} --reason "
-                "TEXT` keeps it out"
-            )
+        check_is_no_version(view, name)
         if not _is_learned(view, skill):
             raise UsageError(
                 f"{name}: the program did not make it; `skillvault skill retire` puts it away"

@@ -343,7 +343,8 @@ def _written_of(
 ) -> dict[str, list[tuple[bytes | None, bytes | None]]]:
     """path -> (before, after) of each commit of the program on a skill, oldest first."""
     every = run.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
-    commits = [commit.sha for commit in programs_words(every)]
+    words = programs_words(run.store.git, run.view, name, every)
+    commits = [commit.sha for commit in words]
     places = [(at, path) for sha in commits for at in (f"{sha}^", sha) for path in paths]
     there = {place: data for place, (_, data) in skill_files(run.store.git, places).items()}
     return {

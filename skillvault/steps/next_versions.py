@@ -5,11 +5,12 @@ steps.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.change import Change
+from skillvault.change import FORGET, Change
 from skillvault.errors import UsageError
 from skillvault.learning import next_version as rules
 from skillvault.learning.naming import may_be_next, next_names, renamed
@@ -92,16 +93,18 @@ def names_of_versions(view: Topics) -> set[str]:
     return {name for names in shelves for skill in names for name in next_names(skill)}
 
 
-def programs_words(commits: Iterable[Commit]) -> list[Commit]:
-    """Those of these that brought the program's words into a skill.
+def programs_words(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
+    """Those of these commits on a skill that brought the program's words into it.
 
-    The steps that write, and the approvals of next versions, which name both skills.
+    The steps that write, and the approvals of next versions, which name both skills, but for one
+    that a person reverted: the version waits again.
     """
+    reverted = _reverted_approval(git, view, name)
     return [
         commit
         for commit in commits
         if commit.step in WRITERS
-        or sum(target.startswith("skill:") for target in commit.targets) > 1
+        or (commit.sha != reverted and sum(t.startswith("skill:") for t in commit.targets) > 1)
     ]
 
 
@@ -307,8 +310,31 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
 
 
 def _commit_before(git: Git, view: Topics, name: str) -> str | None:
-    """The commit on which a version that waits was first written; None if git does not tell."""
-    parents = [f"{commit.sha}^" for commit in view.history.commits_touching([Ref("skill", name)])]
+    """The commit on which a version that waits was first written; None if git does not tell.
+
+    Not the one on which it was brought back: what is approved may have been another text there.
+    """
+    commits = (commit for commit, _ in _arrivals(git, view, name))
+    return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
+
+
+def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
+    """The approval that a person reverted, so that a skill's next version waits again."""
+    if waiting := waiting_version(view, name):
+        commit, before = next(_arrivals(git, view, waiting.name), (None, None))
+        if commit and not commit.step and before and before.step == rules.APPROVE:
+            return before.sha
+    return None
+
+
+def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commit | None]]:
+    """The commits by which a version came into proposed/, each with the one on it before that.
+
+    Newest first.
+    """
+    commits = view.history.commits_touching([Ref("skill", name)])
     own = layout.skill_path(name, "proposed")
-    texts = git.history.files_at([f"{sha}:{own}" for sha in parents])
-    return next((sha for sha in parents if f"{sha}:{own}" not in texts), None)
+    texts = git.history.files_at([f"{commit.sha}^:{own}" for commit in commits])
+    for commit, before in zip_longest(commits, commits[1:]):
+        if f"{commit.sha}^:{own}" not in texts:
+            yield commit, before

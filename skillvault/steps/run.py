@@ -294,7 +294,8 @@ class Run:
     def versions(self, name: str) -> Written:
         """What the program itself wrote of a skill."""
         commits = self.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
-        shas = [commit.sha for commit in programs_words(commits)]
+        words = programs_words(self.store.git, self.view, name, commits)
+        shas = [commit.sha for commit in words]
         places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
         found = skill_texts(self.store.git, places)
         both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]

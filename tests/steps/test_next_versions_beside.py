@@ -72,3 +72,43 @@ def test_a_skill_whose_approval_is_reverted_goes_on_alone(
     (proposal,) = proposals(approved)
     assert (proposal.name, "disk full" in proposal.body) == (served, True)
     assert_settled(approved, person)
+
+
+def test_a_reverted_approval_lets_the_version_wait_again(
+    approved: Vault, served: str, following: str, person: Person
+) -> None:
+    before = body(approved, served)
+    approved.curate.approve(following, now=LATER)
+    person.git("revert", "--no-edit", "HEAD")
+    assert_settled(approved, person)
+    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    assert body(approved, served) == before
+    assert "disk full" in body(approved, following, "proposed")
+    approved.curate.approve(following, now=LATER)
+    assert "disk full" in body(approved, served)
+    assert_settled(approved, person)
+
+
+def test_a_version_whose_approval_was_reverted_is_approved_again(
+    approved: Vault, served: str, following: str, person: Person
+) -> None:
+    approved.curate.approve(following, now=LATER)
+    text = body(approved, served)
+    person.git("revert", "--no-edit", "HEAD")
+    assert proposals(approved)[0].diff
+    approved.curate.approve(following, now=LATER)
+    assert body(approved, served) == text
+
+
+def test_what_a_person_wrote_stays_if_the_version_was_rejected_in_between(
+    approved: Vault, served: str, following: str, person: Person
+) -> None:
+    path = approved.root / "skills" / served / "SKILL.md"
+    path.write_text(path.read_text() + "\n## Mine\n\nAsk the owner.\n")
+    person.git("commit", "-qam", "Ask first")
+    approved.curate.reject(following, "one bad machine", now=LATER)
+    approved.curate.forget(following, now=LATER)
+    approved.curate.approve(following, now=LATER)
+    text = body(approved, served)
+    assert "Ask the owner." in text
+    assert "connection refused" in text

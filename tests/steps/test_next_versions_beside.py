@@ -112,3 +112,11 @@ def test_what_a_person_wrote_stays_if_the_version_was_rejected_in_between(
     text = body(approved, served)
     assert "Ask the owner." in text
     assert "connection refused" in text
+
+
+def test_a_version_without_links_of_its_own_misses_none(approved: Vault, served: str) -> None:
+    recorded(approved, raw(2, result={"status": "success", "evidence": "12 passed"}))
+    (proposal,) = proposals(approved)
+    assert proposal.replaces == (served,)
+    assert not (approved.root / "links" / proposal.name).exists()
+    assert approved.check().notes == []

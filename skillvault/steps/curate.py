@@ -94,7 +94,9 @@ class Curator:
         """Take a proposed skill away; nothing that says the same is made again."""
 
         def rejected(skill: Skill, shelf: str) -> "Change":
-            paths = refusing.paths_of(self._store.head(), shelf, skill.name)
+            head = self._store.head()
+            next_versions.check_is_meant(head, skill.name, "reject")
+            paths = refusing.paths_of(head, shelf, skill.name)
             return rules.reject(skill, shelf, reason, paths)
 
         return self._decide(name, rejected, now, dry=dry)
@@ -110,6 +112,7 @@ class Curator:
         return installed.lint_of_waiting(self._store, name.replace("_", "-"))
 
     def _approved(self, skill: Skill, shelf: str) -> "Change":
+        next_versions.check_is_meant(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill)
         return rules.approve(skill, shelf)

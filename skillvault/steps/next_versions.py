@@ -87,6 +87,16 @@ def check_is_no_version(view: Topics, name: str) -> None:
         )
 
 
+def check_is_meant(view: Topics, name: str, verb: str) -> None:
+    """UsageError for a served skill if what a person may decide about is its next version."""
+    waiting = waiting_version(view, name) if name in view.skills else None
+    if waiting is not None:
+        raise UsageError(
+            f"{name}: is let in already, and its next version waits; `skillvault skill {verb} "
+            f"{waiting.name}` decides about that"
+        )
+
+
 def names_of_versions(view: Topics) -> set[str]:
     """The names that the next versions of the vault's skills may have."""
     shelves = (view.skills.names(shelf) for shelf in layout.SHELVES)

@@ -116,6 +116,15 @@ def test_what_says_more_than_the_rejected_one_is_proposed(
     assert proposal.rejected.reason == "one bad machine"
 
 
+def test_who_names_the_served_skill_is_told_what_its_version_is_called(
+    approved: Vault, served: str, following: str
+) -> None:
+    with pytest.raises(UsageError, match=f"skill approve {following}"):
+        approved.curate.approve(served, now=LATER)
+    with pytest.raises(UsageError, match=f"skill reject {following}"):
+        approved.curate.reject(served, "no", now=LATER)
+
+
 def test_a_version_that_would_say_what_was_rejected_is_withdrawn(
     approved: Vault, served: str, following: str
 ) -> None:

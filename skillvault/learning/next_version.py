@@ -5,20 +5,19 @@ It stands beside the approved one, under a name of its own, and states which one
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault import front_matter, markdown
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
+from skillvault.lazy import LazyModule
 from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
 from skillvault.learning.sections import Version, Written
 from skillvault.policy import Policy
 from skillvault.records import Link, Ref, Skill, link_of, ref_of
-from skillvault.sameness import Form, normal_form, same
 from skillvault.written import (
     DESCRIPTION,
     as_words,
@@ -27,6 +26,13 @@ from skillvault.written import (
     sections_of,
     text_mark,
 )
+
+if TYPE_CHECKING:
+    from skillvault import front_matter, markdown, sameness
+    from skillvault.sameness import Form
+else:  # who only asks pays for none of them
+    front_matter, markdown = LazyModule("front_matter"), LazyModule("markdown")
+    sameness = LazyModule("sameness")
 
 FILE = "SKILL.md"
 APPROVE = "approve"
@@ -331,19 +337,21 @@ def says_no_more(text: str, rejected: str, approved: str) -> bool:
     return _all_said(came, refused_came) and _all_said(gone, refused_gone)
 
 
-def _forms(text: str) -> list[Form]:
-    return [normal_form(_COUNTS.sub("", line)) for line in markdown.statements(text)]
+def _forms(text: str) -> "list[Form]":
+    return [sameness.normal_form(_COUNTS.sub("", line)) for line in markdown.statements(text)]
 
 
-def _differences(after: Sequence[Form], before: Sequence[Form]) -> tuple[list[Form], list[Form]]:
+def _differences(
+    after: "Sequence[Form]", before: "Sequence[Form]"
+) -> "tuple[list[Form], list[Form]]":
     """(what came, what went)."""
     came = [form for form in after if not _is_among(form, before)]
     return came, [form for form in before if not _is_among(form, after)]
 
 
-def _all_said(forms: Iterable[Form], others: Sequence[Form]) -> bool:
+def _all_said(forms: "Iterable[Form]", others: "Sequence[Form]") -> bool:
     return all(_is_among(form, others) for form in forms)
 
 
-def _is_among(form: Form, others: Iterable[Form]) -> bool:
-    return any(form == other or same(form, other) for other in others)
+def _is_among(form: "Form", others: "Iterable[Form]") -> bool:
+    return any(form == other or sameness.same(form, other) for other in others)

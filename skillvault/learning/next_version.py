@@ -204,7 +204,7 @@ def _as_proposal(change: Change, name: str, old: str, linked: Container[Ref]) ->
     return replace(
         change,
         subject=change.subject.replace(old, name),
-        reason=f"Waits as the next version of {old}, which was approved.\n{change.reason}",
+        reason=f"Waits as the next version of {old}, which is served.\n{change.reason}",
         writes=(*others, *new),
         moves=moves,
         targets=(Ref("skill", name), *kept, *map(ref_of, new)),

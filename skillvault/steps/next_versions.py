@@ -92,7 +92,7 @@ def check_is_meant(view: Topics, name: str, verb: str) -> None:
     waiting = waiting_version(view, name) if name in view.skills else None
     if waiting is not None:
         raise UsageError(
-            f"{name}: is let in already, and its next version waits; `skillvault skill {verb} "
+            f"{name}: is served already, and its next version waits; `skillvault skill {verb} "
             f"{waiting.name}` decides about that"
         )
 

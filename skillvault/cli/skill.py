@@ -219,7 +219,9 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
             print_done(done)
 
 
-_curate("approve", "Approve a proposed skill; it is served as testing.", lambda v: v.curate.approve)
+_curate(
+    "approve", "Approve a proposed skill; it is served from now on.", lambda v: v.curate.approve
+)
 
 
 @skill.command()

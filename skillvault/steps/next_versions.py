@@ -30,11 +30,12 @@ from skillvault.vault.index.snapshot import Topics
 
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
     """Skill -> what the program learned that would take its place, if it waits."""
-    candidates = {new: name for name in names for new in next_names(name)}
+    replaced = set(names)
+    candidates = {new for name in replaced for new in next_names(name)}  # long names may share one
     return {
-        candidates[new]: renamed(new, skill)
+        skill.replaces: renamed(new, skill)
         for new, skill in view.skills.proposed.get_many(candidates).items()
-        if skill.replaces == candidates[new] and skill.origin in PROGRAMS_OWN
+        if skill.replaces in replaced and skill.origin in PROGRAMS_OWN
     }
 
 

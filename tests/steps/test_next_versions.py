@@ -8,6 +8,7 @@ import pytest
 
 from skillvault.api import Vault, proposal_branches, proposals, retract, text_pair, undo
 from skillvault.errors import UsageError
+from skillvault.steps.next_versions import waiting_versions
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.steps.test_histories import MINE, History, World
@@ -382,3 +383,24 @@ def test_an_approved_version_lives_as_long_as_its_outcomes_say(
     recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
     head = approved.store.head()
     assert str(head.skills[served].expires) < str(head.skills.proposed[following].expires)
+
+
+def test_versions_of_long_names_that_begin_alike_are_told_apart(
+    vault: Vault, person: Person
+) -> None:
+    """Both would be called the same while they wait: one gets a name with hex."""
+    with_gate(vault, person, "always")
+    targets = [f"{'very-' * 5}long{end}" for end in "ab"]
+    days = [(day, name) for name in targets for day in range(2)]
+    recorded(vault, *(raw(day, decision__target=name) for day, name in days))
+    names = [proposal.name for proposal in proposals(vault)]
+    for name in names:
+        vault.curate.approve(name, now=NOW)
+    more = [(day, name) for name in targets for day in range(2, 5)]
+    causes = (raw(day, decision__target=name, result__evidence=REFUSED) for day, name in more)
+    recorded(vault, *causes)
+    waiting = waiting_versions(vault.store.head(), names)
+    assert sorted(waiting) == sorted(names)
+    assert len({skill.name for skill in waiting.values()}) == 2
+    assert not vault.run(now=LATER).done
+    assert vault.check().problems == []

@@ -11,10 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.golden.in_process import run_script
 from tests.judge.server import serving
 
 HERE = Path(__file__).parent
 STORIES = sorted(p.parent.name for p in HERE.glob("*/commands.sh"))
+# Each command of these is a process, as a user's is; those of the others run in this one.
+IN_PROCESSES = ("first-lesson", "with-claude")
 # Whole, as the program shortens them, and as git does. An id of a record has a `-` before its
 # digits and stays: it follows from the record alone.
 OBJECT = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[0-9a-f]{10}|[0-9a-f]{7})(?![\w-])")
@@ -48,13 +51,19 @@ def _played(story: str, place: Path, address: str) -> str:
         "EXAMPLES": str(HERE.parent.parent / "vault_template" / "examples"),
         "GOLDEN": str(HERE),
     }
-    prelude = 'skillvault() { python -m skillvault "$@"; }; say() { echo "\n\\$ $*"; "$@"; }\n'
-    script = prelude + (HERE / story / "commands.sh").read_text(encoding="utf-8")
-    seen = _run(["sh", "-e", "-c", script], place, env)
+    script = f"{_SAY}{(HERE / story / 'commands.sh').read_text(encoding='utf-8')}"
+    if story in IN_PROCESSES:
+        seen = _run(["sh", "-e", "-c", _SKILLVAULT + script], place, env)
+    else:
+        seen = _stripped(*run_script(script, place, env))
     vault = place / "vault"
     log = _run(["git", "log", "--reverse", "--format=%n%an: %B"], vault, env)
     text = f"{_without(seen, place)}\n\n==== log\n{log}\n\n==== files\n{_files(vault, env)}"
     return masked(text)
+
+
+_SKILLVAULT = 'skillvault() { python -m skillvault "$@"; }\n'
+_SAY = 'say() { echo "\\n\\$ $*"; "$@"; }\n'
 
 
 def masked(text: str) -> str:
@@ -72,10 +81,13 @@ def _run(command: list[str], folder: Path, env: dict[str, str]) -> str:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    text = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip()
-    if done.returncode != 0:
-        text += f"\n(ended with exit code {done.returncode})"
-    return text
+    return _stripped(done.stdout, done.returncode)
+
+
+def _stripped(printed: str, code: int) -> str:
+    """What was printed without trailing blanks, and an exit code that is not 0."""
+    text = "\n".join(line.rstrip() for line in printed.splitlines()).strip()
+    return f"{text}\n(ended with exit code {code})" if code else text
 
 
 def _without(seen: str, place: Path) -> str:

@@ -2,12 +2,22 @@
 
 import os
 from collections.abc import Sequence
+from itertools import product
 from typing import TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 THOROUGH = "SKILLVAULT_THOROUGH" in os.environ
 
 
 def one_of(every: int, cases: Sequence[T]) -> Sequence[T]:
     """One case of so many; all of them if everything is tried."""
     return cases if THOROUGH else cases[::every]
+
+
+def pairs(points: Sequence[T], actions: Sequence[U]) -> list[tuple[T, U]]:
+    """Pairs in which each point and each action occurs; every pair if everything is tried."""
+    if THOROUGH:
+        return list(product(points, actions))
+    count = max(len(points), len(actions))
+    return [(points[n % len(points)], actions[n % len(actions)]) for n in range(count)]

@@ -12,6 +12,7 @@ from skillvault.api import Vault
 from tests.conftest import NOW
 from tests.crash.scenario import outcomes
 from tests.crash.world import KILLED, World, failpoints
+from tests.thorough import pairs
 
 POINTS = failpoints()
 WANTED = os.environ.get("SKILLVAULT_KILLS")  # `make crash` asks for hundreds, at random
@@ -43,23 +44,14 @@ def prepared(world: World, point: str) -> None:
         (world.root / "quarantine/mended.yaml").write_bytes(next(outcomes()))
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_kill_at_any_point_is_recovered_from(world: World, point: str) -> None:
-    before = world.hand()
-    prepared(world, point)
-    assert world.run(f"{point}=kill") == KILLED
-    assert world.run() == 0
-    world.check(before)
-
-
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("action", ["raise", "enospc"])
-def test_an_error_at_any_point_pauses_and_leaves_nothing_half_made(
+@pytest.mark.parametrize(("point", "action"), pairs(POINTS, ("kill", "raise", "enospc")))
+def test_what_goes_wrong_at_any_point_leaves_nothing_half_made(
     world: World, point: str, action: str
 ) -> None:
     before = world.hand()
     prepared(world, point)
-    assert world.run(f"{point}={action}") in (0, 7)
+    ends = (KILLED,) if action == "kill" else (0, 7)
+    assert world.run(f"{point}={action}") in ends
     assert world.run() == 0
     world.check(before)
 

@@ -11,6 +11,7 @@ from skillvault.vault.failpoint import VARIABLE
 from tests.person import publication
 from tests.person.given import git
 from tests.person.publication import MINE, Command
+from tests.thorough import pairs
 
 _ASIDE = ("stash", "push", "-q", MINE)
 ACTS: dict[str, list[Command]] = {
@@ -28,12 +29,6 @@ ACTS: dict[str, list[Command]] = {
 POINTS = ("objects-written", "intent-written", "before-lock", "index-locked", "file-placed",
           "before-index", "index-written", "before-swap", "branch-moved", "index-unlocking",
           "index-unlocked", "intent-done", "inbox-done")  # fmt: skip
-# CI tries those at which another state is left behind; `make person` tries all.
-TRIED = (
-    POINTS
-    if "SKILLVAULT_SEQUENCES" in os.environ
-    else ("file-placed", "index-written", "branch-moved")
-)
 TAKEN_ALONG = {("checkout + commit", point) for point in ("index-written", "before-swap")}
 
 
@@ -45,8 +40,7 @@ def killed(root: Path, point: str) -> None:
     assert done.returncode == -9, done.stderr.decode()
 
 
-@pytest.mark.parametrize("name", ACTS)
-@pytest.mark.parametrize("point", TRIED)
+@pytest.mark.parametrize(("point", "name"), pairs(POINTS, list(ACTS)))
 def test_what_a_person_does_after_a_kill_loses_nothing(
     template: Path, tmp_path: Path, point: str, name: str
 ) -> None:

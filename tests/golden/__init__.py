@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.golden.in_process import run_script
+from tests.in_process import run_script
 from tests.judge.server import serving
 
 HERE = Path(__file__).parent

@@ -14,7 +14,9 @@ from skillvault.vault.files import codec
 from skillvault.vault.files.layers import seeds
 from tests.conftest import Person
 from tests.given import NOW
+from tests.thorough import THOROUGH
 
+MUTANTS = 500 if THOROUGH else 100
 TOKEN = "ghp" + "_" + "a1B2" * 9
 
 
@@ -149,9 +151,9 @@ def _skills(count: int) -> list[Skill]:
     return skills
 
 
-def test_of_500_mutated_skills_what_is_accepted_is_read_back(vault: Vault) -> None:
+def test_of_mutated_skills_what_is_accepted_is_read_back(vault: Vault) -> None:
     accepted, refused = 0, list[str]()
-    for skill in _skills(500):
+    for skill in _skills(MUTANTS):
         old = vault.store.head().skills.get(skill.name)
         try:
             vault.curate.put(skill, now=NOW)
@@ -166,8 +168,8 @@ def test_of_500_mutated_skills_what_is_accepted_is_read_back(vault: Vault) -> No
             expected = replace(expected, **kept)
         read, _ = vault.skill(skill.name)
         assert replace(read, description=" ".join(read.description.split())) == expected
-    assert accepted > 300
-    assert len(refused) > 20
+    assert accepted > 0.6 * MUTANTS
+    assert len(refused) > 0.04 * MUTANTS
     assert all("\n" not in message for message in refused)
     problems = vault.check().problems
     assert problems == [], problems

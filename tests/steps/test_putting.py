@@ -93,6 +93,22 @@ def test_a_key_that_is_left_empty_is_cleared(vault: Vault) -> None:
     assert vault.check().problems == []
 
 
+def test_a_skill_that_is_put_over_a_persons_file_keeps_their_other_bytes(
+    vault: Vault, person: Person
+) -> None:
+    hand = "---\nname: w   # mine\ndescription: does\nlicense: 'MIT'\n---\n\nOld text.\n"
+    person.write("skills/w/SKILL.md", hand)
+    person.git("add", "skills")
+    person.git("commit", "-qm", "a skill of mine")
+    new = Skill("w", "does more", "New text.", tags=("a", "b"), kind="guide")
+    vault.curate.put(new, now=NOW)
+    text = (vault.root / "skills/w/SKILL.md").read_text()
+    assert "name: w   # mine\ndescription: does more\nlicense: 'MIT'\n" in text
+    found, _ = vault.skill("w")
+    assert (found.description, found.tags, found.body) == ("does more", ("a", "b"), "New text.")
+    assert person.status() == ""
+
+
 def test_a_skill_that_is_served_elsewhere_or_unreadable_is_not_written_twice(
     vault: Vault, person: Person
 ) -> None:

@@ -162,7 +162,7 @@ def stated(known: KnownRuns) -> list[tuple[object, ...]]:
     )  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.permutations(POOL), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_changes_nothing(order: list[Run], chance: random.Random) -> None:
     batches, rest = [], order

@@ -15,7 +15,11 @@ POINTS = ("objects-written", "intent-written", "file-placed", "before-index", "i
           "before-swap", "branch-moved", "intent-done", "inbox-done")  # fmt: skip
 
 
-@pytest.mark.parametrize(("point", "name"), pairs(POINTS, list(COMMANDS)))
+# At this point alone `clean` removes what the program is about to commit.
+CLEANED = ("file-placed", "clean -fd")
+
+
+@pytest.mark.parametrize(("point", "name"), sorted({*pairs(POINTS, list(COMMANDS)), CLEANED}))
 def test_a_command_in_the_middle_loses_nothing(
     template: Path, tmp_path: Path, point: str, name: str
 ) -> None:

@@ -43,7 +43,7 @@ def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit
     """A file of JSON that is to hold these values."""
 
     def put_all(text: str) -> str:
-        return _rewrite(text, lambda whole: reduce(_put, wishes, whole))
+        return _rewrite(text, lambda whole: reduce(_put_wish, wishes, whole))
 
     def take_out_all(text: str) -> str:
         paths = [wish.path for wish in reversed(wishes)]
@@ -96,14 +96,14 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     return written.replace("\n", newline) + text[len(body) :]
 
 
-def _put(value: Any, wish: JsonWish, depth: int = 0) -> Any:
+def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
     """Return a value with what is wished below it; what is missing on the way there is made."""
     rest = wish.path[depth:]
     if rest:
         if not isinstance(value, dict):
             raise _wrong_type("object", wish.path[:depth])
         inner = value.get(rest[0], {} if rest[1:] else [])
-        return {**value, rest[0]: _put(inner, wish, depth + 1)}
+        return {**value, rest[0]: _put_wish(inner, wish, depth + 1)}
     if wish.is_value:
         return wish.value
     if not isinstance(value, list):

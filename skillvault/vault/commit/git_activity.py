@@ -42,7 +42,7 @@ class GitLock(Struct, frozen=True):
 def git_locks(root: Path, own: Path, common: Path, now: float) -> list[GitLock]:
     """The lock files of git that stand in the git dirs, by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
-             "shallow.lock")  # fmt: skip
+             "shallow.lock", "objects/maintenance.lock")  # fmt: skip
     places = {folder / name for folder in (own, common) for name in names}
     places |= {path for folder in {own, common} for path in (folder / "refs").rglob("*.lock")}
     saved_at = dict(_saved(sorted(places)))
@@ -76,14 +76,9 @@ def clear_git_locks(root: Path, own: Path, common: Path, now: float, *, since: f
             lock.path.unlink(missing_ok=True)
 
 
-def opened_files(group: int | None = None) -> Iterator[str]:
-    """The files that processes (of this process group) hold open, as far as this one may see.
-
-    None without /proc.
-    """
-    for process in _PROC.glob("[0-9]*"):
-        if group is None or _group_of(int(process.name)) == group:
-            yield from filter(None, map(_target, map(str, process.glob("fd/*"))))
+def opened_files() -> Iterator[str]:
+    """The files that processes hold open, as far as this one may see; none without /proc."""
+    yield from filter(None, map(_target, map(str, _PROC.glob("[0-9]*/fd/*"))))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
@@ -120,13 +115,6 @@ def _writes(pid: int, descriptor: str) -> bool:
         return False
     flags = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
     return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
-
-
-def _group_of(pid: int) -> int | None:
-    try:
-        return os.getpgid(pid)
-    except ProcessLookupError:
-        return None
 
 
 class GitProcess(NamedTuple):

@@ -45,6 +45,7 @@ MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_TOLD = 1000  # failures or successes of a session
 _HEX = 6  # digits by which a session's id differs from others that read alike
 
+_SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
 # Keys whose refusal says what to write instead.
 _HOW = {
     "agent": "name who asked, as source.agent of its outcomes does",
@@ -219,9 +220,12 @@ def plain_recommendation(record: Recommendation) -> dict[str, Any]:
     del values["id"]
     if record.trust == "local":
         del values["trust"]
-    for key in ("facts", "shown"):
-        values[key] = [_said(part) for part in values[key]]
-    present = {key: value for key, value in _said(values).items() if value not in ({}, [])}
+    facts = values["facts"]
+    for part in (*values["shown"], *facts):
+        for key in _SHOWN_AS:
+            if not part.get(key):
+                part.pop(key, None)
+    present = {k: v for k, v in _said({**values, "facts": facts or None}).items() if v != {}}
     return {**present, "at": stamp(record.at), **extra, "received": received}
 
 
@@ -538,6 +542,9 @@ def _recommendation_normal_form(record: Recommendation) -> str:
     """The record as canonical JSON, without what the vault gives (id, trust)."""
     body = plain_recommendation(msgspec.structs.replace(record, trust="local"))
     del body["received"]
+    for shown in body.get("shown", ()):
+        for key in _SHOWN_AS:
+            shown.pop(key, None)
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -225,7 +225,8 @@ def plain_recommendation(record: Recommendation) -> dict[str, Any]:
         for key in _SHOWN_AS:
             if not part.get(key):
                 part.pop(key, None)
-    present = {k: v for k, v in _said({**values, "facts": facts or None}).items() if v != {}}
+    values["facts"] = facts or None
+    present = {key: value for key, value in values.items() if value not in (None, "", {})}
     return {**present, "at": stamp(record.at), **extra, "received": received}
 
 
@@ -250,7 +251,7 @@ def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _
 
     A null or an empty text says nothing, where the key may be left out.
     """
-    required = _fields(kind)
+    required = _required_keys(kind)
     values: dict[str, Any] = {"extra": {}}
     for key, value in raw.items():
         if not isinstance(key, str):
@@ -274,15 +275,10 @@ def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _
 
 
 @cache
-def _fields(kind: type[Struct]) -> Mapping[str, bool]:
+def _required_keys(kind: type[Struct]) -> Mapping[str, bool]:
     """The keys of a record, and whether each must be there."""
     fields = msgspec.structs.fields(kind)
     return {field.name: field.required for field in fields if field.name != "extra"}
-
-
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that say something."""
-    return {key: value for key, value in values.items() if value not in (None, "")}
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault import policy, profiles, records
-from skillvault.change import FORGET, FOUNDING
+from skillvault.change import FORGET
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
@@ -206,14 +206,10 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iterator[IndexedCommit]:
-    """The parts of one commit; a record is touched by the part that names it, else by the first.
-
-    `init` touches none: what it sets in older files is no decision about a skill.
-    """
+    """The parts of one commit; a record is touched by the part that names it, else by the first."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
-        decided = () if part.step == FOUNDING else touched
-        refs = [ref for ref in decided if owners.get(str(ref), parts[0]) is part]
+        refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
         yield IndexedCommit(part, depth, refs)
 
 

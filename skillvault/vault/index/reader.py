@@ -1,5 +1,6 @@
 """Queries to the index, rows and records in answer: what every topic asks through."""
 
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -10,11 +11,12 @@ from skillvault.errors import GitError
 from skillvault.policy import Policy
 from skillvault.records import Problem, Record, Ref
 from skillvault.vault.files.work_tree import parsed
-from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, decoded, read_value
+from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bound, decoded, read_value
 from skillvault.vault.search import ranking
 
 _R = TypeVar("_R", bound=Record)
 _Kept = TypeVar("_Kept")
+_Answer = TypeVar("_Answer")
 Blobs = Callable[[Iterable[str]], Mapping[str, bytes]]
 
 _POLICY = msgspec.msgpack.Decoder(Policy)
@@ -39,14 +41,8 @@ class Rows(ABC):
     """Whatever answers queries: the index as it is now, or one state of it."""
 
     @abstractmethod
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows of one query."""
-
-    @abstractmethod
-    def search(
-        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[ranking.Hit]:
-        """The documents that answer a text best, by their `<kind>:<id>`."""
+    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Do something with the database, and once more on a new one if it cannot be used."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
@@ -55,6 +51,24 @@ class Rows(ABC):
     @abstractmethod
     def verify(self) -> bool:
         """Whether the index said otherwise than git, and was built anew therefore."""
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+        """The rows of one query."""
+        parameters = [bound(value) for value in values]
+        return self.run(lambda database: database.execute(query, parameters).fetchall())
+
+    def search(
+        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
+    ) -> list[ranking.Hit]:
+        """The documents that answer a text best, by their `<kind>:<id>`."""
+
+        def find(database: sqlite3.Connection) -> ranking.Hits:
+            try:
+                return ranking.find(database, text, limit, filters, texts=near is not None)
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise DamagedRowError(f"the search fails: {error}") from error
+
+        return self.run(find).ranked(near)
 
     def kept(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()

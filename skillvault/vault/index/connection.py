@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from skillvault.errors import DamagedIndexError, VaultBusyError
 from skillvault.vault.index import schema
+from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.reader import Rows
 from skillvault.vault.index.rows import DamagedRowError, unbound
 from skillvault.vault.search import ranking
@@ -308,6 +309,10 @@ class Pin(Rows):
         except _FAULTS as error:
             self.mend(error)
         return self._index.retry(lambda: work(self.database))
+
+    def change(self, _work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+        """Refuse: one state of the index stays as it is."""
+        raise TypeError("a snapshot cannot be changed")
 
     def mend(self, error: Exception) -> None:
         """Build the index anew if this is why it cannot be used, and show the same of it."""

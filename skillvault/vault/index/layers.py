@@ -12,7 +12,7 @@ from skillvault.text import tokens
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index import dirty
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import (
     LISTS,
@@ -54,7 +54,7 @@ class LayerRow(NamedTuple):
 
 
 class Layers:
-    """What is kept of the other layers, to be read."""
+    """What is kept of the other layers."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -147,13 +147,7 @@ class Layers:
         rows = self._reader.rows_in(f"{_CANDIDATE} where serves and name in {{}}", names)
         return list(map(LayerRow._make, rows))
 
-
-class WritableLayers(Layers):
-    """What is kept of the other layers, to be read and written."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
+    # ── keeping ──────────────────────────────────────────────────────────────────────
 
     def keep_files(
         self,
@@ -184,19 +178,16 @@ class WritableLayers(Layers):
         return changed
 
     def _place(self, folder: str, place: int | None) -> None:
-        self._database.begin()
         if place is None:
-            self._database.rows("delete from layer_file where folder = ?", [folder])
+            self._reader.change_rows("delete from layer_file where folder = ?", [folder])
         else:
             query = "update layer_file set place = ? where folder = ?"
-            self._database.rows(query, [place, folder])
+            self._reader.change_rows(query, [place, folder])
 
     def _remove(self, folder: str, paths: Collection[str]) -> bool:
         if paths:
-            self._database.begin()
-        for path in paths:
             query = "delete from layer_file where folder = ? and path = ?"
-            self._database.rows(query, [folder, path])
+            self._reader.change_many(query, [(folder, path) for path in paths])
         return bool(paths)
 
     def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
@@ -213,9 +204,8 @@ class WritableLayers(Layers):
                 continue
             if content is None or (row := _row(content)) == before:
                 continue
-            self._database.begin()
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
-            self._database.rows(add, [place, layer, folder, path, *row])
+            self._reader.change_rows(add, [place, layer, folder, path, *row])
             changed = True
         return changed
 
@@ -224,12 +214,9 @@ class WritableLayers(Layers):
 
         What serves of them is found by its text; `state` tells this vault's layers from others.
         """
-        database = self._database
-        database.begin()
-        files: dict[str, int] = dict(
-            database.rows("select path, max(n) from layer_file group by path")
-        )
-        before = {name: row for name, *row in database.rows("select * from layer_skill")}
+        ask = self._reader.rows
+        files: dict[str, int] = dict(ask("select path, max(n) from layer_file group by path"))
+        before = {name: row for name, *row in ask("select * from layer_skill")}
         after = {
             one.skill.name: _columns(one, files[one.path], one.skill.name in hidden)
             for one in winners
@@ -237,38 +224,35 @@ class WritableLayers(Layers):
         put = {name: row for name, row in after.items() if before.get(name, [])[:-1] != row}
         removed = before.keys() - after.keys()
         self._unserve([*removed, *(name for name in put if name in before)], before)
-        for name in removed:
-            database.rows("delete from layer_skill where name = ?", [name])
-        marks = ", ".join("?" * 15)
-        for name, row in put.items():
-            query = f"insert or replace into layer_skill values ({marks})"
-            database.rows(query, [name, *row, 0])
+        delete = "delete from layer_skill where name = ?"
+        self._reader.change_many(delete, [(name,) for name in removed])
+        add = f"insert or replace into layer_skill values ({', '.join('?' * 15)})"
+        self._reader.change_many(add, [(name, *row, 0) for name, row in put.items()])
         self._serve()
         self._keep("layers", state)
-        database.mark("beside", sorted(before.keys() ^ after.keys()))
+        turned = sorted(before.keys() ^ after.keys())
+        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", turned))
 
     def _unserve(self, names: Iterable[str], before: Mapping[str, Sequence[object]]) -> None:
         """Take out what is found of these."""
         found = [f"skill:{name}" for name in names if before[name][-1]]
-        self._database.run(lambda connection: ranking.remove_documents(connection, found))
+        self._reader.change(lambda database, _: ranking.remove_documents(database, found))
 
     def _serve(self) -> None:
         """See which of them serve, and let these be found."""
-        database = self._database
         query = f"select name, serves from layer_skill where serves != ({_SERVES})"
-        turned: dict[str, int] = dict(database.rows(query))
+        turned: dict[str, int] = dict(self._reader.rows(query))
         new = self.get_many(name for name, serves in turned.items() if not serves)
         on = [ranking.document_of(one.skill) for one in new]
         off = [f"skill:{name}" for name, serves in turned.items() if serves]
-        database.run(lambda connection: ranking.remove_documents(connection, off))
-        database.run(lambda connection: ranking.add_documents(connection, on))
-        for name, serves in turned.items():
-            query = "update layer_skill set serves = ? where name = ?"
-            database.rows(query, [int(not serves), name])
+        self._reader.change(lambda database, _: ranking.remove_documents(database, off))
+        self._reader.change(lambda database, _: ranking.add_documents(database, on))
+        query = "update layer_skill set serves = ? where name = ?"
+        rows = [(int(not serves), name) for name, serves in turned.items()]
+        self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
-        self._database.begin()
-        self._database.rows("insert or replace into state values (?, ?)", [name, value])
+        self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
 def _packed(listings: Mapping[str, FolderListing]) -> bytes:

@@ -11,6 +11,7 @@ from skillvault.errors import GitError
 from skillvault.policy import Policy
 from skillvault.records import Problem, Record, Ref
 from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bound, decoded, read_value
 from skillvault.vault.search import ranking
 
@@ -43,6 +44,10 @@ class Rows(ABC):
     @abstractmethod
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         """Do something with the database, and once more on a new one if it cannot be used."""
+
+    @abstractmethod
+    def change(self, work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+        """Change what the index keeps beside the files; nobody else sees it before it is saved."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
@@ -136,6 +141,7 @@ class Reader:
         self.rows_in = source.rows_in
         self.rows_of = source.rows_of
         self.value = source.value
+        self.change = source.change
         self.blobs = blobs
 
     def record(self, row: Row) -> Parsed:
@@ -150,6 +156,15 @@ class Reader:
         if content is None:  # it stood in a damaged index only
             return Problem(file.path, None, "gone", "not in git; ask again")
         return parsed(file.path, content)
+
+    def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
+        """Change rows by one query."""
+        self.change_many(query, [values])
+
+    def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Change rows by one query, once for each of these values."""
+        parameters = [tuple(map(bound, row)) for row in rows]
+        self.change(lambda database, _: database.executemany(query, parameters))
 
     def bytes_at(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""

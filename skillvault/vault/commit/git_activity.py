@@ -78,7 +78,8 @@ def clear_git_locks(root: Path, own: Path, common: Path, now: float, *, since: f
 
 def opened_files() -> Iterator[str]:
     """The files that processes hold open, as far as this one may see; none without /proc."""
-    yield from filter(None, map(_target, map(str, _PROC.glob("[0-9]*/fd/*"))))
+    places = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
+    yield from filter(None, map(_target, places))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
@@ -91,13 +92,21 @@ def writers_of(state: os.stat_result) -> set[int]:
 
 def _holders(state: os.stat_result) -> Iterator[tuple[int, str]]:
     """(process, descriptor) of those that have a file open."""
+    yield from (
+        (int(pid), name)
+        for pid, name in _descriptors()
+        if _is_file(f"{_PROC}/{pid}/fd/{name}", state)
+    )
+
+
+def _descriptors() -> Iterator[tuple[str, str]]:
+    """(process, descriptor) of all that may be seen; none without /proc."""
     for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208
-        folder = f"{_PROC}/{pid}/fd"
         try:
-            names = os.listdir(folder)  # noqa: PTH208 (no path objects: see `_processes_in`)
+            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_processes_in`)
         except OSError:  # the process ended, or belongs to somebody else
             continue
-        yield from ((int(pid), name) for name in names if _is_file(f"{folder}/{name}", state))
+        yield from ((pid, name) for name in names)
 
 
 def _is_file(link: str, state: os.stat_result) -> bool:

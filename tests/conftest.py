@@ -39,10 +39,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """`-n auto`: a worker more than there are cores, as tests of a daemon mostly wait for it."""
+    """`-n auto`: two workers more than there are cores, as tests of daemons mostly wait."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else None
 
 
 def _holds_vaults(place: Path) -> bool:

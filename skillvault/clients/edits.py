@@ -98,12 +98,12 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
 
 def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
     """Return a value with what is wished below it; what is missing on the way there is made."""
-    rest = wish.path[depth:]
-    if rest:
+    keys = wish.path[depth:]
+    if keys:
         if not isinstance(value, dict):
             raise _wrong_type("object", wish.path[:depth])
-        inner = value.get(rest[0], {} if rest[1:] else [])
-        return {**value, rest[0]: _put_wish(inner, wish, depth + 1)}
+        inner = value.get(keys[0], {} if keys[1:] else [])
+        return {**value, keys[0]: _put_wish(inner, wish, depth + 1)}
     if wish.is_value:
         return wish.value
     if not isinstance(value, list):

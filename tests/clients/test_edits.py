@@ -1,4 +1,4 @@
-"""What is put into a person's files comes out again, and no other value changes."""
+"""A setup takes out of a person's files what it put in, and changes no other value."""
 
 import json
 from itertools import product

@@ -214,7 +214,7 @@ class Connection(Rows):
             ) from error
 
     def verify(self) -> bool:
-        """Whether it said otherwise than git, and was built anew therefore."""
+        """Build the index anew if it contradicts git; True if it was built anew."""
         if self._whole or self.pending:
             return False
         with suppress(VaultBusyError):  # it takes SQLite's write lock: only if that is free
@@ -249,7 +249,7 @@ class Connection(Rows):
         return not path.exists()
 
     def _is_replaced(self, path: Path) -> bool:
-        """Whether another file stands at the path than the one that was opened, or none."""
+        """Return True if the file at the path is not the one that was opened."""
         return self._identity is not None and self._identity != _identity(path)
 
     def _close(self) -> None:
@@ -403,7 +403,7 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another one at its path; None if there is none."""
+    """Return the device and inode of a file; None if there is none."""
     try:
         state = path.stat()
     except OSError:

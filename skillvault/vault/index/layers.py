@@ -33,7 +33,7 @@ _SERVES = (
 
 
 class Layers:
-    """What is kept of the other layers."""
+    """The skills and files of the other layers."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

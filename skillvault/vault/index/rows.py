@@ -157,7 +157,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
 def skill_columns(
     name: str, shelf: str, skill: Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
-    """What is asked of a skill of any layer, but for whether it is hidden and whether it serves."""
+    """The columns of a skill of any layer, except `hidden` and `serves`."""
     roles, stages, tags = map(joined, (skill.roles, skill.stages, skill.tags))
     counts = skill.elsewhere  # of another tool
     return (

@@ -15,7 +15,7 @@ _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, laye
 
 
 class SkillRow(NamedTuple):
-    """What a recommendation asks of a skill in force; roles and stages stand a line each."""
+    """The columns that a recommendation reads of a skill; roles and stages stand a line each."""
 
     name: str
     kind: str
@@ -166,7 +166,7 @@ class Skills(Folder[Skill]):
         return [name for (name,) in self._reader.rows(query, [value])]
 
     def counted_elsewhere(self) -> dict[str, Elsewhere]:
-        """What other tools counted of the skills in force."""
+        """Return the counts that other tools made of the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
         return {name: Elsewhere(*told) for name, *told in self._reader.rows(query)}
 
@@ -178,7 +178,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
-        """Those of the skills in force that have one of these names."""
+        """Return the skills in force that have one of these names."""
         query = f"{_CANDIDATE} where +serves and id in {{}}"
         return list(map(SkillRow._make, self._reader.rows_in(query, names)))
 

@@ -13,7 +13,7 @@ _APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
 class Tasks:
-    """What was asked before the outcomes that made or used a skill."""
+    """The tasks of the outcomes that made or used a skill."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -1,4 +1,4 @@
-"""What runs said, in plain tables: the memory that tests of the support of facts begin with."""
+"""Plain tables of runs: the memory that tests of the support of facts begin with."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -70,7 +70,7 @@ class KnownRuns(Memory):
             self.facts[fact.id] = fact
 
     def material(self, batch: Sequence[Run] = ()) -> PromotionMaterial:
-        """What the rule reads for some runs; without any, for all that are known."""
+        """Return what the rule reads of some runs, of all by default."""
         pairs = list(batch) or list(self._runs.values())
         return material(pairs, facts=[*self.facts.values()], links=[*self.links.values()])
 

@@ -21,27 +21,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.errors import BadInputError, PausedError, UsageError, VaultBusyError
-from skillvault.intake import MAX_TEXT
-from skillvault.lazy import LazyModule
-from skillvault.policy import Policy
-from skillvault.records import (
-    Answer,
-    Commit,
-    Outcome,
-    Problem,
-    Ref,
-    Scalar,
-    Skill,
-    Trust,
-)
-from skillvault.steps.curate import Curator
-from skillvault.steps.desk import Desk
-from skillvault.steps.exporting import Exporter
-from skillvault.steps.inquiry import Inquiry
-from skillvault.steps.memory import FactsOnRecord
-from skillvault.steps.notebook import Notebook
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.judging.desk import Desk
+from skillvault.loop.registry import AGENDA
+from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
+from skillvault.model.intake import MAX_TEXT
+from skillvault.model.lazy import LazyModule
+from skillvault.model.policy import Policy
+from skillvault.model.records import Answer, Commit, Outcome, Problem, Ref, Scalar, Skill, Trust
+from skillvault.review.curate import Curator
+from skillvault.review.memory import FactsOnRecord
+from skillvault.serving.exporting import Exporter
+from skillvault.serving.inquiry import Inquiry
+from skillvault.serving.notebook import Notebook
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
@@ -52,7 +43,15 @@ from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.git.sharing import obey_sharing
 
 if TYPE_CHECKING:
-    from skillvault import exchange, html_table
+    from skillvault import exchange
+    from skillvault.inspect import doctor as diagnosis
+    from skillvault.inspect import logbook, lookup, rules, sides
+    from skillvault.inspect import status as overview
+    from skillvault.inspect import why_not as reasons
+    from skillvault.inspect.doctor import Row
+    from skillvault.inspect.page import page as pages
+    from skillvault.inspect.page.page import Page
+    from skillvault.inspect.status import Status
     from skillvault.judge import Judge
     from skillvault.judge.claude.retries import Question
     from skillvault.learning import why_not as account
@@ -61,46 +60,27 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend import recommend as selection
     from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
-    from skillvault.steps import advise as advising
-    from skillvault.steps import (
-        answered,
-        capture,
-        judges,
-        logbook,
-        lookup,
-        loop,
-        outcome_file,
-        quota,
-        recompute,
-        registry,
-        review,
-        rules,
-        session_sources,
-        shelf_rules,
-        sides,
-        transcripts,
-    )
-    from skillvault.steps import closing as closings
-    from skillvault.steps import decision as decisions
-    from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import learned as tiers
-    from skillvault.steps import proposal_branches as branches
-    from skillvault.steps import retract as retracting
-    from skillvault.steps import run as runs
-    from skillvault.steps import shelf as shelves
-    from skillvault.steps import status as overview
-    from skillvault.steps import sync as exchange_of_clones
-    from skillvault.steps import undo as undoing
-    from skillvault.steps import why_not as reasons
-    from skillvault.steps.closing import Closing
-    from skillvault.steps.decision import OpenDecision
-    from skillvault.steps.doctor import Row
-    from skillvault.steps.page import page as pages
-    from skillvault.steps.page.page import Page
-    from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
-    from skillvault.steps.shelf import Shelf
-    from skillvault.steps.status import Status
-    from skillvault.steps.sync import Exchanged
+    from skillvault.loop import capture, loop, quota, registry
+    from skillvault.loop import learned as tiers
+    from skillvault.loop import run as runs
+    from skillvault.loop.judging import answered, judges
+    from skillvault.loop.run import Done, Report, Run, RunOptions, Tracker
+    from skillvault.model.text import html_table
+    from skillvault.review import proposal_branches as branches
+    from skillvault.review import recompute, review
+    from skillvault.review import retract as retracting
+    from skillvault.review import undo as undoing
+    from skillvault.serving import advise as advising
+    from skillvault.serving import shelf as shelves
+    from skillvault.serving import shelf_rules
+    from skillvault.serving.shelf import Shelf
+    from skillvault.sessions import closing as closings
+    from skillvault.sessions import decision as decisions
+    from skillvault.sessions import outcome_file, session_sources, transcripts
+    from skillvault.sessions.closing import Closing
+    from skillvault.sessions.decision import OpenDecision
+    from skillvault.team import sync as exchange_of_clones
+    from skillvault.team.sync import Exchanged
     from skillvault.vault import check as checks
     from skillvault.vault import lost, provenance
     from skillvault.vault.commit import recovery
@@ -108,30 +88,30 @@ if TYPE_CHECKING:
     from skillvault.vault.git import past
     from skillvault.vault.index.snapshot import Topics
 else:
-    exchange, html_table = LazyModule("exchange"), LazyModule("html_table")
+    exchange, html_table = LazyModule("exchange"), LazyModule("model.text.html_table")
     promote = LazyModule("learning.promote.facts")
     selection = LazyModule("learning.recommend.recommend")
     render = LazyModule("learning.recommend.render")
-    advising = LazyModule("steps.advise")
-    closings, decisions = LazyModule("steps.closing"), LazyModule("steps.decision")
-    diagnosis = LazyModule("steps.doctor")
-    judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
-    logbook = LazyModule("steps.logbook")
-    loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
-    quota = LazyModule("steps.quota")
-    outcome_file = LazyModule("steps.outcome_file")
-    recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
-    undoing, branches = LazyModule("steps.undo"), LazyModule("steps.proposal_branches")
-    review = LazyModule("steps.review")
-    runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
-    rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    session_sources = LazyModule("steps.session_sources")
-    answered, capture = LazyModule("steps.answered"), LazyModule("steps.capture")
-    transcripts = LazyModule("steps.transcripts")
-    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
-    pages = LazyModule("steps.page.page")
-    overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
-    exchange_of_clones = LazyModule("steps.sync")
+    advising = LazyModule("serving.advise")
+    closings, decisions = LazyModule("sessions.closing"), LazyModule("sessions.decision")
+    diagnosis = LazyModule("inspect.doctor")
+    judges, lookup = LazyModule("loop.judging.judges"), LazyModule("inspect.lookup")
+    logbook = LazyModule("inspect.logbook")
+    loop, registry = LazyModule("loop.loop"), LazyModule("loop.registry")
+    quota = LazyModule("loop.quota")
+    outcome_file = LazyModule("sessions.outcome_file")
+    recompute, retracting = LazyModule("review.recompute"), LazyModule("review.retract")
+    undoing, branches = LazyModule("review.undo"), LazyModule("review.proposal_branches")
+    review = LazyModule("review.review")
+    runs, shelves = LazyModule("loop.run"), LazyModule("serving.shelf")
+    rules, shelf_rules = LazyModule("inspect.rules"), LazyModule("serving.shelf_rules")
+    session_sources = LazyModule("sessions.session_sources")
+    answered, capture = LazyModule("loop.judging.answered"), LazyModule("loop.capture")
+    transcripts = LazyModule("sessions.transcripts")
+    sides, tiers = LazyModule("inspect.sides"), LazyModule("loop.learned")
+    pages = LazyModule("inspect.page.page")
+    overview, reasons = LazyModule("inspect.status"), LazyModule("inspect.why_not")
+    exchange_of_clones = LazyModule("team.sync")
     past = LazyModule("vault.git.past")
     checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
     lost = LazyModule("vault.lost")
@@ -279,7 +259,7 @@ class Vault:
         between: Callable[[], None] | None = None,
         code: Sequence[Path] = (),
     ) -> Report:
-        """Do what is due in these steps (all by default); see `steps.loop`.
+        """Do what is due in these steps (all by default); see `loop.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
@@ -348,7 +328,7 @@ class Vault:
         now: datetime | None = None,
         dry: bool = False,
     ) -> Report:
-        """Say how a decision ended, as somebody saw it; see `steps.closing.Closing`.
+        """Say how a decision ended, as somebody saw it; see `sessions.closing.Closing`.
 
         It joins what was recommended and recorded for the decision, whichever arrives first: the
         strongest observer counts. Without a domain it waits in the inbox as long as nobody else
@@ -502,7 +482,7 @@ class Vault:
     ) -> AbstractContextManager[OpenDecision]:
         """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
-        `about` are the keys of a `steps.decision.DecisionSubject`; `k` and `budget` are those of
+        `about` are the keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are those of
         `recommend`. The outcome is recorded when the block is left. UsageError for a domain that
         looks like another one's name.
         """
@@ -777,7 +757,7 @@ def sync(
     take_over: bool = False,
     now: datetime | None = None,
 ) -> Exchanged:
-    """Bring this clone and the remote's branch together; see `steps.sync`.
+    """Bring this clone and the remote's branch together; see `team.sync`.
 
     `take_over`: from then on this clone is the one that learns.
     """
@@ -882,7 +862,7 @@ def proposal_branches(
 
 
 def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:
-    """A skill's text beside that of a revision; see `steps.review.text_pair`."""
+    """A skill's text beside that of a revision; see `review.review.text_pair`."""
     return review.text_pair(_question(vault), name.replace("_", "-"), revision)
 
 
@@ -909,7 +889,7 @@ def page(
     domain: str | None = None,
     now: datetime | None = None,
 ) -> Page:
-    """What a page of the vault tells, of the last seven days or `since` then; see `steps.page`.
+    """What a page of the vault tells, of the last seven days or `since` then; see `inspect.page`.
 
     UsageError for a domain that the vault does not know.
     """

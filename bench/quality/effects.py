@@ -28,7 +28,7 @@ from skillvault.learning.effect.estimate import (
 )
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
-from skillvault.policy import EffectPolicy, Policy
+from skillvault.model.policy import EffectPolicy, Policy
 
 Rows = Iterator[str]
 Array = Any  # of numpy, as the simulators hand it over

@@ -4,15 +4,16 @@ This is the door where errors become one line and an exit code.
 """
 
 import io
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from skillvault.cli.commands import cli
-from skillvault.errors import BadInputError, SkillvaultError
-from skillvault.hidden_characters import escaped
-from skillvault.lazy import LazyModule
+from skillvault.model.errors import BadInputError, SkillvaultError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.text.hidden_characters import escaped
 
 if TYPE_CHECKING:
     from skillvault.cli import hook
@@ -22,6 +23,8 @@ else:  # a client calls it, no person
 
 def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
+    # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if _is_hook(sys.argv[1:]):
         hook.run_quietly(sys.argv[1:])
     try:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from skillvault import __version__
-from skillvault.lazy import LazyModule
-from skillvault.text import listed
+from skillvault.model.lazy import LazyModule
+from skillvault.model.text.text import listed
 
 if TYPE_CHECKING:
     from skillvault.cli import completion

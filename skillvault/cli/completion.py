@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from skillvault.cli.options import open_vault
-from skillvault.errors import SkillvaultError
+from skillvault.model.errors import SkillvaultError
 
 if TYPE_CHECKING:
     from skillvault.api import Vault

@@ -20,7 +20,7 @@ from skillvault.cli.options import vault_option, vault_path_of
 from skillvault.clients.detached import start_detached
 from skillvault.clients.log import log_line
 from skillvault.clients.payload import EVENTS, Payload, payload_from
-from skillvault.steps.hooks import MOST, HookedClient, Hooks, HookVault
+from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
 

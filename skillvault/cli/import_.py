@@ -18,11 +18,11 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.run_report import end_intake, pack
 from skillvault.cli.transcripts import import_transcripts
-from skillvault.errors import UsageError
-from skillvault.records import Trust
-from skillvault.steps.importing import FORMATS
-from skillvault.steps.installing import InstallReport
-from skillvault.steps.transcripts import CLIENTS
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Trust
+from skillvault.review.importing import FORMATS
+from skillvault.review.installing import InstallReport
+from skillvault.sessions.transcripts import CLIENTS
 
 _SKILLS = "skills"
 _REPORTS = ("ctrf", "junit")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from skillvault.cli.options import open_vault, vault_option
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
+from skillvault.model.errors import UsageError
+from skillvault.model.lazy import LazyModule
 
 if TYPE_CHECKING:
     from skillvault.cli import mcp_server

@@ -16,10 +16,10 @@ from mcp.server.extension import Extension, MethodBinding
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PaginatedRequestParams, RequestParams
 
-from skillvault import front_matter
 from skillvault.api import Vault
-from skillvault.errors import BadInputError
-from skillvault.export import OutgoingSkill
+from skillvault.model.errors import BadInputError
+from skillvault.model.export import OutgoingSkill
+from skillvault.model.text import front_matter
 
 SCHEME = "skill://"
 PAGE = "SKILL.md"

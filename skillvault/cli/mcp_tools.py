@@ -13,13 +13,13 @@ from pydantic import Field
 from typing_extensions import TypedDict  # that of Python 3.11 cannot be nested in a schema
 
 from skillvault.api import Vault
-from skillvault.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.learning.recommend import render
-from skillvault.records import Observer, Status
-from skillvault.steps.closing import Closing
-from skillvault.steps.desk import AgentReply
-from skillvault.steps.run import Report
-from skillvault.steps.shelf import live
+from skillvault.loop.judging.desk import AgentReply
+from skillvault.loop.run import Report
+from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
+from skillvault.model.records import Observer, Status
+from skillvault.serving.shelf import live
+from skillvault.sessions.closing import Closing
 
 
 class ToldSkill(TypedDict):

@@ -11,9 +11,9 @@ import click
 from skillvault.api import Vault, page
 from skillvault.cli.options import echo, now_option, open_vault, say, since_option, vault_option
 from skillvault.cli.watch import stop_signals
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
-from skillvault.steps.page.page import Page
+from skillvault.inspect.page.page import Page
+from skillvault.model.errors import UsageError
+from skillvault.model.lazy import LazyModule
 
 if TYPE_CHECKING:
     from skillvault.page import html, server, summary

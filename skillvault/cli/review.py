@@ -18,8 +18,8 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.errors import UsageError
-from skillvault.steps.review import WaitingSkill
+from skillvault.model.errors import UsageError
+from skillvault.review.review import WaitingSkill
 
 
 @click.command()

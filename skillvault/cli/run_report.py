@@ -5,13 +5,13 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from skillvault.api import Vault, both_sides
-from skillvault.change import Change
 from skillvault.cli.options import echo, print_json, say
-from skillvault.errors import GitError
-from skillvault.lazy import LazyModule
-from skillvault.records import Ref, Skill
-from skillvault.steps.loop import counts
-from skillvault.steps.run import Done, Report
+from skillvault.loop.loop import counts
+from skillvault.loop.run import Done, Report
+from skillvault.model.change import Change
+from skillvault.model.errors import GitError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.records import Ref, Skill
 from skillvault.vault.files import layout
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
-from skillvault.steps.client_setup import ClientSetup
-from skillvault.text import shorten
+from skillvault.model.errors import UsageError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.text.text import shorten
+from skillvault.sessions.client_setup import ClientSetup
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:

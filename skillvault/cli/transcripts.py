@@ -9,9 +9,9 @@ from typing import Any
 from skillvault.api import Vault
 from skillvault.cli.options import echo, say
 from skillvault.cli.run_report import end_intake
-from skillvault.records import Trust
-from skillvault.steps.transcripts import transcript_files
-from skillvault.text import flat, shorten
+from skillvault.model.records import Trust
+from skillvault.model.text.text import flat, shorten
+from skillvault.sessions.transcripts import transcript_files
 from skillvault.vault.files.arrival import shown
 
 _WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from skillvault.text import slug
+from skillvault.model.text.text import slug
 
 
 def project_of(folder: Path) -> Path:

@@ -7,10 +7,10 @@ What it returns is judged by the ordinary intake (`intake.outcome_from`) like an
 from collections.abc import Iterator
 from pathlib import Path
 
-from skillvault.errors import UsageError
 from skillvault.exchange import ctrf, freqtrade, harbor, jsonl, junit
 from skillvault.exchange.source_file import Parsed, Reader
-from skillvault.text import listed
+from skillvault.model.errors import UsageError
+from skillvault.model.text.text import listed
 
 __all__ = ["FORMATS", "Parsed", "Reader", "read_outcomes"]
 

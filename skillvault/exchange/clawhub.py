@@ -9,11 +9,11 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from skillvault import strict_json
-from skillvault.errors import BadInputError
 from skillvault.exchange.unpack import unpack
 from skillvault.exchange.well_known import Fetch
-from skillvault.text import shorten
+from skillvault.model.errors import BadInputError
+from skillvault.model.text import strict_json
+from skillvault.model.text.text import shorten
 
 
 class Release(Struct, frozen=True):

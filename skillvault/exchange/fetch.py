@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from skillvault.errors import BadInputError, UsageError
 from skillvault.exchange.source_tree import MAX_BYTES
-from skillvault.text import shorten
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.text.text import shorten
 
 try:
     import httpx2

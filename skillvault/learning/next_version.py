@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.change import Change, Edit, Move, Rewrite
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
 from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
 from skillvault.learning.sections import Version, Written
-from skillvault.policy import Policy
-from skillvault.records import Link, Ref, Skill, link_of, ref_of
-from skillvault.written import (
+from skillvault.model.change import Change, Edit, Move, Rewrite
+from skillvault.model.errors import UsageError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.policy import Policy
+from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
+from skillvault.model.written import (
     DESCRIPTION,
     as_words,
     heading_mark,
@@ -28,11 +28,15 @@ from skillvault.written import (
 )
 
 if TYPE_CHECKING:
-    from skillvault import front_matter, markdown, sameness
-    from skillvault.sameness import Form
+    from skillvault.model import sameness
+    from skillvault.model.sameness import Form
+    from skillvault.model.text import front_matter, markdown
 else:  # who only asks pays for none of them
-    front_matter, markdown = LazyModule("front_matter"), LazyModule("markdown")
-    sameness = LazyModule("sameness")
+    front_matter, markdown = (
+        LazyModule("model.text.front_matter"),
+        LazyModule("model.text.markdown"),
+    )
+    sameness = LazyModule("model.sameness")
 
 FILE = "SKILL.md"
 APPROVE = "approve"

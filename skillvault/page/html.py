@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 from markupsafe import Markup
 
+from skillvault.inspect.page.page import Page
+from skillvault.inspect.page.week import EVENTS, Happened
 from skillvault.page import chart, payload
 from skillvault.page.template import render
-from skillvault.steps.page.page import Page
-from skillvault.steps.page.week import EVENTS, Happened
 
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent

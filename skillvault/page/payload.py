@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from skillvault.hidden_characters import escaped
-from skillvault.records import Evaluation, Outcome, stamp
-from skillvault.steps.page.page import Page
-from skillvault.steps.page.skills import SkillPage
+from skillvault.inspect.page.page import Page
+from skillvault.inspect.page.skills import SkillPage
+from skillvault.model.records import Evaluation, Outcome, stamp
+from skillvault.model.text.hidden_characters import escaped
 from skillvault.vault.files import layout
 
 MOST = 2_200_000  # bytes of all chunks as they stand in the file

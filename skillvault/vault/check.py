@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from skillvault import integrity
-from skillvault.errors import BadInputError
-from skillvault.hidden_characters import HiddenCharacter, escaped, hidden_characters
-from skillvault.lazy import LazyModule
-from skillvault.records import Problem, Ref
+from skillvault.model import integrity
+from skillvault.model.errors import BadInputError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.records import Problem, Ref
+from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.repository import Git

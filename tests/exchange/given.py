@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from skillvault import exchange, intake, records
-from skillvault.errors import BadInputError
+from skillvault import exchange
+from skillvault.model import intake, records
+from skillvault.model.errors import BadInputError
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

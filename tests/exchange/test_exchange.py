@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skillvault import exchange
-from skillvault.errors import BadInputError, UsageError
-from skillvault.text import is_slug
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.text.text import is_slug
 from tests.exchange.given import refused, shared, written
 
 REAL = [

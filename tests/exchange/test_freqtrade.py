@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillvault import exchange
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 from tests.exchange.given import one, outcomes, read, refused, shared, written
 
 REAL = "freqtrade/backtest-result.json"

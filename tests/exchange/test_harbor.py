@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skillvault import exchange
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 from tests.exchange.given import one, outcomes, read, refused, shared, written
 
 PASSED = "harbor/citation-check__bGmgnv8"

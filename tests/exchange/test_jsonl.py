@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillvault import exchange
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 from tests.exchange.given import outcomes, read, shared, written
 
 LINE = (

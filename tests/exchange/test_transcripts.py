@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.transcripts import (
     Prompt,
     Remark,
@@ -24,7 +23,8 @@ from skillvault.exchange.transcripts import (
 from skillvault.exchange.transcripts.extract import MAX_BYTES
 from skillvault.exchange.transcripts.prompts import PromptReader
 from skillvault.exchange.transcripts.reader import LONGEST
-from skillvault.intake import session_from
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import session_from
 from skillvault.vault.files.redact import redacted_text
 from tests.given import NOW
 from tests.judge.secrets import FORMATS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault, page
-from skillvault.hidden_characters import has_hidden, hidden_characters
+from skillvault.model.text.hidden_characters import has_hidden, hidden_characters
 from skillvault.page import payload
 from skillvault.page.html import html_of
 from tests.conftest import NOW, Person

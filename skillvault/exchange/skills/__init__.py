@@ -18,8 +18,8 @@ from skillvault.exchange.skills import (
 )
 from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.source_tree import SourceTree
-from skillvault.export import Export, OutgoingSkill
-from skillvault.records import Problem
+from skillvault.model.export import Export, OutgoingSkill
+from skillvault.model.records import Problem
 
 # A tree of files, and what it is called -> its skills.
 Reader = Callable[[SourceTree, str], Iterator[TreeSkill | Problem]]

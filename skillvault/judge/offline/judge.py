@@ -6,7 +6,7 @@ Each method imports what it needs: a vault that is only asked needs none of it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillvault.brief import (
+from skillvault.model.brief import (
     Agreement,
     Brief,
     Case,
@@ -19,13 +19,7 @@ from skillvault.brief import (
     SessionExcerpt,
     Verdict,
 )
-from skillvault.records import (
-    Decision,
-    JudgeInfo,
-    Outcome,
-    Scalar,
-    Skill,
-)
+from skillvault.model.records import Decision, JudgeInfo, Outcome, Scalar, Skill
 
 _INFO = JudgeInfo(name="offline", version="2")
 

@@ -12,7 +12,13 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from skillvault.brief import (
+from skillvault.learning.account.answers import refused_answers
+from skillvault.learning.account.causes import causes
+from skillvault.learning.account.outliers import outliers
+from skillvault.learning.account.rules import meets, rules_for, subject_rules
+from skillvault.learning.account.significance import beyond, significant
+from skillvault.learning.account.tools import tools_of
+from skillvault.model.brief import (
     Account,
     Cause,
     Extreme,
@@ -25,15 +31,9 @@ from skillvault.brief import (
     Statement,
     Tools,
 )
-from skillvault.learning.account.answers import refused_answers
-from skillvault.learning.account.causes import causes
-from skillvault.learning.account.outliers import outliers
-from skillvault.learning.account.rules import meets, rules_for, subject_rules
-from skillvault.learning.account.significance import beyond, significant
-from skillvault.learning.account.tools import tools_of
-from skillvault.policy import Policy
-from skillvault.reading import telling
-from skillvault.records import Outcome, SkillKind
+from skillvault.model.policy import Policy
+from skillvault.model.reading import telling
+from skillvault.model.records import Outcome, SkillKind
 
 KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
 _REMEDIES = 1

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from skillvault.brief import Rule
-from skillvault.conditions import Separation
-from skillvault.lazy import LazyModule
 from skillvault.learning.account.significance import beyond, is_graded, words_beyond
 from skillvault.learning.contrast.recorded import is_met
-from skillvault.policy import Policy
-from skillvault.records import Outcome, SkillKind, Status
+from skillvault.model.brief import Rule
+from skillvault.model.conditions import Separation
+from skillvault.model.lazy import LazyModule
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, SkillKind, Status
 
 if TYPE_CHECKING:
     from skillvault.learning.contrast import separations as contrast

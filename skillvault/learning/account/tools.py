@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
-from skillvault.brief import Tools
-from skillvault.records import Outcome, Status
+from skillvault.model.brief import Tools
+from skillvault.model.records import Outcome, Status
 
 _SHARE = 0.6  # of those that ended well; fewer users say nothing of it
 _APART = 0.5  # by so much fewer of the others

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skillvault.learning.contrast.antecedents import Antecedents
-from skillvault.one_thread import one_thread
 
 Truth = NDArray[np.bool_]
 Figures = NDArray[np.floating[Any]]
@@ -38,7 +37,6 @@ class Separating(NamedTuple):
     p: float
 
 
-@one_thread()
 def ring_test(
     conditions: Antecedents,
     results: Mapping[str, Truth],

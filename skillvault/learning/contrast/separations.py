@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.conditions import Condition, Separation
 from skillvault.learning.contrast.antecedents import (
     Antecedents,
     Rule,
@@ -23,8 +22,9 @@ from skillvault.learning.contrast.antecedents import (
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded import is_met
 from skillvault.learning.contrast.ring_test import Separating, ring_test, strata_places
-from skillvault.policy import EvaluatePolicy
-from skillvault.records import Outcome
+from skillvault.model.conditions import Condition, Separation
+from skillvault.model.policy import EvaluatePolicy
+from skillvault.model.records import Outcome
 
 Truth = NDArray[np.bool_]
 Places = NDArray[np.intp]

@@ -16,7 +16,6 @@ from skillvault.learning.effect.lift import (
     Sums,
 )
 from skillvault.learning.effect.pooling import WIDE, Solved, with_bases, with_choosing
-from skillvault.one_thread import one_thread
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -56,7 +55,6 @@ def domain_effects(domains: Sequence[Sums], prior: Prior) -> Iterator[tuple[Colu
         yield from _effects(sums, system, solved, prior)
 
 
-@one_thread()
 def _solutions(domains: Sequence[Sums], prior: Prior) -> tuple[list[System], list[Solved]]:
     systems = [system_of(sums) for sums in domains]
     solutions = [

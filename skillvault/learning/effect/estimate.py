@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from skillvault.lazy import LazyModule
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -22,6 +21,7 @@ from skillvault.learning.effect.lift import (
     Prior,
     Sums,
 )
+from skillvault.model.lazy import LazyModule
 
 if TYPE_CHECKING:
     from skillvault.learning.effect import equations

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault import markdown
+from skillvault.model.text import markdown
 
 KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
 TITLE = 5  # words from which on a title is a mention by itself

@@ -21,7 +21,6 @@ from skillvault.learning.effect.lift import (
     Prior,
     Sums,
 )
-from skillvault.one_thread import one_thread
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -50,7 +49,6 @@ class _Entries(NamedTuple):
     offered: Array
 
 
-@one_thread()
 def add_up(
     observations: Iterable[Observation],
     totals: Mapping[str, tuple[int, int]],

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from skillvault import markdown
-from skillvault.lazy import LazyModule
-from skillvault.text import jaccard, words
+from skillvault.model.lazy import LazyModule
+from skillvault.model.text import markdown
+from skillvault.model.text.text import jaccard, words
 
 if TYPE_CHECKING:
-    from skillvault import sameness
+    from skillvault.model import sameness
 else:  # only who compares texts pays for it
-    sameness = LazyModule("sameness")
+    sameness = LazyModule("model.sameness")
 
 _WORDS = 5  # a text of fewer words is too short to tell
 _ALIKE = 0.3  # texts that share fewer of their words are not looked at more closely

@@ -10,7 +10,7 @@ from skillvault.learning.sync.texts import (
     whole_file,
 )
 from skillvault.learning.sync.three_way import Versions, file_by, lesser, three_way
-from skillvault.records import FACT_KINDS
+from skillvault.model.records import FACT_KINDS
 
 _ORDER = (
     "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",

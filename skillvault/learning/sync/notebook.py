@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from skillvault.learning.capture.rules import SEPARATOR, blocks_of, rule_words
 from skillvault.learning.sync.three_way import Versions, file_by, joined_set, three_way
-from skillvault.text import rule_key
+from skillvault.model.text.text import rule_key
 
 
 def merged_learnings(versions: Versions) -> bytes:

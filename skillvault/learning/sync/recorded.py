@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from skillvault import front_matter, strict_yaml
 from skillvault.learning.sync.three_way import Rule, Versions, contradiction, file_by
-from skillvault.records import (
+from skillvault.model.records import (
     Decision,
     Lesson,
     Link,
@@ -21,6 +20,7 @@ from skillvault.records import (
     Session,
     Source,
 )
+from skillvault.model.text import front_matter, strict_yaml
 
 _TIMES = frozenset({"created_at", "at", "occurred_at", "ended_at"})
 _TRUST = "trust"

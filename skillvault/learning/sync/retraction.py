@@ -1,7 +1,7 @@
 """A retraction that two clones made: the outcome is wrong, whoever said so first."""
 
 from skillvault.learning.sync.three_way import Versions
-from skillvault.strict_yaml import load
+from skillvault.model.text.strict_yaml import load
 
 
 def merged_retraction(versions: Versions) -> bytes:

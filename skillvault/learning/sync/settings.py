@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from skillvault import front_matter, strict_yaml
-from skillvault.errors import BadInputError
 from skillvault.learning.sync.three_way import Versions, file_by, joined_set, three_way, woven
 from skillvault.learning.sync.undecided import UNDECIDED, undecided, undecided_line
+from skillvault.model.errors import BadInputError
+from skillvault.model.text import front_matter, strict_yaml
 
 _KEY = re.compile(r"(?P<key>[^\s#:][^:]*):(?:\s|$)")
 

@@ -9,12 +9,12 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault import front_matter
 from skillvault.learning.sync.expertise import merged_expertise
 from skillvault.learning.sync.skill import is_edited, merged_skill
 from skillvault.learning.sync.texts import merged_statements, parted
 from skillvault.learning.sync.three_way import Versions, file_by
-from skillvault.records import PROGRAMS_OWN
+from skillvault.model.records import PROGRAMS_OWN
+from skillvault.model.text import front_matter
 
 FILE = "SKILL.md"
 EXPERTISE = "resources/expertise.yaml"

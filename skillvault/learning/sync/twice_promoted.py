@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from skillvault import front_matter
-from skillvault.errors import BadInputError
 from skillvault.learning.sync.texts import parted
+from skillvault.model.errors import BadInputError
+from skillvault.model.text import front_matter
 
 _KEY = ("supersedes",)
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skillvault.errors import BadInputError
-from skillvault.lazy import LazyModule
+from skillvault.model.errors import BadInputError
+from skillvault.model.lazy import LazyModule
 from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault import front_matter
+    from skillvault.model.text import front_matter
 else:
-    front_matter = LazyModule("front_matter")
+    front_matter = LazyModule("model.text.front_matter")
 
 
 def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:

@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillvault.change import Change, Edit, Move, headline_of, parts_of
-from skillvault.due import Agenda
-from skillvault.errors import EditedError, OutrunError, PausedError, VaultBusyError
-from skillvault.lazy import LazyModule
-from skillvault.policy import Policy
-from skillvault.records import Commit, Record, Skill, stamp
+from skillvault.model.change import Change, Edit, Move, headline_of, parts_of
+from skillvault.model.due import Agenda
+from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.policy import Policy
+from skillvault.model.records import Commit, Record, Skill, stamp
 from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
@@ -33,7 +33,7 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
-    from skillvault import front_matter
+    from skillvault.model.text import front_matter
     from skillvault.vault import spending
     from skillvault.vault.commit import (
         fence,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from skillvault.vault.files import codec
 else:  # a reader loads nothing of what only writers need
     spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
-    front_matter = LazyModule("front_matter")
+    front_matter = LazyModule("model.text.front_matter")
     fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
     growing = LazyModule("vault.commit.growing")
     locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from skillvault.errors import BadInputError
-from skillvault.lazy import LazyModule
-from skillvault.records import Problem, Shelved, Skill
-from skillvault.text import is_slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.lazy import LazyModule
+from skillvault.model.records import Problem, Shelved, Skill
+from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout, listing
 from skillvault.vault.files.plugins import plugins
 from skillvault.vault.files.work_tree import blob_id

@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
-from skillvault.errors import BadInputError
-from skillvault.policy import Policy, policy_from
-from skillvault.records import (
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import Policy, policy_from
+from skillvault.model.records import (
     Answer,
     Evaluation,
     Fact,
@@ -92,7 +92,7 @@ def _text_in(content: bytes) -> str | None:
 
 def policy_of(content: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
-    from skillvault import front_matter, strict_yaml
+    from skillvault.model.text import front_matter, strict_yaml
 
     try:
         return policy_from(strict_yaml.load(front_matter.text_of(content)))

@@ -8,7 +8,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from skillvault.text import UNSPACED
+from skillvault.model.text.text import UNSPACED
 
 FIELDS = ("name", "description", "body", "task")
 TOKENS = "porter unicode61"

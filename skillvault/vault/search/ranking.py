@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.english import FUNCTION_WORDS, other_forms
-from skillvault.english.rarity import weight
-from skillvault.records import Evaluation, Fact, Skill
+from skillvault.model.english import FUNCTION_WORDS, other_forms
+from skillvault.model.english.rarity import weight
+from skillvault.model.records import Evaluation, Fact, Skill
 from skillvault.vault.search.english import FIELDS, GENERAL_WORDS, TOKENS, Stems, spaced
 
 WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0}

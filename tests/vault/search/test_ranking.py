@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.english import FUNCTION_WORDS, other_forms
-from skillvault.records import Fact, Skill
+from skillvault.model.english import FUNCTION_WORDS, other_forms
+from skillvault.model.records import Fact, Skill
 from skillvault.vault.search.english import GENERAL_WORDS, spaced
 from skillvault.vault.search.ranking import (
     Document,

@@ -11,7 +11,7 @@ from skillvault.vault.search.ranking import Document
 
 pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
 
-from skillvault.sameness import normal_form, same
+from skillvault.model.sameness import normal_form, same
 from skillvault.vault.search.vectors import near, nearness
 
 

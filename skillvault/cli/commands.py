@@ -5,18 +5,12 @@ import os
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from skillvault import __version__
-from skillvault.model.lazy import LazyModule
+from skillvault.cli import completion
 from skillvault.model.text.text import listed
-
-if TYPE_CHECKING:
-    from skillvault.cli import completion
-else:  # only a shell that completes a word pays for it
-    completion = LazyModule("cli.completion")
 
 # Each command stands in the module of its name, as a function of that name.
 COMMANDS = tuple(

@@ -6,7 +6,6 @@ from typing import get_args
 
 import click
 
-from skillvault import exchange
 from skillvault.cli.install import print_report
 from skillvault.cli.options import (
     dry_option,
@@ -18,6 +17,7 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.run_report import end_intake, pack
 from skillvault.cli.transcripts import import_transcripts
+from skillvault.exchange import formats
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Trust
 from skillvault.review.importing import FORMATS
@@ -32,7 +32,7 @@ _REPORTS = ("ctrf", "junit")
 @click.argument(
     "format_name",
     metavar="FORMAT",
-    type=click.Choice([*sorted(exchange.FORMATS), *CLIENTS, _SKILLS]),
+    type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")

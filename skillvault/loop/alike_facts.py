@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from skillvault.learning.promote.general import form_of
 from skillvault.model.records import Fact, Outcome
-from skillvault.model.sameness import Form, Forms, lookup_keys
+from skillvault.model.sameness.form import Form
+from skillvault.model.sameness.forms import Forms, lookup_keys
 from skillvault.vault.index.fact_keys import WritableFactKeys
 from skillvault.vault.index.snapshot import Topics
 

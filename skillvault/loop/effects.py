@@ -8,16 +8,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from skillvault.learning.contrast import episodes
-from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
+from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import time_of
 from skillvault.loop.registry import STEPS
 from skillvault.model.change import BATCH
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Ref
 from skillvault.vault.commit.skill_versions import skill_texts
@@ -25,12 +24,6 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.snapshot import Staged, Topics
 from skillvault.vault.index.uses import DecidedRow, Used, UseRow
-
-if TYPE_CHECKING:
-    from skillvault.learning.effect import detect, estimate, mentions
-else:  # only who computes something pays for them
-    detect, estimate = LazyModule("learning.effect.detect"), LazyModule("learning.effect.estimate")
-    mentions = LazyModule("learning.effect.mentions")
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from skillvault.learning.promote.support import CROWDED, Memory, Runs, Witness, witness_of
 from skillvault.model.records import Status, moment_of
-from skillvault.model.sameness import lookup_keys
+from skillvault.model.sameness.forms import lookup_keys
 from skillvault.vault.index.insights import UnkeptInsights, WitnessRow, WritableInsights
 from skillvault.vault.index.snapshot import Topics
 

@@ -8,29 +8,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from skillvault.inspect import lookup
+from skillvault.learning import curate as rules
+from skillvault.loop import next_versions, run
+from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
 from skillvault.loop.registry import AGENDA
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Ref, Shelved, Skill
+from skillvault.review import installed, installing, putting
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 
 if TYPE_CHECKING:
-    from skillvault.inspect import lookup
-    from skillvault.learning import curate as rules
-    from skillvault.loop import next_versions, run
-    from skillvault.loop import refusals as refusing
     from skillvault.model.change import Change
     from skillvault.model.policy import Policy
-    from skillvault.review import installed, installing, putting
     from skillvault.vault.commit.publish import StagedChange
-else:
-    rules = LazyModule("learning.curate")
-    installed, installing = LazyModule("review.installed"), LazyModule("review.installing")
-    lookup, run = LazyModule("inspect.lookup"), LazyModule("loop.run")
-    next_versions, putting = LazyModule("loop.next_versions"), LazyModule("review.putting")
-    refusing = LazyModule("loop.refusals")
 
 
 class Curator:

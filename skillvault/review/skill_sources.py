@@ -7,22 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from skillvault.exchange import clawhub, folder, well_known
+from skillvault.exchange import clawhub, fetch, folder, well_known
 from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
 from skillvault.exchange.sources import SkillSource
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Problem
 from skillvault.vault.git import remote
-
-if TYPE_CHECKING:
-    from skillvault.exchange import fetch
-else:  # who installs from a folder needs no client
-    fetch = LazyModule("exchange.fetch")
 
 Files = Mapping[str, bytes]
 

@@ -7,22 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, Served
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import OBSERVERS, Observer, Scalar, Status, stamp
 from skillvault.model.text.html_table import html_table
-
-if TYPE_CHECKING:
-    from skillvault.learning.recommend import render
-    from skillvault.sessions import transcripts
-else:  # who only has a vault open pays for neither
-    render = LazyModule("learning.recommend.render")
-    transcripts = LazyModule("sessions.transcripts")
+from skillvault.sessions import transcripts
 
 _ID_BYTES = 6
 

@@ -8,8 +8,9 @@ when to apply what they are shown; how their choosing goes with success is learn
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from skillvault.learning.effect import equations
+from skillvault.learning.effect import sums as added
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -21,14 +22,6 @@ from skillvault.learning.effect.lift import (
     Prior,
     Sums,
 )
-from skillvault.model.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from skillvault.learning.effect import equations
-    from skillvault.learning.effect import sums as added
-else:  # numpy is loaded to compute alone
-    equations = LazyModule("learning.effect.equations")
-    added = LazyModule("learning.effect.sums")
 
 __all__ = [
     "UNSEEN",

@@ -53,8 +53,8 @@ from skillvault.serving.exporting import Exporter
 from skillvault.serving.inquiry import Inquiry
 from skillvault.serving.notebook import Notebook
 from skillvault.sessions import closing as closings
+from skillvault.sessions import decision, session_sources, transcripts
 from skillvault.sessions import decision as decisions
-from skillvault.sessions import outcome_file, session_sources, transcripts
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import check as checks
 from skillvault.vault import lost, provenance, setup
@@ -282,7 +282,7 @@ class Vault:
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return _taken_in(self, outcomes, options, now)
-        files = [outcome_file.outcome_file(outcomes)]
+        files = [decision.outcome_file(outcomes)]
         report = _unrefused(_taken_in(self, files, replace(options, dry=True), now))
         return report if dry else _unrefused(_taken_in(self, files, options, now))
 

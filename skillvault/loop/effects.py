@@ -13,6 +13,7 @@ from typing import Any, cast
 from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.lift import Observation, Offer, Prior, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.expire import time_of
 from skillvault.loop.registry import STEPS
@@ -142,7 +143,7 @@ class Uses:
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
-        sums = head.uses.sums(estimate.Sums).values()
+        sums = head.uses.sums(Sums).values()
         lifted = estimate.estimate_lifts(sums, _prior(head.policy))
         known = self.evidence(head) | _counted(head, touched, begun, merged)
         kept = {
@@ -192,18 +193,16 @@ def _sums(
     if not totals:
         return None
     episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
-    # A lazy module is asked for once, not for each of a million uses.
-    observation, weight = estimate.Observation, detect.weight
     found = (
-        observation(
+        Observation(
             decision=row.outcome,
             skill=_whole(row.skill, merged),
             group=row.group,
             success=row.status == "success",
             made=row.made,
             applied=row.match in _APPLIED,
-            weight=weight(row.match, row.confidence),
-            offer=cast("estimate.Offer", row.offer),
+            weight=detect.weight(row.match, row.confidence),
+            offer=cast("Offer", row.offer),
             episode=episode_of.get(row.outcome, ""),
         )
         for row in head.uses.exposures(domain)
@@ -211,9 +210,9 @@ def _sums(
     return estimate.add_up(found, totals, begun, _prior(head.policy))
 
 
-def _prior(policy: Policy) -> "estimate.Prior":
+def _prior(policy: Policy) -> "Prior":
     rules = policy.effect
-    return estimate.Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+    return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
 
 
 def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:

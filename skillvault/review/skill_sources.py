@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skillvault.exchange import clawhub, fetch, folder, well_known
+from skillvault.exchange import fetch, folder, well_known
 from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
 from skillvault.exchange.sources import SkillSource
 from skillvault.model.errors import BadInputError, UsageError
@@ -83,10 +83,10 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
 
 
 def _released(source: SkillSource, get: well_known.Fetch) -> Offer:
-    release = clawhub.latest(source.url, source.owner, source.skill, get)
+    release = fetch.latest(source.url, source.owner, source.skill, get)
 
     def released() -> Files:
-        return _alone(clawhub.files_of_release(source.url, release, get))
+        return _alone(fetch.files_of_release(source.url, release, get))
 
     return Offer(source.skill, source.naming("", ""), release.version, released)
 

@@ -16,9 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.clients import notes as noted
-from skillvault.clients.notes import SessionNotes
+from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload
-from skillvault.clients.project import domain_of
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
 from skillvault.model import reading

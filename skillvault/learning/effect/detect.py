@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.learning.effect.estimate import UNSEEN, Offer
+from skillvault.learning.effect.lift import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
 from skillvault.learning.effect.readings import Reading, read_mentions
 from skillvault.model import aliases, claims

@@ -93,45 +93,27 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
 }
 
 
-# Each command stands in the module of its name, as a function of that name.
-COMMANDS = tuple(
-    """
-    answer
-    ask
-    check
-    close
-    distill
-    doctor
-    export
-    fact
-    impact
-    import
-    init
-    install
-    judge
-    learn
-    log
-    quarantine
-    recommend
-    record
-    report
-    retract
-    review
-    run
-    search
-    setup
-    skill
-    stats
-    status
-    sync
-    undo
-    watch
-    why
-    why-not
-    """.split()
-)
+# A module -> its commands, each a function of that name.
+_MODULES = {
+    "answer": "answer ask judge",
+    "fact": "fact",
+    "exchange": "export import install",
+    "init": "check doctor init",
+    "recommend": "learn recommend search",
+    "record": "close quarantine record",
+    "report": "report",
+    "review": "retract review undo",
+    "run": "distill run",
+    "setup": "setup",
+    "skill": "skill",
+    "status": "stats status",
+    "sync": "sync watch",
+    "why": "impact log why why-not",
+}
+COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}
+# For programs: no person types them.
+HIDDEN = {"hook": "hook", "mcp": "setup", "merge-driver": "sync"}
 COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
-HIDDEN = ("hook", "mcp", "merge-driver")  # for programs: no person types them
 
 
 class Commands(click.Group):
@@ -143,10 +125,11 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """The command of this name; None where there is none."""
-        if cmd_name not in {*COMMANDS, *HIDDEN}:
+        module = (COMMANDS | HIDDEN).get(cmd_name)
+        if module is None:
             return None
         name = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
-        command: click.Command = getattr(import_module(f"skillvault.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"skillvault.cli.{module}"), name)
         if COMPLETING in os.environ:
             complete_values(command)
         return command

@@ -1,7 +1,7 @@
 """Detect which skills a decision applied: from its own list, its words, or what it repeats.
 
 The list of an outcome is final, an empty one too. Its text counts only where there is none:
-`mentions` says who is mentioned, `readings` how. Outcomes are joined with what was shown for
+`mentions` says who is mentioned, `cues` how. Outcomes are joined with what was shown for
 their decisions, whichever arrived first; nothing is stored.
 """
 
@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from skillvault import aliases, claims, markdown
 from skillvault.claims import Claim
+from skillvault.learning.effect.cues import Reading, read_mentions
 from skillvault.learning.effect.estimate import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
-from skillvault.learning.effect.readings import Reading, read_mentions
 from skillvault.observed import counting
 from skillvault.records import Outcome, Recommendation
 
@@ -140,6 +140,7 @@ def _outweighs(reading: Reading, before: Reading) -> bool:
         "overruled": True,
         "declined": before != "applied",
         "named": before == "open",
+        "due": False,
         "open": False,
     }[reading]
 

@@ -6,7 +6,7 @@ DEMO := demo-vault
 SKILLVAULT := $(BIN)/skillvault --vault $(DEMO)
 EXAMPLES := vault_template/examples
 
-.PHONY: demo test smoke browser pictures thorough interop crash person soak transcripts bench bench-quick clean
+.PHONY: demo test smoke later browser pictures thorough interop crash person soak transcripts bench bench-quick clean
 
 # The demo works without a git identity: where git has none, it commits as somebody.
 demo: export GIT_AUTHOR_NAME := $(shell git config user.name || echo "skillvault demo")
@@ -56,6 +56,12 @@ smoke:
 	$(SMOKED)/bin/pip install --quiet --disable-pip-version-check --editable . \
 		'pytest<10' 'pytest-xdist<4' 'hypothesis<7'
 	$(SMOKED)/bin/python -m pytest -n 2 -q $(SMOKE)
+
+# The same with each later Python that runs here.
+later:
+	@for version in 3.12 3.13; do \
+	if command=$$(.ci/python $$version); then $(MAKE) smoke PYTHON="$$command" || exit 1; \
+	else echo "no Python $$version runs here: the tests with it are skipped"; fi; done
 
 # The real programs of others read what we write. They come from npm, into a folder of their own;
 # CLONES=DIR names a folder with clones of repositories of skills, as owner-name.

@@ -65,12 +65,10 @@ if TYPE_CHECKING:
     from skillvault.steps import (
         answered,
         capture,
-        imported,
         judges,
         logbook,
         lookup,
         loop,
-        older_vault,
         outcome_file,
         quota,
         recompute,
@@ -117,11 +115,10 @@ else:
     advising = LazyModule("steps.advise")
     closings, decisions = LazyModule("steps.closing"), LazyModule("steps.decision")
     diagnosis = LazyModule("steps.doctor")
-    imported = LazyModule("steps.imported")
     judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
     logbook = LazyModule("steps.logbook")
     loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
-    older_vault, quota = LazyModule("steps.older_vault"), LazyModule("steps.quota")
+    quota = LazyModule("steps.quota")
     outcome_file = LazyModule("steps.outcome_file")
     recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
     undoing, branches = LazyModule("steps.undo"), LazyModule("steps.proposal_branches")
@@ -250,8 +247,7 @@ class Vault:
         elif new := [name for name in domains if name not in head.policy.domains]:
             made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
         equipped = setup.equip(root, git, post_merge=post_merge)
-        marked = older_vault.mark_skills(vault.store, now or _clock())
-        parts = (made, equipped, marked)
+        parts = (made, equipped)
         return vault, setup.SetupReport(
             [line for part in parts for line in part.did],
             [line for part in parts for line in part.left],
@@ -382,20 +378,15 @@ class Vault:
         results = list(_foreign(format_name, paths, domain, refused))
         read = [result for _, result in results]
         if decision is not None:
-            before = imported.Imported({}, {})
             ends = (replace(closings.closing_of(one, "tests"), domain=domain) for one in read)
             files = [closings.closing_file(decision, end, now) for end in ends]
         else:
-            before = imported.imported_before(self.store.head(), format_name, read, now)
             files = [
                 (f"{name}.json", json.dumps(result, ensure_ascii=False).encode())
-                for place, (name, result) in enumerate(results)
-                if place not in before.known and place not in before.rejected
+                for name, result in results
             ]
         report = self.record(files, now=now, dry=dry, track=track) if files else runs.Report()
         report.quarantined = refused + report.quarantined
-        report.known += before.known.values()
-        report.rejected += before.rejected.values()
         return report
 
     def import_transcripts(

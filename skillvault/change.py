@@ -20,7 +20,6 @@ SUBJECT = 72
 BATCH = 100  # records of one change that is intake
 INTAKE = "intake"
 WHOLE = "whole"  # changes that are one decision: one commit, however many they are
-FOUNDING = "init"  # the step that founds a vault and mends an older one
 FORGET = "forget"  # the step that takes a rejection back
 FEW = 2  # so many skills that a step changes in a row have a commit each
 _RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message

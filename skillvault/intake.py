@@ -45,15 +45,8 @@ MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_TOLD = 1000  # failures or successes of a session
 _HEX = 6  # digits by which a session's id differs from others that read alike
 
-# Keys that the format got later. An id takes them as it did before, for unknown ones.
-_LATER: Mapping[type[Struct], tuple[str, ...]] = {
-    Outcome: ("lesson",),
-    Decision: ("task", "reasoning_at", "report"),
-    Result: ("answer", "observed_by", "claim", "claimed"),
-    Source: ("batch",),
-    Recommendation: ("agent", "task", "facts"),
-}
-_LATER_SHOWN = ("handle", "how")  # of a skill or fact that was shown; an id takes none of them
+_SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
+# Keys whose refusal says what to write instead.
 _HOW = {
     "agent": "name who asked, as source.agent of its outcomes does",
     "task": "write what was asked, in the asker's words",
@@ -66,6 +59,10 @@ _HOW = {
     "result.claimed": "leave it out if the agent did not say",
     "source.batch": "name the backtest, the job or the run of the CI",
     "lesson": "write its parts: when, do, because, evidence, observed",
+    **dict.fromkeys(
+        ("lesson.when", "lesson.do", "lesson.because", "lesson.evidence"),
+        "write it as text between quotes",
+    ),
     "lesson.observed": "write true if it was seen, false if it is supposed",
     "facts": "write a list of {fact: NAME, blob: ID}",
 }
@@ -80,7 +77,12 @@ _TEXTS = {
     ("lesson", "because"): "say it in a sentence",
     ("lesson", "evidence"): "keep the words that it rests on",
 }
-_NESTED: dict[str, type[Struct]] = {"decision": Decision, "result": Result, "source": Source}
+_NESTED: dict[str, type[Struct]] = {
+    "decision": Decision,
+    "result": Result,
+    "lesson": Lesson,
+    "source": Source,
+}
 _ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
 _NOT_TAKEN = _ASSIGNED | {"type", "extra"}  # of a recommendation
 _NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})  # its `id` is its name
@@ -107,7 +109,6 @@ _IN_WORDS = {
     "null": "nothing",
 }
 _RECORD = TypeVar("_RECORD", bound=Struct)
-_Extended = TypeVar("_Extended", Outcome, Decision, Result, Source, Recommendation)
 
 
 def outcome_from(
@@ -128,8 +129,12 @@ def outcome_from(
     if isinstance(values.get("result"), Mapping):
         values["result"] = _with_status(values["result"])
     _check_context(values.get("context"))
-    record = _convert({**values, "id": "", "received": ""}, Outcome, key_path="")
+    try:
+        record = _convert({**values, "id": "", "received": ""}, Outcome, key_path="")
+    except BadInputError as error:
+        raise _with_next_step(error) from None
     check_slug(record.domain)
+    _check_lesson(record.lesson)
     _check_times(record)
     _check_handles(record)
     record = msgspec.structs.replace(record, result=_checked_result(record.result, unbounded))
@@ -142,7 +147,6 @@ def outcome_from(
         )
     digest = hashlib.sha256(_outcome_normal_form(record).encode()).hexdigest()
     lowered: Trust = "untrusted" if "untrusted" in (trust, claimed) else "local"
-    record = _with_later_keys(record, refuses=True)
     _check_action(record, raw)
     _check_sizes(record)
     return msgspec.structs.replace(
@@ -156,7 +160,6 @@ def outcome_from(
 def stored_outcome(raw: Mapping[str, Any], outcome_id: str) -> Outcome:
     """An Outcome as it was recorded; only its shape is checked again."""
     record = _convert({**raw, "id": outcome_id}, Outcome, key_path="")
-    record = _with_later_keys(record, refuses=False)
     _check_action(record, raw)
     return record
 
@@ -182,7 +185,10 @@ def recommendation_from(
     beyond `now + ahead`.
     """
     values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN}
-    record = _recorded_recommendation({**values, "received": ""}, "")
+    try:
+        record = stored_recommendation({**values, "received": ""}, "")
+    except BadInputError as error:
+        raise _with_next_step(error) from None
     _check_recommendation(record)
     if record.at - now > ahead:
         raise BadInputError(
@@ -192,7 +198,6 @@ def recommendation_from(
             key="at",
         )
     digest = hashlib.sha256(_recommendation_normal_form(record).encode()).hexdigest()
-    record = _with_later_keys_of(record, "", refuses=True)
     _check_lists(record)
     return msgspec.structs.replace(
         record,
@@ -204,16 +209,7 @@ def recommendation_from(
 
 def stored_recommendation(raw: Mapping[str, Any], recommendation_id: str) -> Recommendation:
     """A Recommendation as it was recorded; only its shape is checked again."""
-    record = _recorded_recommendation(raw, recommendation_id)
-    return _with_later_keys_of(record, "", refuses=False)
-
-
-def _recorded_recommendation(raw: Mapping[str, Any], recommendation_id: str) -> Recommendation:
-    """The record, what its id takes for unknown keys in `extra`."""
-    names = _field_names(Recommendation)
-    values = {key: value for key, value in raw.items() if key in names}
-    extra = {key: value for key, value in raw.items() if key not in names}
-    return stored({**values, "id": recommendation_id, "extra": extra}, Recommendation)
+    return _convert({**raw, "id": recommendation_id}, Recommendation, key_path="")
 
 
 def plain_recommendation(record: Recommendation) -> dict[str, Any]:
@@ -224,14 +220,13 @@ def plain_recommendation(record: Recommendation) -> dict[str, Any]:
     del values["id"]
     if record.trust == "local":
         del values["trust"]
-    present = {key: value for key, value in values.items() if value not in ({}, [])}
-    for key in _LATER[Recommendation]:
-        if not values[key]:
-            del present[key]
-    for shown in (*values["shown"], *values["facts"]):
-        for key in _LATER_SHOWN:
-            if not shown.get(key):
-                shown.pop(key, None)
+    facts = values["facts"]
+    for part in (*values["shown"], *facts):
+        for key in _SHOWN_AS:
+            if not part.get(key):
+                part.pop(key, None)
+    values["facts"] = facts or None
+    present = {key: value for key, value in values.items() if value not in (None, "", {})}
     return {**present, "at": stamp(record.at), **extra, "received": received}
 
 
@@ -252,8 +247,11 @@ def _claimed_trust(raw: Mapping[str, Any]) -> str | None:
 
 
 def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _RECORD:
-    """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise."""
-    names = _field_names(kind)
+    """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise.
+
+    A null or an empty text says nothing, where the key may be left out.
+    """
+    required = _required_keys(kind)
     values: dict[str, Any] = {"extra": {}}
     for key, value in raw.items():
         if not isinstance(key, str):
@@ -262,8 +260,10 @@ def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _
                 code="bad-key",
                 key=_join(key_path, str(key)),
             )
-        if key not in names:
+        if key not in required:
             values["extra"][key] = value
+        elif value in (None, "") and not required[key]:
+            continue
         elif key in _NESTED and isinstance(value, Mapping):
             values[key] = _convert(value, _NESTED[key], key_path=_join(key_path, key))
         else:
@@ -275,86 +275,18 @@ def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _
 
 
 @cache
-def _field_names(kind: type[Struct]) -> frozenset[str]:
-    """The keys that a record knew from the beginning."""
-    return frozenset(f.name for f in msgspec.structs.fields(kind)) - {
-        "extra",
-        *_LATER.get(kind, ()),
-    }
+def _required_keys(kind: type[Struct]) -> Mapping[str, bool]:
+    """The keys of a record, and whether each must be there."""
+    fields = msgspec.structs.fields(kind)
+    return {field.name: field.required for field in fields if field.name != "extra"}
 
 
-# ── keys that the format got later ───────────────────────────────────────────────────
-
-
-def _with_later_keys(record: Outcome, *, refuses: bool) -> Outcome:
-    """The outcome with its later keys as fields.
-
-    What cannot be one is refused, or stays an unknown key of a record made before.
-    """
-    parts = {key: part for key in _NESTED if (part := getattr(record, key)).extra}
-    if not parts and not record.extra:
-        return record
-    fresh = {key: _with_later_keys_of(part, key, refuses=refuses) for key, part in parts.items()}
-    changed = {key: part for key, part in fresh.items() if part is not parts[key]}
-    return _with_later_keys_of(
-        msgspec.structs.replace(record, **changed) if changed else record, "", refuses=refuses
-    )
-
-
-def _with_later_keys_of(record: _Extended, key_path: str, *, refuses: bool) -> _Extended:
-    """A record or a part of one with its later keys as fields; one that says nothing is none."""
-    extra, values = record.extra, {}
-    for key in _LATER[type(record)]:
-        if extra.get(key) in (None, ""):
-            continue
-        try:
-            values[key] = _later_value(type(record), key, extra[key], key_path)
-        except BadInputError:
-            if refuses:
-                raise
-    if not values:
-        return record
-    rest = {key: value for key, value in extra.items() if key not in values}
-    return msgspec.structs.replace(record, **values, extra=rest)
-
-
-def _later_value(kind: type[Struct], key: str, value: Any, key_path: str) -> Any:
-    """What a later key says, as its field's type."""
-    path = _join(key_path, key)
-    if key == "lesson" and isinstance(value, Mapping):
-        return _lesson(value)
-    try:
-        return msgspec.convert(value, _types(kind)[key])
-    except msgspec.ValidationError as error:
-        raise _with_next_step(_in_words(error, path, value), path) from None
-
-
-def _lesson(value: Mapping[str, Any]) -> Lesson:
-    said = {key: part for key, part in value.items() if part not in (None, "")}
-    try:
-        lesson = _convert(said, Lesson, key_path="lesson")
-    except BadInputError as error:
-        raise _with_next_step(error, "write it as text between quotes") from None
-    if not (lesson.when.strip() or lesson.do.strip()):
-        raise BadInputError(
-            "lesson.do: missing; write what to do, or under lesson.when what it is about",
-            code="missing-key",
-            key="lesson.do",
-        )
-    return lesson
-
-
-def _with_next_step(error: BadInputError, otherwise: str) -> BadInputError:
+def _with_next_step(error: BadInputError) -> BadInputError:
     """The refusal of a key with what to write instead."""
-    if error.code in ("missing-key", "bad-key"):
-        return error  # it says so itself
-    step = _HOW.get(error.key or "", otherwise)
+    step = _HOW.get(error.key or "")
+    if step is None or error.code in ("missing-key", "bad-key"):
+        return error
     return BadInputError(f"{error.message}; {step}", code=error.code, key=error.key)
-
-
-@cache
-def _types(kind: type[Struct]) -> Mapping[str, Any]:
-    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _join(path: str, key: str) -> str:
@@ -468,6 +400,15 @@ def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
     raise BadInputError(
         f'{key}: expected text that is not empty, found text ""', code="wrong-type", key=key
     )
+
+
+def _check_lesson(lesson: Lesson | None) -> None:
+    if lesson is not None and not (lesson.when.strip() or lesson.do.strip()):
+        raise BadInputError(
+            "lesson.do: missing; write what to do, or under lesson.when what it is about",
+            code="missing-key",
+            key="lesson.do",
+        )
 
 
 def _check_sizes(record: Outcome) -> None:
@@ -598,7 +539,7 @@ def _recommendation_normal_form(record: Recommendation) -> str:
     body = plain_recommendation(msgspec.structs.replace(record, trust="local"))
     del body["received"]
     for shown in body.get("shown", ()):
-        for key in _LATER_SHOWN:
+        for key in _SHOWN_AS:
             shown.pop(key, None)
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -717,8 +658,7 @@ def _converted_part(part: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
             code="wrong-type",
             key=key_path,
         )
-    values = {key: value for key, value in part.items() if value not in (None, "")}
-    return _convert(values, kind, key_path=key_path)
+    return _convert(part, kind, key_path=key_path)
 
 
 def _check_session(record: Session) -> None:

@@ -181,7 +181,10 @@ def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
         message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
         yield Problem(path, _MARK, "internal", f"{_MARK}: {message}")
     if not served and not skill.internal:
-        message = "not true, so `npx skills` installs what is not served; run `skillvault init`"
+        message = (
+            "not true, so `npx skills` installs what is not served; write `internal: true` under "
+            "metadata"
+        )
         yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
 
 
@@ -198,8 +201,7 @@ def _about_outcome(path: str, evaluation: Evaluation | Retraction) -> Iterator[P
 
 def _session(path: str, session: Session) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
-    # An untrusted one of an older version has the id of a trusted one.
-    if name not in {session_id(session.name), session_id(session.name, session.trust)}:
+    if name != session_id(session.name, session.trust):
         yield Problem(
             path,
             "id",

@@ -747,12 +747,6 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         }.get(kind)
 
 
-# Settings of earlier versions that nothing asks for any more.
-_FORMER: Mapping[str, frozenset[str]] = {
-    "effect": frozenset({"min_held_out", "streak_chance"}),
-    "generate": frozenset({"strategy_min"}),
-    "merge": frozenset({"reread"}),
-}
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
 _HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
 
@@ -765,7 +759,7 @@ def policy_from(raw: Any) -> Policy:
         raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
     _check_headings(raw)
     try:
-        policy = stored(_with_profile(_without_former(raw)), Policy)
+        policy = stored(_with_profile(raw), Policy)
     except BadInputError as error:
         raise _with_suggestion(error) from None
     _check_models(policy.judge)
@@ -781,16 +775,7 @@ def policy_from(raw: Any) -> Policy:
     return policy
 
 
-def _without_former(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    """What `vault.yaml` says, without settings that there are no more: older ones stay valid."""
-    current = dict(raw)
-    for step, names in _FORMER.items():
-        if isinstance(rules := raw.get(step), Mapping):
-            current[step] = {key: value for key, value in rules.items() if key not in names}
-    return current
-
-
-def _with_profile(raw: dict[Any, Any]) -> dict[Any, Any]:
+def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
     """What `vault.yaml` says, and what it leaves to its profile."""
     name = raw.get("profile")
     profile = PROFILES.get(name) if isinstance(name, str) else None

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from skillvault.api import Vault
+from tests.given import as_file, raw
 from tests.golden.stage import Stage
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -38,10 +39,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """`-n auto`: a worker more than there are cores, as tests of a daemon mostly wait for it."""
+    """`-n auto`: two workers more than there are cores, as tests of daemons mostly wait."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else None
 
 
 def _holds_vaults(place: Path) -> bool:
@@ -132,6 +133,51 @@ def unguarded(pattern: Path, root: Path) -> Path:
 def vault(tmp_path: Path, _new_vault: Path) -> Vault:
     """A new vault with two domains."""
     return Vault(unguarded(_new_vault, tmp_path / "vault"))
+
+
+class PreparedVaults:
+    """Vaults that functions filled, each filled once a session and copied for each test."""
+
+    def __init__(self, new_vault: Path, folder: Path) -> None:
+        self._new_vault = new_vault
+        self._folder = folder
+        self._patterns: dict[Callable[[Vault], object], Path] = {}
+
+    def fill(self, vault: Vault, fill: Callable[[Vault], object]) -> Vault:
+        """Put what a function fills a vault with in the place of a new vault."""
+        if fill not in self._patterns:
+            pattern = unguarded(self._new_vault, self._folder / str(len(self._patterns)))
+            fill(Vault(pattern))
+            gc.collect()  # a vault that nobody uses any more still holds its index open
+            self._patterns[fill] = pattern
+        shutil.rmtree(vault.root)
+        shutil.copytree(self._patterns[fill], vault.root, symlinks=True)
+        return vault
+
+
+@pytest.fixture(scope="session")
+def _prepared_vaults(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> PreparedVaults:
+    return PreparedVaults(_new_vault, tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def prepared(
+    vault: Vault, _prepared_vaults: PreparedVaults
+) -> Callable[[Callable[[Vault], object]], Vault]:
+    """The test's vault, as a function fills it."""
+    return lambda fill: _prepared_vaults.fill(vault, fill)
+
+
+@pytest.fixture
+def learned(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
+    """A vault with the warning of one failure."""
+    return prepared(learn_warning)
+
+
+def learn_warning(vault: Vault) -> None:
+    """Let a vault learn from one failure."""
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
 
 
 @pytest.fixture

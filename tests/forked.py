@@ -1,5 +1,6 @@
 """The program in a process that may be killed; forked, as to load it takes most of its time."""
 
+import faulthandler
 import multiprocessing
 import os
 import sys
@@ -11,8 +12,10 @@ from pkgutil import walk_packages
 import skillvault
 from skillvault.cli import main
 from skillvault.vault.failpoint import VARIABLE
+from skillvault.vault.git import index_file
 from tests.crash import scenario
 
+PATIENCE = 240.0  # seconds after which a process says in its log what it waits for, and ends
 _FORKING = multiprocessing.get_context("forkserver")
 # One server forks for all: every module of the program, and what they load within a function.
 _PROGRAM = [module.name for module in walk_packages(skillvault.__path__, "skillvault.")]
@@ -45,14 +48,14 @@ def played(root: Path, failpoint: str = "") -> int | None:
     """The exit code of the scenario of tests/crash, when it has ended."""
     process = _FORKING.Process(target=_play, args=(root, _environment(failpoint)))
     process.start()
-    process.join(120)
+    process.join()
     return process.exitcode
 
 
 def called(call: Callable[[Path], None], root: Path, failpoint: str = "") -> int | None:
     """The exit code of a function about a vault, when it has ended."""
     process = calling(call, root, failpoint)
-    process.join(120)
+    process.join()
     return process.exitcode
 
 
@@ -87,4 +90,8 @@ def _log(root: Path, env: Mapping[str, str]) -> None:
     """Take the environment of the test; what is said goes to a file beside the vault."""
     os.environ.clear()
     os.environ.update(env)
-    sys.stdout = sys.stderr = log_of(root).open("a", encoding="utf-8", buffering=1)
+    log = log_of(root).open("a", encoding="utf-8", buffering=1)
+    sys.stdout = sys.stderr = log
+    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=log)
+    # As in the test's own process: nobody's git is half-way when the program begins.
+    index_file.QUIET_SECONDS = 0.0

@@ -29,6 +29,7 @@ class Place(NamedTuple):
         return f"{self.module}:{self.line} {self.name}"
 
 
+@cache
 def modules() -> list[str]:
     """Every module of the package as a path below it, without its ending, sorted."""
     return sorted(str(p.relative_to(PACKAGE).with_suffix("")) for p in PACKAGE.rglob("*.py"))
@@ -165,7 +166,7 @@ def imports(module: str) -> Iterator[str]:
 def imported(module: str) -> frozenset[str]:
     """The modules of the package that a module imports."""
     paths = {name.removeprefix("skillvault.").replace(".", "/") for name in imports(module)}
-    return frozenset(name for name in modules() if name in paths and name != module)
+    return frozenset(paths.intersection(modules()) - {module})
 
 
 def cycle(module: str) -> list[str]:

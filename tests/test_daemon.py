@@ -49,7 +49,7 @@ def until(true: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def still(seconds: float = 2.0) -> None:
+def still(seconds: float = 1.2) -> None:
     """Give what should not happen the time to happen."""
     time.sleep(seconds)
 
@@ -283,7 +283,7 @@ def test_what_it_reads_commits_and_removes_does_not_wake_it(vault: Vault) -> Non
         until(lambda: len(told.runs) > 1 and not vault.inbox.names())
         still()
         runs = len(told.runs)
-        still(3)
+        still()
         assert len(told.runs) == runs
         assert sum(bool(report.done) for report in told.runs) == 1
 
@@ -408,7 +408,7 @@ def test_polling_does_not_wake_it_either(vault: Vault) -> None:
     with watching(vault, make=lambda: BaseObserver(Deaf)) as told:
         drop(vault, "one")
         until(lambda: len(told.runs) > 1 and not vault.inbox.names())
-        still(4)
+        still(2)
         assert sum(bool(report.done) for report in told.runs) == 1
         assert len(told.runs) <= 3
 

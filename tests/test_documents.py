@@ -1,9 +1,8 @@
 """The documents keep their word: what README, docs/ and CONTRIBUTING show is compared."""
 
+import os
 import re
 import shlex
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from itertools import takewhile
@@ -24,6 +23,7 @@ from skillvault.policy import policy_from, rows
 from skillvault.records import Decision, Outcome, Result, Source
 from skillvault.steps.status import Status
 from skillvault.vault.files.redact import redacted_text
+from tests.in_process import run_script
 from tests.tables import TABLES, commands
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -336,20 +336,10 @@ def _transcripts() -> list[Transcript]:
 
 def _outputs(commands: list[str], place: Path) -> list[str]:
     """What each of the commands prints, typed one after the other into one shell."""
-    lines = [
-        f"PYTHONPATH={shlex.quote(str(ROOT))}; export PYTHONPATH",
-        f'skillvault() {{ {shlex.quote(sys.executable)} -m skillvault "$@"; }}',
-    ]
-    lines += [f"echo '{STEP}'\n{command}" for command in commands]
-    done = subprocess.run(
-        ["sh", "-c", "\n".join(lines)],
-        cwd=place,
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return done.stdout.split(f"{STEP}\n")[1:]
+    script = "\n".join(f"echo '{STEP}'\n{command}" for command in commands)
+    printed, code = run_script(f"set +e\n{script}\ntrue", place, os.environ)
+    assert code == 0
+    return printed.split(f"{STEP}\n")[1:]
 
 
 def _plain(text: str) -> str:

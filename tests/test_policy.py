@@ -56,8 +56,3 @@ def test_a_wrong_setting_is_named(raw: object, key: str | None, says: str) -> No
     with pytest.raises(BadInputError, match=says) as caught:
         policy_from(raw)
     assert caught.value.key == key
-
-
-def test_a_setting_of_an_earlier_version_is_passed_over() -> None:
-    former = {"generate": {"strategy_min": 20, "warning_days": 30}, "merge": {"reread": 24}}
-    assert policy_from(former) == policy_from({"generate": {"warning_days": 30}})

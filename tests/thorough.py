@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TypeVar
 
+import pytest
+
 T = TypeVar("T")
 U = TypeVar("U")
 THOROUGH = "SKILLVAULT_THOROUGH" in os.environ
+only_thorough = pytest.mark.skipif(not THOROUGH, reason="`make thorough` tries it")
 
 
 def one_of(every: int, cases: Sequence[T]) -> Sequence[T]:

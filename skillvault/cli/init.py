@@ -22,8 +22,7 @@ def init(
 ) -> None:
     """Make a vault in PATH, or complete a clone of one.
 
-    It adds what is missing: inbox/, quarantine/, the hook; in a vault of an older version, by one
-    commit, `metadata.internal: true` in the skills of proposed/ and archive/.
+    It adds what is missing: inbox/, quarantine/, the hook.
     """
     vault, made = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
     for line in made.did:

@@ -17,7 +17,7 @@ from skillvault.vault.files.arrival import shown
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats, VersionStats
     from skillvault.page import chart
-else:  # only who draws needs the extra
+else:  # only a chart needs it
     chart = LazyModule("page.chart")
 
 _NAME = 44  # letters of a skill in a list
@@ -98,7 +98,7 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
         )
         sys.exit(1)
     try:
-        plot.write_bytes(chart.lifts(f"What skills change: {domain}", measured))
+        plot.write_text(chart.lifts(f"What skills change: {domain}", measured), encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"

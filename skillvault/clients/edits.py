@@ -1,20 +1,25 @@
 """What a setup changes of a client's files, as values: a file, what is put into it, what comes out.
 
-`put` and `take_out` are texts in, texts out; "" is a file that is not there.
+`put` and `take_out` are texts in, texts out; "" is a file that is not there. JSON is written anew
+with the indent that it has; `steps/client_setup.py` keeps the bytes that stood there before.
 """
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skillvault.clients.json_text import put_in, set_in, taken_out, texts_below
+from skillvault import strict_json
 from skillvault.clients.payload import EVENTS
+from skillvault.errors import BadInputError
 from skillvault.managed_block import with_block, without_block
 
 OURS = "skillvault"
 _HOOK = re.compile(rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b")
+_INDENT = re.compile(r"\n([ \t]*)\S")  # of the first line below another
+_DEPTH = 100
 
 
 class FileEdit(NamedTuple):
@@ -38,10 +43,11 @@ def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit
     """A file of JSON that is to hold these values."""
 
     def put_all(text: str) -> str:
-        return reduce(_wish_put, wishes, text or "{}\n")
+        return _rewrite(text, lambda whole: reduce(_put_wish, wishes, whole))
 
     def take_out_all(text: str) -> str:
-        emptied = reduce(_taken, reversed(wishes), text)
+        paths = [wish.path for wish in reversed(wishes)]
+        emptied = _rewrite(text, lambda whole: reduce(_take_out, paths, whole))
         return "" if emptied.strip() == "{}" else emptied
 
     return FileEdit(place, put_all, take_out_all, by_hand)
@@ -57,7 +63,7 @@ def is_ours(value: Any) -> bool:
     hooks = value.get("hooks") if isinstance(value, dict) else None
     if isinstance(hooks, list):
         return bool(hooks) and all(map(is_ours, hooks))
-    return any(text == OURS or _HOOK.search(text) for text in texts_below(value))
+    return any(text == OURS or _HOOK.search(text) for text in _texts_below(value))
 
 
 def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish]:
@@ -70,11 +76,66 @@ def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish
     return wishes
 
 
-def _wish_put(text: str, wish: JsonWish) -> str:
+def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
+    """Return JSON with other values, indented as it was; the same text if no value changes."""
+    text = text or "{}\n"
+    try:
+        values = strict_json.load(text, max_depth=_DEPTH)
+    except BadInputError as error:
+        raise BadInputError(f"is no strict JSON ({error.message})", code="json") from None
+    if not isinstance(values, dict):
+        raise BadInputError("is no object of JSON", code="wrong-type")
+    changed = change(values)
+    if changed == values:
+        return text
+    body = text.rstrip()
+    indented = _INDENT.search(body)
+    indent = indented[1] if indented else None if values else "  "
+    written = json.dumps(changed, indent=indent, ensure_ascii=text.isascii())
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return written.replace("\n", newline) + text[len(body) :]
+
+
+def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
+    """Return a value with what is wished below it; what is missing on the way there is made."""
+    keys = wish.path[depth:]
+    if keys:
+        if not isinstance(value, dict):
+            raise _wrong_type("object", wish.path[:depth])
+        inner = value.get(keys[0], {} if keys[1:] else [])
+        return {**value, keys[0]: _put_wish(inner, wish, depth + 1)}
     if wish.is_value:
-        return set_in(text, wish.path, wish.value)
-    return put_in(text, wish.path, wish.value, is_ours)
+        return wish.value
+    if not isinstance(value, list):
+        raise _wrong_type("array", wish.path)
+    if wish.value in value:
+        return value
+    place = next((n for n, entry in enumerate(value) if is_ours(entry)), len(value))
+    return [*value[:place], wish.value, *value[place + 1 :]]
 
 
-def _taken(text: str, wish: JsonWish) -> str:
-    return taken_out(text, wish.path, is_ours)
+def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
+    return BadInputError(f"has no {kind} at {'.'.join(path)}", code="wrong-type")
+
+
+def _take_out(value: Any, path: Sequence[str]) -> Any:
+    """Return a value without what is ours at a path, and without what that leaves empty."""
+    if not path:
+        if isinstance(value, list):
+            return [entry for entry in value if not is_ours(entry)]
+        return None if is_ours(value) else value
+    if not isinstance(value, dict) or path[0] not in value:
+        return value
+    inner = _take_out(value[path[0]], path[1:])
+    if inner or inner == value[path[0]]:
+        return {**value, path[0]: inner}
+    return {key: other for key, other in value.items() if key != path[0]}
+
+
+def _texts_below(value: Any) -> Iterator[str]:
+    """Yield every text below a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts_below(inner)

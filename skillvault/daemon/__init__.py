@@ -209,7 +209,7 @@ class Watch:
         self._unfinished = any(not file.tomorrow for file in waiting)
         self._full = any(file.path == layout.UNTRUSTED for file in waiting)
         self._on_report(report)
-        pack(store.git, self._stopping, _LOOSE)
+        pack(store.git, _LOOSE)
         writing = any(file.reason == WRITING for file in waiting)
         moved = self._head != store.tip()  # somebody committed while this run was at work
         again = writing or moved or (report.done and self._arrived())
@@ -231,7 +231,7 @@ class Watch:
     def _rest(self) -> float:
         """Use the time if nothing is due; the seconds until the next look."""
         vault = self._vault
-        pack(vault.store.git, lambda: self._stopping() or self._arrived())
+        pack(vault.store.git)
         return self._pace.scan
 
     def _brought_together(self) -> float:

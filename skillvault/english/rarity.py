@@ -6,8 +6,7 @@ sums of fractions depend on their order.
 
 import re
 from functools import lru_cache
-
-from skillvault.english.common_words import BANDS
+from pkgutil import get_data
 
 FULL = 40  # the weight of a word that English at large hardly says
 
@@ -26,8 +25,17 @@ def word_of(stem: str) -> str:
 def _table() -> dict[str, tuple[int, str]]:
     """Stem -> its weight and commonest word."""
     table: dict[str, tuple[int, str]] = {}
-    for band, entries in BANDS.items():
+    for band, entries in bands():
         for entry in entries.split():
             stem, _, word = entry.partition("=")
             table[stem] = (2 * band + 1, word or stem)
     return table
+
+
+def bands() -> list[tuple[int, str]]:
+    """The bands of `common_words.txt`, each with its entries."""
+    content = get_data("skillvault.english", "common_words.txt")
+    assert content is not None
+    text = content.decode()
+    heads_and_entries = (part.split("]") for part in text.split("[")[1:])
+    return [(int(head), entries) for head, entries in heads_and_entries]

@@ -1,208 +1,153 @@
-"""The charts, drawn by matplotlib: the lift of each skill, success over time. The one home of it.
+"""The charts as SVG: the lift of each skill, success over time.
 
-A chart is an SVG whose texts are texts. In a page its colours are those of the page's theme.
+Where things stand is computed here; how they look is a template. A chart runs nothing and asks
+for nothing. In a page its colours are those of the page's theme.
 """
 
-import io
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
+from math import ceil, floor, log10, sqrt
+from typing import NamedTuple
 
-from skillvault.errors import UsageError
-from skillvault.text import shorten
+from markupsafe import Markup
 
-try:
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.ticker import PercentFormatter
-except ImportError:
-    raise UsageError("charts need an extra; run `pip install 'skillvault-git[report]'`") from None
+from skillvault.learning.effect.verdict import Verdict
+from skillvault.learning.stats import SkillStats
+from skillvault.page.template import render
+from skillvault.steps.page.benefit import Rate, Span
 
-if TYPE_CHECKING:
-    from skillvault.learning.effect.verdict import Verdict
-    from skillvault.learning.stats import SkillStats
-    from skillvault.steps.page.benefit import Rate, Span
+IN_FILE: Mapping[str, str] = {
+    "ink": "#1c2430", "soft": "#52606d", "line": "#d5d9de", "paper": "#ffffff",
+    "good": "#0a6b40", "bad": "#a8200d", "open": "#4b5a68",
+}  # fmt: skip
+IN_PAGE: Mapping[str, str] = {name: f"var(--{name})" for name in IN_FILE} | {"paper": "none"}
 
-_INK, _SOFT, _LINE, _PAPER = "#1c2430", "#52606d", "#d5d9de", "#fffffe"
-_GOOD, _BAD, _OPEN = "#0a6b40", "#a8200d", "#4b5a68"
+_WIDTH, _MARGIN = 760, 24
+_TOP = 40  # below the legend
+_ROW = 24
+_LETTERS, _LETTER = 46, 6.8  # of a name; the pixels of one
+_PARTS = 6  # of an axis, at most about so many
+_LEAST = 0.05  # the lift on either side of none that is always drawn
+_CIRCLE = "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z"
+_DIAMOND = "M0-1.3L1.3 0L0 1.3L-1.3 0z"
+_SQUARE = "M-.9-.9h1.8v1.8h-1.8z"
+
+
+class Look(NamedTuple):
+    """A line of the legend: its text, the path of its mark in units of a radius, its colour."""
+
+    label: str
+    mark: str
+    colour: str
+    dash: str = "none"
+
+
 # A verdict is told by its mark as well as by its colour.
-_MARKS: "Mapping[Verdict, tuple[str, str]]" = {
-    "helps": ("o", _GOOD),
-    "open": ("D", _OPEN),
-    "hurts": ("s", _BAD),
+_VERDICTS: Mapping[Verdict, Look] = {
+    "helps": Look("helps", _CIRCLE, "good"),
+    "open": Look("open", _DIAMOND, "open"),
+    "hurts": Look("hurts", _SQUARE, "bad"),
 }
-_THEME = {
-    _INK: "var(--ink)", _SOFT: "var(--soft)", _LINE: "var(--line)", _PAPER: "none",
-    _GOOD: "var(--good)", _BAD: "var(--bad)", _OPEN: "var(--open)",
-}  # fmt: skip
-_INCH = 72  # points, which are the pixels of an SVG
-_WIDTH = 760
-_LETTERS = 46  # of a name
-_SETTINGS: Any = {
-    "svg.fonttype": "none", "font.size": 11, "text.color": _INK, "axes.edgecolor": _SOFT,
-    "axes.labelcolor": _INK, "xtick.color": _SOFT, "ytick.color": _INK, "text.parse_math": False,
-    "axes.facecolor": _PAPER, "figure.facecolor": _PAPER, "legend.frameon": False,
-}  # fmt: skip
-_SVG = "http://www.w3.org/2000/svg"
-_HREF = "{http://www.w3.org/1999/xlink}href"
-_PLACE = re.compile(r"url\(#(.*)\)")
+_WITH = Look("with a skill", _CIRCLE, "good")
+_WITHOUT = Look("without a skill", _DIAMOND, "open", "6 4")
 
 
-def lifts(title: str, skills: "Sequence[SkillStats]") -> bytes:
-    """An SVG of the skills that have a lift, a line each, the worst at the bottom.
+class Scale(NamedTuple):
+    """The values from `low` to `high` along the pixels from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return the pixel of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + share * (self.end - self.start), 1)
+
+
+class Point(NamedTuple):
+    """Decisions that ended in some days, as a mark: the larger, the more of them."""
+
+    span: Span
+    rate: Rate
+    x: float
+    y: float
+    radius: float
+
+
+def lifts(title: str, skills: Sequence[SkillStats], colours: Mapping[str, str] = IN_FILE) -> Markup:
+    """Return an SVG of the lifts, a line each, the worst at the bottom.
 
     `skills` are those with a lift and an interval.
     """
     rows = sorted(skills, key=lambda skill: (skill.lift or 0.0, skill.skill))
-    height = 96 + 24 * len(rows)
-    with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=(_WIDTH / _INCH, height / _INCH), dpi=_INCH, layout="constrained")
-        axes = figure.add_subplot()
-        for place, skill in enumerate(rows):
-            _draw_lift(axes, skill, place)
-        axes.axvline(0, color=_INK, linewidth=1, zorder=1)
-        axes.set_yticks(range(len(rows)), [shorten(skill.skill, _LETTERS) for skill in rows])
-        axes.set_ylim(-0.7, len(rows) - 0.3)
-        axes.set_xlabel("lift: change of the rate of success, with its 95 % interval")
-        _add_legend(axes, [_mark_of(verdict) for verdict in _MARKS])
-        _frame(axes, "x")
-        titles = {f"skill-{n}": f"{s.skill}: {s.decision}" for n, s in enumerate(rows)}
-        return _svg(figure, title, titles)
+    ends = [end for skill in rows for end in skill.interval or ()]
+    ticks = _ticks(min(-_LEAST, *ends), max(_LEAST, *ends))
+    names = max(min(len(skill.skill), _LETTERS) for skill in rows) * _LETTER
+    count = Counter(skill.verdict for skill in rows)
+    return render(
+        "lifts.svg",
+        title=title,
+        summary=", ".join(f"{verdict}: {count[verdict]}" for verdict in _VERDICTS),
+        rows=rows,
+        looks=_VERDICTS,
+        legend=_VERDICTS.values(),
+        ticks=ticks,
+        x=Scale(ticks[0], ticks[-1], _MARGIN + names, _WIDTH - _MARGIN),
+        y=Scale(-0.5, len(rows) - 0.5, _TOP + _ROW * len(rows), _TOP),
+        letters=_LETTERS,
+        width=_WIDTH,
+        height=_TOP + _ROW * len(rows) + 46,
+        colours=colours,
+    )
 
 
-def _draw_lift(axes: Any, skill: "SkillStats", place: int) -> None:
-    mark, colour = _MARKS[skill.verdict]
-    low, high = skill.interval or (0.0, 0.0)
-    axes.plot([low, high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
-    (point,) = axes.plot([skill.lift or 0.0], [place], mark, color=colour, markersize=7)
-    point.set_gid(f"skill-{place}")
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round values, evenly apart, from `low` or less to `high` or more."""
+    part = (high - low) / _PARTS
+    power = 10.0 ** floor(log10(part))
+    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= part)
+    return [n * step for n in range(floor(low / step), ceil(high / step) + 1)]
 
 
-def _mark_of(verdict: "Verdict") -> Line2D:
-    mark, colour = _MARKS[verdict]
-    return Line2D([], [], color=colour, marker=mark, linewidth=2, label=verdict)
+def success(title: str, spans: Sequence[Span], colours: Mapping[str, str] = IN_FILE) -> Markup:
+    """Return an SVG of the rate of success over time, with a skill and without."""
+    first, last = spans[0], spans[-1]
+    length = timedelta(days=first.days)
+    x = Scale(first.start.timestamp(), (last.start + length).timestamp(), 64, _WIDTH - 2 * _MARGIN)
+    y = Scale(0, 1, 210, _TOP)
+    count = round((last.start - first.start) / length) + 1
+    return render(
+        "success.svg",
+        title=title,
+        summary=f"From {first.start:%Y-%m-%d} to {last.start:%Y-%m-%d}.",
+        series={
+            _WITH: _points(spans, [span.applied for span in spans], x, y),
+            _WITHOUT: _points(spans, [span.bare for span in spans], x, y),
+        },
+        legend=(_WITH, _WITHOUT),
+        days=[first.start + n * length for n in range(0, count, ceil(count / _PARTS))],
+        x=x,
+        y=y,
+        width=_WIDTH,
+        height=250,
+        colours=colours,
+    )
 
 
-def success(title: str, spans: "Sequence[Span]") -> bytes:
-    """An SVG of the rate of success over time, with a skill and without."""
-    with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=(_WIDTH / _INCH, 250 / _INCH), dpi=_INCH, layout="constrained")
-        axes = figure.add_subplot()
-        lines = [
-            _draw_rates(axes, spans, [span.applied for span in spans], ("o", "-", _GOOD, "with")),
-            _draw_rates(axes, spans, [span.bare for span in spans], ("D", "--", _OPEN, "without")),
-        ]
-        axes.set_ylim(-0.04, 1.04)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        locator: Any = AutoDateLocator(minticks=3, maxticks=8)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-        _add_legend(axes, lines)
-        _frame(axes, "y")
-        return _svg(figure, title, {})
-
-
-def _draw_rates(
-    axes: Any, spans: "Sequence[Span]", rates: "Sequence[Rate]", look: tuple[str, Any, str, str]
-) -> Line2D:
-    """A line over the spans in which anything ended; the larger a mark, the more did."""
-    mark, dash, colour, name = look
-    told = [
-        (span.start + timedelta(days=span.days) / 2, rate)
+def _points(spans: Sequence[Span], rates: Sequence[Rate], x: Scale, y: Scale) -> list[Point]:
+    """Return a mark for each span in which anything ended."""
+    most = max((rate.count for rate in rates), default=0)
+    return [
+        Point(
+            span,
+            rate,
+            x.at((span.start + timedelta(days=span.days) / 2).timestamp()),
+            y.at(rate.share or 0.0),
+            round(2.5 + 2.5 * sqrt(rate.count / most), 1),
+        )
         for span, rate in zip(spans, rates, strict=True)
         if rate.count
     ]
-    most = max((rate.count for _, rate in told), default=1)
-    places = [at for at, _ in told]
-    shares = [rate.share or 0.0 for _, rate in told]
-    sizes = [16 + 60 * rate.count / most for _, rate in told]
-    axes.plot(places, shares, dash, color=colour, linewidth=1.6)
-    axes.scatter(places, shares, sizes, color=colour, marker=mark, zorder=3)
-    return Line2D([], [], color=colour, marker=mark, linestyle=dash, label=f"{name} a skill")
-
-
-def _add_legend(axes: Any, lines: Sequence[Line2D]) -> None:
-    axes.legend(handles=lines, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(lines))
-
-
-def _frame(axes: Any, grid: str) -> None:
-    """Only what leads the eye."""
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(length=0)
-    axes.grid(axis=grid, color=_LINE, linewidth=0.8)
-    axes.set_axisbelow(True)
-
-
-# ── the SVG ──────────────────────────────────────────────────────────────────────────
-
-
-def _svg(figure: Figure, title: str, titles: Mapping[str, str]) -> bytes:
-    """The figure with a title, and one of each part by its id; the same of the same, always."""
-    drawn = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": title}):
-        FigureCanvasSVG(figure).print_svg(drawn, metadata=dict.fromkeys(("Date", "Creator")))
-    ET.register_namespace("", _SVG)
-    root = ET.fromstring(drawn.getvalue())  # noqa: S314 (our own)
-    for metadata in root.findall(f"{{{_SVG}}}metadata"):
-        root.remove(metadata)
-    root.set("role", "img")
-    root.set("aria-label", title)
-    _add_title(root, title)
-    for group in root.iter(f"{{{_SVG}}}g"):
-        if (text := titles.get(group.get("id", ""))) is not None:
-            _add_title(group, text)
-    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
-
-
-def _add_title(place: ET.Element, text: str) -> None:
-    title = ET.Element(f"{{{_SVG}}}title")
-    title.text = text
-    place.insert(0, title)
-
-
-def for_page(svg: bytes) -> str:
-    """A chart as part of a page: in the colours of its theme, without a style of its own."""
-    root = ET.fromstring(svg)  # noqa: S314 (our own)
-    used = set(_names_used(root))
-    for parent in [*root.iter()]:
-        for child in [*parent]:
-            if child.tag == f"{{{_SVG}}}style":
-                parent.remove(child)
-    for element in root.iter():
-        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
-        if element.get("id") not in used:
-            element.attrib.pop("id", None)
-        if (target := element.attrib.pop(_HREF, None)) is not None:
-            element.set("href", target)
-        for name, value in _looks(element.attrib.pop("style", "")):
-            element.set(name, value)
-    root.set("stroke-linejoin", "round")
-    for size in ("width", "height"):
-        root.attrib.pop(size, None)
-    return ET.tostring(root, encoding="unicode")
-
-
-def _names_used(root: ET.Element) -> Iterator[str]:
-    """The ids that something refers to."""
-    for element in root.iter():
-        for name, value in element.attrib.items():
-            if name == _HREF:
-                yield value.removeprefix("#")
-            elif match := _PLACE.search(value):
-                yield match[1]
-
-
-def _looks(style: str) -> Iterator[tuple[str, str]]:
-    """The declarations of a style as attributes, which no policy forbids."""
-    for declaration in filter(None, style.split(";")):
-        name, _, value = (part.strip() for part in declaration.partition(":"))
-        if name == "font":
-            size = re.search(r"[\d.]+px", value)
-            yield "font-size", size[0] if size else "11px"
-        else:
-            yield name, _THEME.get(value, value)

@@ -1,41 +1,21 @@
 """The page of a vault as one HTML file: nothing in it asks for anything outside of it.
 
-jinja2 escapes whatever stands in a vault, and a policy in the file lets only its own style and
-script run.
+A policy in the file lets only its own style and script run.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import cache
+from collections.abc import Sequence
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import msgspec
+from markupsafe import Markup
 
-from skillvault.errors import UsageError
-from skillvault.hidden_characters import escaped
-from skillvault.lazy import LazyModule
-from skillvault.page import payload
-from skillvault.steps.page.benefit import Rate
+from skillvault.page import chart, payload
+from skillvault.page.template import render
 from skillvault.steps.page.page import Page
 from skillvault.steps.page.week import EVENTS, Happened
-from skillvault.text import how_many, lead
-
-if TYPE_CHECKING:
-    from skillvault.page import chart
-else:  # a page without a lift needs no chart
-    chart = LazyModule("page.chart")
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError:
-    raise UsageError(
-        "the page needs an extra; run `pip install 'skillvault-git[report]'`, or add --md for the "
-        "week as Markdown"
-    ) from None
 
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
@@ -47,29 +27,26 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
     """The page as a file. `is_served`: its script asks its server whether the branch has moved."""
     chunks = payload.chunks_of(page)
     style, script = _own_file("page.css"), _own_file("page.js")
-    text = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            page=page,
-            week=page.week,
-            period="this week" if page.week.until - page.week.since == _WEEK else "in these days",
-            benefit=page.benefit,
-            status=page.status,
-            events=EVENTS,
-            by_event={event: _listed(page, event) for event in EVENTS},
-            learned=learned_first(page),
-            chunks=chunks,
-            firsts=Markup(_inline(payload.firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
-            style=Markup(style),  # noqa: S704 (a file of the package)
-            script=Markup(script),  # noqa: S704 (a file of the package)
-            policy=_policy(style, script, is_served=is_served),
-            is_served=is_served,
-            lifts=_lifts(page),
-            success=_success(page),
-            drawn=_DRAWN,
-            stats={skill.skill: skill for skill in page.benefit.skills},
-        )
+    text = render(
+        "page.html",
+        page=page,
+        week=page.week,
+        period="this week" if page.week.until - page.week.since == _WEEK else "in these days",
+        benefit=page.benefit,
+        status=page.status,
+        events=EVENTS,
+        by_event={event: _listed(page, event) for event in EVENTS},
+        learned=learned_first(page),
+        chunks=chunks,
+        firsts=Markup(_inline(payload.firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
+        style=Markup(style),  # noqa: S704 (a file of the package)
+        script=Markup(script),  # noqa: S704 (a file of the package)
+        policy=_policy(style, script, is_served=is_served),
+        is_served=is_served,
+        lifts=_lifts(page),
+        success=_success(page),
+        drawn=_DRAWN,
+        stats={skill.skill: skill for skill in page.benefit.skills},
     )
     return text.encode("utf-8", "replace")
 
@@ -81,7 +58,7 @@ def _lifts(page: Page) -> Markup | None:
         measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
     if not measured:
         return None
-    return Markup(chart.for_page(chart.lifts("The lift of each skill", measured)))  # noqa: S704 (an SVG of ours)
+    return chart.lifts("The lift of each skill", measured, chart.IN_PAGE)
 
 
 def _success(page: Page) -> Markup | None:
@@ -90,7 +67,7 @@ def _success(page: Page) -> Markup | None:
     if not page.benefit.applied.count or len(spans) < 2:
         return None
     title = "Success over time, with a skill and without"
-    return Markup(chart.for_page(chart.success(title, spans)))  # noqa: S704 (an SVG of ours)
+    return chart.success(title, spans, chart.IN_PAGE)
 
 
 def learned_first(page: Page) -> Sequence[Happened]:
@@ -104,31 +81,6 @@ def _listed(page: Page, event: str) -> tuple[list[Happened], int]:
     """(what is listed of an event, how many more there are)."""
     entries = [entry for entry in page.week.happened if entry.event == event]
     return entries[:_LISTED], max(0, len(entries) - _LISTED)
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    formats: dict[str, Callable[..., str]] = {
-        "percent": _percent, "signed": _signed, "day": _date, "minute": _minute, "rate": _rate_text,
-        "number": _number, "plural": how_many, "first_words": lead,
-    }  # fmt: skip
-    environment.filters.update(formats)
-    return environment
-
-
-def _visible(value: Any) -> Any:
-    """A text without what hides; our own files as they are."""
-    if isinstance(value, Markup):
-        return value
-    return escaped(value) if isinstance(value, str) else value
 
 
 def _policy(style: str, script: str, *, is_served: bool) -> str:
@@ -149,32 +101,3 @@ def _inline(value: object) -> str:
 
 def _own_file(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-# ── how values read ──────────────────────────────────────────────────────────────────
-
-
-def _percent(fraction: float | None, digits: int = 0) -> str:
-    return "–" if fraction is None else f"{100 * fraction:.{digits}f} %"
-
-
-def _signed(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
-
-
-def _number(value: float) -> str:
-    return f"{value:+,.6g}".replace("-", "−")
-
-
-def _rate_text(rate: Rate) -> str:
-    return (
-        f"{_percent(rate.share)} ({rate.successes} of {rate.count})" if rate.count else "none yet"
-    )
-
-
-def _date(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d")
-
-
-def _minute(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")

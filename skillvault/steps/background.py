@@ -34,7 +34,7 @@ def unknown_domain(head: Topics, domain: str) -> str | None:
     if domain in head.domains:
         return None
     names = (row.domain for row in head.skills.candidates())
-    domains = {*head.domains, *filter(None, names), *head.layers.served_domains()}
+    domains = {*head.domains, *filter(None, names)}
     return None if domain in domains else near_domain(domain, domains) or ""
 
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
 from skillvault.policy import Policy
 from skillvault.records import (
-    Elsewhere,
     Evaluation,
     Fact,
     Outcome,
@@ -52,7 +50,6 @@ from skillvault.steps.unknown_context import unknown_context
 from skillvault.text import shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
-from skillvault.vault.index.layers import LayerRow
 from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
@@ -130,7 +127,7 @@ class Shelf:
     def skills(self) -> list[Skill]:
         """The skills in force, by name."""
         head = self._head()
-        return _in_force(head, [*head.skills.names("skills"), *head.layers.serving()])
+        return _in_force(head, head.skills.serving())
 
     def get(self, name: str) -> Skill | None:
         """The skill in force of this name; `_` stands for `-`."""
@@ -185,7 +182,7 @@ class Shelf:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
         head = self.ready()
         usage = Counter(
-            {n: capped(counts).times_applied for n, counts in _counts_elsewhere(head).items()}
+            {n: capped(one).times_applied for n, one in head.skills.counted_elsewhere().items()}
         )
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
@@ -258,11 +255,8 @@ class Shelf:
         if not query.pins:
             return found
         there = {one.name for one in found}
-        names = recommend.pin_places(query)
-        pinned = [
-            *_rows(head.skills.candidates_named(names), known),
-            *_layer_rows(head.layers.candidates_named(names), known, head.policy, query.domain),
-        ]
+        rows = head.skills.candidates_named(recommend.pin_places(query))
+        pinned = _rows(rows, known, head.policy, query.domain)
         return [*found, *(one for one in pinned if one.name not in there)]
 
     @staticmethod
@@ -297,7 +291,7 @@ class Shelf:
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
         head = self.ready()
-        seeds = {f"skill:{name}" for name in head.layers.serving("seed")}
+        seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
         near = _near() if semantic else None
         kinds = None if kind is None else (kind,)
         domains = None if domain is None else (domain, None)  # a skill may be of none
@@ -455,7 +449,7 @@ def _unasked(head: Topics, domain: str | None) -> set[str]:
     domains = head.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
-    unpinned = set(head.layers.serving("seed")).difference(head.policy.shelf.pinned)
+    unpinned = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
     return {f"skill:{name}" for name in unpinned}
 
 
@@ -466,13 +460,8 @@ def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> l
     """
     asked = [(column, value) for column, value in labels if value is not None]
     if not asked:
-        both = (head.skills.names("skills"), head.layers.serving())
-        return sorted(chain(*both))  # of two sorted lists
-    by_label = (
-        source.labelled(column, value)
-        for column, value in asked
-        for source in (head.skills, head.layers)
-    )
+        return head.skills.serving()
+    by_label = (head.skills.labelled(column, value) for column, value in asked)
     return sorted({name for names in by_label for name in names})
 
 
@@ -488,37 +477,30 @@ def _candidates_of(
     head: Topics, known: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
     """The skills in force of a domain and of none, or of all, by name."""
-    rows = [
-        *_rows(head.skills.candidates(domain), known),
-        *_layer_rows(head.layers.layer_candidates(domain), known, head.policy, domain),
-    ]
-    counts, scale = _counts_elsewhere(head), head.policy.effect.scale
+    rows = _rows(head.skills.candidates(domain), known, head.policy, domain)
+    counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
     expected = {name: expected_lift(one, scale) for name, one in counts.items()}
     return [
         msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
-        for row in sorted(rows, key=lambda row: row.name)
+        for row in rows
     ]
 
 
-def _rows(rows: Iterable[SkillRow], known: Mapping[str, Evidence]) -> Iterator[Candidate]:
-    """What stands on the vault's own shelf as candidates; of two of one name the first."""
-    seen: set[str] = set()
-    for name, kind, size, domain, status, roles, stages, blob in rows:
-        if name not in seen:
-            seen.add(name)
-            whom = (_listed(roles), _listed(stages))
-            evidence = known.get(name, recommend.NO_EVIDENCE)
-            yield Candidate(name, kind, size, domain, status, *whom, blob, evidence)
-
-
-def _layer_rows(
-    rows: Iterable[LayerRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
+def _rows(
+    rows: Iterable[SkillRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
 ) -> Iterator[Candidate]:
-    """What the layers before the vault's have as candidates, each with the status it earned."""
+    """The skills in force as candidates; of two of one name in the vault the first.
+
+    One of another layer has the status that it earned.
+    """
     seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
+    seen: set[str] = set()
     for name, kind, size, of, status, roles, stages, blob, layer in rows:
+        if name in seen:
+            continue
+        seen.add(name)
         evidence = known.get(name, recommend.NO_EVIDENCE)
-        earned = _earned(name, status, evidence, policy)
+        earned = status if layer == "vault" else _earned(name, status, evidence, policy)
         # One that hurts is left out with its numbers, not for its status.
         now = status if earned == "retired" else earned
         whom = (_listed(roles), _listed(stages))
@@ -539,11 +521,6 @@ def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
     commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first
     dates = (commit.date for commit in commits if commit.step == ASSESS)
     return next(map(datetime.fromisoformat, dates), None)
-
-
-def _counts_elsewhere(head: Topics) -> dict[str, Elsewhere]:
-    """What other tools counted of the skills in force."""
-    return head.layers.counted_elsewhere() | head.skills.counted_elsewhere()
 
 
 def _listed(column: str) -> tuple[str, ...]:

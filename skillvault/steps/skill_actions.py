@@ -57,7 +57,8 @@ def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[s
     if not actions:
         return set()
     names = head.skills.of_actions(domain, actions)
-    return {row.name for row in head.skills.candidates_named(names) if row.kind != "strategy"}
+    rows = head.skills.candidates_named(names)
+    return {row.name for row in rows if row.layer == "vault" and row.kind != "strategy"}
 
 
 def _called(head: Topics, domain: str, action: str) -> list[str]:

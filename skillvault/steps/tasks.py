@@ -19,8 +19,7 @@ def follow(head: Staged) -> None:
     due = head.due.keys(TASK)
     for start in range(0, len(due), _PAGE):
         page = due[start : start + _PAGE]
-        others = (row.name for row in head.layers.candidates_named(page))
-        served = head.skills.on_shelf("skills", page).union(others)
+        served = {row.name for row in head.skills.candidates_named(page)}
         head.tasks.keep({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
         head.due.mark_done(TASK, page)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skillvault.change import FOUNDING, Change
+from skillvault.change import Change
 from skillvault.errors import PausedError, UsageError
 from skillvault.text import is_slug
 from skillvault.vault.files import layout
@@ -79,7 +79,7 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
         # Written by a person, or by an init that was interrupted: asked for here, so taken.
         files[layout.MARK] = (root / layout.MARK).read_bytes()
     return Change(
-        step=FOUNDING,
+        step="init",
         subject=f"a vault for {', '.join(domains)}" if domains else "a vault",
         files=tuple(sorted(files.items())),
     )

@@ -13,8 +13,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.vault.commit.locks import writer_lock
-from tests.conftest import NOW, Person
-from tests.given import as_file, raw
+from tests.conftest import Person
 
 TOLD = {
     "session_id": "s-1",
@@ -37,14 +36,6 @@ def call(
     return subprocess.run(
         command, input=data, capture_output=True, check=False, env={**os.environ, **environment}
     )
-
-
-@pytest.fixture
-def learned(vault: Vault) -> Vault:
-    """A vault with a warning about flaky tests."""
-    vault.record([("a.json", as_file(raw()))], now=NOW)
-    vault.run(now=NOW)
-    return vault
 
 
 def log_of(vault: Vault) -> str:

@@ -1,6 +1,7 @@
 """What `--json` promises: these shapes stay."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,14 @@ def ask(vault: Vault, *args: str, exit_code: int = 0) -> Any:
 
 
 @pytest.fixture
-def learned(vault: Vault) -> Vault:
+def learned(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault with one failure, its repeat, the warning of both, and the fact that they support."""
+    return prepared(_learn)
+
+
+def _learn(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw(0))), ("b.json", as_file(raw(1)))])
     vault.run()
-    return vault
 
 
 def test_status(learned: Vault) -> None:

@@ -1,6 +1,7 @@
 """log: the commits of the loop, those that are asked for, as a person reads them."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,8 +22,12 @@ def say(vault: Vault, *args: str, code: int = 0) -> str:
 
 
 @pytest.fixture
-def learned(vault: Vault) -> Vault:
+def learned(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A failure that happened twice, and a loss of another domain."""
+    return prepared(_learn)
+
+
+def _learn(vault: Vault) -> None:
     files = [
         ("a.json", as_file(raw(0))),
         ("b.json", as_file(raw(1))),
@@ -30,7 +35,6 @@ def learned(vault: Vault) -> Vault:
     ]
     vault.record(files, now=NOW)
     vault.run(now=NOW)
-    return vault
 
 
 def subjects(text: str) -> list[str]:

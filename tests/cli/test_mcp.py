@@ -50,13 +50,16 @@ def ask(vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *words: str) 
 
 
 @pytest.fixture
-def learned(vault: Vault) -> Vault:
+def learned(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault with a warning about flaky tests, and one that waits."""
+    return prepared(_learn)
+
+
+def _learn(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)
     (vault.root / "inbox/untrusted/b.json").write_bytes(as_file(raw(1, decision__target="web")))
     vault.run(now=NOW, patience=10)
-    return vault
 
 
 def value_of(result: CallToolResult) -> dict[str, Any]:

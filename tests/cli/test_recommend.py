@@ -34,14 +34,6 @@ def serve(vault: Vault, *args: str, stdin: bytes = b"") -> tuple[str, str]:
     return call(vault, "recommend", "--domain", "coding", *args, stdin=stdin)
 
 
-@pytest.fixture
-def learned(vault: Vault) -> Vault:
-    """A vault with one failure and its warning."""
-    vault.record([("a.json", as_file(raw()))])
-    vault.run()
-    return vault
-
-
 def test_the_choices_are_those_of_the_rules() -> None:
     assert get_args(Strategy) == STRATEGIES
     assert serving.KINDS == KINDS

@@ -67,7 +67,6 @@ def test_one_skill_is_one_object(used: Vault) -> None:
 
 
 def test_the_picture_has_a_line_a_skill_worst_first(used: Vault, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
     place = tmp_path / "lift.svg"
     call(used, "stats", "--plot", str(place))
     picture = fromstring(place.read_bytes())  # noqa: S314 (our own)

@@ -1,4 +1,4 @@
-"""What is put into a person's files comes out again, and no other byte changes."""
+"""A setup takes out of a person's files what it put in, and changes no other value."""
 
 import json
 from itertools import product
@@ -29,13 +29,29 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_what_is_put_in_comes_out_again_to_the_byte(text: str) -> None:
+def test_what_is_put_in_comes_out_again(text: str) -> None:
     whole = EDIT.put(text)
     values = json.loads(whole)
     assert values["hooks"]["Stop"][-1] == values["hooks"]["Pre"][-1] == GROUP
     assert {**values, **json.loads(text or "{}")}.keys() == values.keys()
     assert EDIT.put(whole) == whole
-    assert EDIT.take_out(whole) == (text if json.loads(text or "{}") else "")
+    assert json.loads(EDIT.take_out(whole) or "{}") == json.loads(text or "{}")
+
+
+@pytest.mark.parametrize("lead", ["", "  ", "    ", "\t"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("letter", ["é", "\\u00e9"])
+def test_a_file_keeps_its_indent_and_lines(lead: str, newline: str, end: str, letter: str) -> None:
+    text = newline.join(["{", f'{lead}"a": [', f'{lead * 2}"{letter}"', f"{lead}]", "}"]) + end
+    whole = EDIT.put(text)
+    assert whole.startswith(text.removesuffix(f"{newline}}}{end}"))
+    assert EDIT.take_out(whole) == text
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_holds_nothing_of_ours_is_not_written_anew(text: str) -> None:
+    assert EDIT.take_out(text) == (text if json.loads(text or "{}") else "")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +75,9 @@ def test_a_command_of_ours_that_changed_takes_the_place_of_the_former() -> None:
         '{"a": 1, "a": 2}',
         "{'a': 1}",
         "{// note\n}",
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        '{"a": "\\ud83d"}',
         '{"hooks": []}',
         '{"hooks": {"Stop": {}}}',
     ],

@@ -12,11 +12,11 @@ from skillvault.api import Vault
 from tests.conftest import NOW
 from tests.crash.scenario import outcomes
 from tests.crash.world import KILLED, World, failpoints
-from tests.thorough import pairs
+from tests.thorough import THOROUGH, pairs
 
 POINTS = failpoints()
 WANTED = os.environ.get("SKILLVAULT_KILLS")  # `make crash` asks for hundreds, at random
-KILLS = int(WANTED or 24)
+KILLS = int(WANTED or (24 if THOROUGH else 12))
 # A point of the recovery is only reached where there is something to recover from.
 RECOVERY = dict.fromkeys(("undo-file", "undo-index", "intent-settled"), "index-written")
 MENDED = {"requeued"}

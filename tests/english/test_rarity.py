@@ -1,7 +1,6 @@
 """rarity: how much a word tells does not depend on what a vault holds."""
 
-from skillvault.english.common_words import BANDS
-from skillvault.english.rarity import FULL, weight, word_of
+from skillvault.english.rarity import FULL, bands, weight, word_of
 from skillvault.sameness.stemming import stem
 
 
@@ -10,7 +9,7 @@ def test_a_rarer_word_tells_more() -> None:
 
 
 def test_the_table_knows_stems_as_the_stemmer_makes_them() -> None:
-    stems = [entry.partition("=")[0] for entries in BANDS.values() for entry in entries.split()]
+    stems = [entry.partition("=")[0] for _, entries in bands() for entry in entries.split()]
     assert len(stems) == len(set(stems))
     assert [s for s in stems if stem(word_of(s)) != s] == []
 

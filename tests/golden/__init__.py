@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.golden.in_process import run_script
+from tests.in_process import run_script
 from tests.judge.server import serving
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def _run(command: list[str], folder: Path, env: dict[str, str]) -> str:
 
 
 def _stripped(printed: str, code: int) -> str:
-    """What was printed without trailing blanks, and an exit code that is not 0."""
+    """Return printed text without trailing blanks, with an exit code that is not 0."""
     text = "\n".join(line.rstrip() for line in printed.splitlines()).strip()
     return f"{text}\n(ended with exit code {code})" if code else text
 

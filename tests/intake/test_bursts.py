@@ -1,6 +1,6 @@
 """A burst is taken whole: every file a record, none twice, whatever becomes of the folder.
 
-SKILLVAULT_BURST sets how many files the large burst has.
+SKILLVAULT_BURST sets how many files the large burst has; `make thorough` has 2,000.
 """
 
 import os
@@ -23,9 +23,11 @@ from skillvault.steps.run import Done
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.test_daemon import watching
+from tests.thorough import THOROUGH
 
-BURST = int(os.environ.get("SKILLVAULT_BURST", "2000"))
 WRITERS = 4
+BURST = int(os.environ.get("SKILLVAULT_BURST", "2000" if THOROUGH else "400"))
+PART = 400 if THOROUGH else 120  # of a burst before the folder is changed, and after
 PACE = Pace(scan=2, retry=0.3, soon=0.3)  # a scan finds what was completed in quarantine
 PER_FILE = 0.25  # seconds after which a test gives up, with what a start takes
 HERE = Path(__file__).resolve().parents[2]
@@ -134,14 +136,14 @@ def replaced(inbox: Path) -> None:
 def test_what_is_dropped_after_the_folder_was_changed_in_a_burst_is_taken(
     vault: Vault, person: Person, change: Callable[[Path], None]
 ) -> None:
-    with watching(vault, pace=PACE, on_done=slowly), writing(vault, 0, 400) as before:
+    with watching(vault, pace=PACE, on_done=slowly), writing(vault, 0, PART) as before:
         while not vault.inbox.names():
             time.sleep(0.01)
         change(vault.root / "inbox")
-        with writing(vault, 1000, 400) as after:
+        with writing(vault, 1000, PART) as after:
             after.done()
             before.done()
-            taken(vault, 800)
+            taken(vault, 2 * PART)
     found = numbers(vault)
     assert len(set(found)) == len(found)
     assert set(after.numbers) <= set(found)

@@ -8,17 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from tests.conftest import NOW
-from tests.given import as_file, raw
 from tests.interop.programs import Program
-
-
-@pytest.fixture
-def learned(vault: Vault) -> Vault:
-    """A vault with a warning about flaky tests."""
-    vault.record([("a.json", as_file(raw()))], now=NOW)
-    vault.run(now=NOW)
-    return vault
 
 
 def _server(vault: Vault) -> list[str]:

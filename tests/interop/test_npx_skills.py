@@ -72,16 +72,3 @@ def test_what_is_approved_is_installed(waiting: Vault, client: Program) -> None:
     waiting.curate.approve(name, now=NOW)
     _skills(client, "add", str(waiting.root), "--all")
     assert _installed(client) == [name]
-
-
-def test_those_of_an_older_vault_are_listed_until_init_marks_them(
-    vault: Vault, person: Person, client: Program
-) -> None:
-    for path in ("proposed/one/SKILL.md", "archive/two/SKILL.md"):
-        person.write(path, HAND_MADE.format(name=Path(path).parent.name))
-    person.git("add", "-A")
-    person.git("commit", "-qm", "as it was")
-    before = _skills(client, "add", str(vault.root), "--list")
-    assert ("one" in before, "two" in before) == (True, True)
-    Vault.init(vault.root, now=NOW)
-    assert "No valid skills found" in _skills(client, "add", str(vault.root), "--list")

@@ -19,6 +19,7 @@ from tests.judge.given import REPEATS, Clock, ask, asking
 from tests.judge.providers import PROVIDERS, ByAgent, Provider
 from tests.judge.server import VERDICT, Answer, Body, Server, asked_for, claude, error, message
 from tests.machine.given import until
+from tests.thorough import pairs
 
 DEADLINE = 0.4  # seconds, where a fault takes all there are
 _WHOLE = claude({"output_config": {"format": {"schema": {"required": ["quality_score"]}}}}).body
@@ -114,8 +115,7 @@ def test_a_fault_that_stays_ends_in_time_without_a_verdict(
         assert len(api.requests) == requests == asker.calls
 
 
-@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("name", "provider"), pairs(list(FAULTS), PROVIDERS))
 def test_a_fault_that_passes_is_overcome_or_waited_for(
     name: str, provider: type[Provider], vault: Vault, tmp_path: Path, api: Server
 ) -> None:

@@ -164,9 +164,11 @@ def wound(vault: Vault, clock: Clock) -> Vault:
 
 def given(vault: Vault, *reasons: str) -> list[str]:
     """Outcomes of these reasonings in the vault; their ids in the order of the reasons."""
-    for day, reason in enumerate(reasons):
-        one = trade(day, decision__reasoning=reason, decision__target=f"T{day}")
-        vault.record([(f"{day}.json", as_file(one))], now=NOW)
+    outcomes = (
+        trade(day, decision__reasoning=reason, decision__target=f"T{day}")
+        for day, reason in enumerate(reasons)
+    )
+    vault.record([(f"{day}.json", as_file(one)) for day, one in enumerate(outcomes)], now=NOW)
     return sorted(vault.store.head().outcomes)
 
 

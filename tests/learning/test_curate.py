@@ -6,14 +6,11 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from skillvault.api import Vault
 from skillvault.change import Change, Edit, Move, Rewrite
 from skillvault.errors import UsageError
 from skillvault.learning import curate
 from skillvault.policy import Policy
 from skillvault.records import Ref, Skill
-from skillvault.steps.curate import decide
-from tests.conftest import Person
 from tests.given import NOW
 
 SKILL = Skill("w", "does", kind="warning", status="testing", expires="2026-12-01T00:00:00Z")
@@ -110,24 +107,6 @@ def test_status_origin_and_trust_are_not_put_over() -> None:
 def test_what_cannot_be_put_says_why(skill: Skill, shelf: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         curate.put(skill, None, shelf)
-
-
-def test_a_skill_that_is_put_over_a_persons_file_keeps_their_other_bytes(
-    vault: Vault, person: Person
-) -> None:
-    hand = "---\nname: w   # mine\ndescription: does\nlicense: 'MIT'\n---\n\nOld text.\n"
-    person.write("skills/w/SKILL.md", hand)
-    person.git("add", "skills")
-    person.git("commit", "-qm", "a skill of mine")
-    old, _ = vault.skill("w")
-    change = curate.put(NEW, old)
-    assert change is not None
-    decide(vault.store, change, NOW, dry=False)
-    text = (vault.root / "skills/w/SKILL.md").read_text()
-    assert "name: w   # mine\ndescription: does more\nlicense: 'MIT'\n" in text
-    found, _ = vault.skill("w")
-    assert (found.description, found.tags, found.body) == ("does more", ("a", "b"), "New text.")
-    assert person.status() == ""
 
 
 def test_a_pinned_skill_is_not_pinned_twice() -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -27,9 +27,11 @@ class Disk:
         """Leave room for so many pages."""
         self._ballast.mkdir()
         with (self._ballast / "one").open("wb") as file:
-            room = os.statvfs(self.root).f_bavail - pages
-            if room > 0:
-                os.posix_fallocate(file.fileno(), 0, room * PAGE)
+            size = 0
+            while (room := os.statvfs(self.root).f_bavail - pages) > 0:
+                with suppress(OSError):  # somebody else took room meanwhile
+                    os.posix_fallocate(file.fileno(), size, room * PAGE)
+                    size += room * PAGE
 
     def crowd(self, inodes: int) -> None:
         """Leave room for so many files."""

@@ -18,7 +18,6 @@ from tests.page.test_html import filled, hostile
 from tests.page.test_server import Served
 from tests.page.world import LATER, learned_vault
 
-pytest.importorskip("jinja2", reason="the extra `report` is not installed")
 pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
 

@@ -9,14 +9,12 @@ import pytest
 
 from skillvault.api import Vault, page
 from skillvault.hidden_characters import has_hidden, hidden_characters
+from skillvault.page import payload
+from skillvault.page.html import html_of
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw, trade
 from tests.hidden import SEQUENCES
 from tests.page.given import Elements
-
-pytest.importorskip("jinja2", reason="the extra `report` is not installed")
-from skillvault.page import payload
-from skillvault.page.html import html_of
 
 MARKUP = (
     "<script>alert(1)</script>",

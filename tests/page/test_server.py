@@ -15,8 +15,6 @@ from skillvault.cli.commands import cli
 from skillvault.errors import UsageError
 from tests.given import as_file, raw
 
-pytest.importorskip("jinja2", reason="the extra `report` is not installed")
-
 
 class Served:
     """A page that another process serves."""

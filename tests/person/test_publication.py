@@ -1,6 +1,5 @@
 """A person's git in the middle of a publication: nothing is lost, and each byte stays theirs."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -10,17 +9,17 @@ from tests.machine.given import until
 from tests.person import publication
 from tests.person.given import git
 from tests.person.publication import AS_ASKED, COMMANDS
+from tests.thorough import pairs
 
 POINTS = ("objects-written", "intent-written", "file-placed", "before-index", "index-written",
           "before-swap", "branch-moved", "intent-done", "inbox-done")  # fmt: skip
-# CI tries the three that differ the most; `make person` tries all.
-TRIED = (
-    POINTS if "SKILLVAULT_SEQUENCES" in os.environ else ("file-placed", "before-swap", "inbox-done")
-)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("point", TRIED)
+# At this point alone `clean` removes what the program is about to commit.
+CLEANED = ("file-placed", "clean -fd")
+
+
+@pytest.mark.parametrize(("point", "name"), sorted({*pairs(POINTS, list(COMMANDS)), CLEANED}))
 def test_a_command_in_the_middle_loses_nothing(
     template: Path, tmp_path: Path, point: str, name: str
 ) -> None:

@@ -1,6 +1,6 @@
 """A person and the program in one vault, in orders that nobody thought of.
 
-`make person` runs two thousand others, at random, and shrinks.
+`make thorough` runs more of them, `make person` two thousand others, at random, and shrinks.
 """
 
 import os
@@ -12,17 +12,27 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.person.given import learned_vault
 from tests.person.machine import PersonBeside
+from tests.thorough import THOROUGH
 
 WANTED = os.environ.get("SKILLVAULT_SEQUENCES")
-SEQUENCES = int(WANTED or 40)
+SEQUENCES = int(WANTED or (40 if THOROUGH else 12))
 SHARES = 4
 STEPS = 12
 
 
+@pytest.fixture(scope="module")
+def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vault that each sequence begins with."""
+    root = tmp_path_factory.mktemp("learned") / "pattern"
+    learned_vault(root)
+    return root
+
+
 @pytest.mark.parametrize("share", range(SHARES))
-def test_a_person_and_the_program_keep_out_of_each_other_s_way(tmp_path: Path, share: int) -> None:
-    learned_vault(tmp_path / "pattern")
-    machine = type("Beside", (PersonBeside,), {"pattern": tmp_path / "pattern", "home": tmp_path})
+def test_a_person_and_the_program_keep_out_of_each_other_s_way(
+    pattern: Path, tmp_path: Path, share: int
+) -> None:
+    machine = type("Beside", (PersonBeside,), {"pattern": pattern, "home": tmp_path})
     shrinking = (Phase.shrink,) if WANTED else ()
     run_state_machine_as_test(
         machine if WANTED else seed(share)(machine),

@@ -593,7 +593,7 @@ def of_memory(root: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("seed", range(60 if THOROUGH else 4))
+@pytest.mark.parametrize("seed", range(60 if THOROUGH else 2))
 def test_what_is_known_does_not_depend_on_when_answers_came(
     vault: Vault, tmp_path: Path, seed: int
 ) -> None:

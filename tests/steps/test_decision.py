@@ -10,17 +10,9 @@ from skillvault.api import Vault
 from skillvault.errors import BadInputError, UsageError
 from skillvault.records import Outcome
 from tests.conftest import NOW, Person
-from tests.given import as_file, raw
+from tests.given import raw
 
 TASK = "Fix the flaky test of the checkout service"
-
-
-@pytest.fixture
-def learned(vault: Vault) -> Vault:
-    """A vault that has learned one warning, about flaky tests of the checkout."""
-    vault.record([("a.json", as_file(raw()))], now=NOW)
-    vault.run(now=NOW)
-    return vault
 
 
 def _only(vault: Vault) -> Outcome:

@@ -13,6 +13,7 @@ from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.steps.test_histories import MINE, History, World
 from tests.steps.test_review import recorded, with_gate
+from tests.thorough import THOROUGH
 
 LATER = NOW + timedelta(days=1)
 REFUSED = "ERROR: connection refused"
@@ -297,7 +298,7 @@ def test_why_not_tells_what_became_of_what_is_known_by_now(
 # ── whatever happens ─────────────────────────────────────────────────────────────────
 
 
-SITTINGS = int(os.environ.get("SKILLVAULT_SITTINGS", "3"))
+SITTINGS = int(os.environ.get("SKILLVAULT_SITTINGS", "3" if THOROUGH else "1"))
 
 
 def bodies(vault: Vault) -> dict[str, str]:

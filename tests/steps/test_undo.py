@@ -1,5 +1,6 @@
 """undo: the vault as if what a commit made had been rejected when it was proposed."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -14,11 +15,14 @@ LATER = NOW + timedelta(days=1)
 
 
 @pytest.fixture
-def learned(vault: Vault) -> Vault:
+def learned(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
     """A vault with a warning of two failures, the fact of both, and a warning of a loss."""
+    return prepared(_learn)
+
+
+def _learn(vault: Vault) -> None:
     recorded(vault, raw(0), raw(1), trade(2))
     vault.run(now=NOW)
-    return vault
 
 
 def made(vault: Vault, step: str, word: str) -> str:

@@ -88,7 +88,7 @@ def test_how_a_person_joins_rules_stays(tmp_path: Path, named: str) -> None:
     assert person.git("check-attr", "merge", "LEARNINGS.md") == before
 
 
-def test_an_older_vault_joins_rules_after_init(tmp_path: Path) -> None:
+def test_a_repository_with_attributes_joins_rules_after_init(tmp_path: Path) -> None:
     person = repository(tmp_path / "repo")
     person.write(".gitattributes", "* -text\n")
     person.git("add", "-A")

@@ -143,7 +143,6 @@ class ClaudeJudge:
         return msgspec.structs.replace(
             sent,
             key=f"{sent.key}-again",
-            former=tuple(f"{key}-again" for key in sent.former),
             refused=(reply.strip() or "(nothing)", complaint),
         )
 

@@ -90,11 +90,6 @@ def packaged(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
-def former(name: str) -> str:
-    """A prompt as replies were kept under it before answers were committed."""
-    return packaged(f"former/{name}")
-
-
 def digest(*parts: str, size: int = 12) -> str:
     """So many hex digits for some texts."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:size]

@@ -144,8 +144,7 @@ class Questions:
         subject = asking.about(domain, decision)
         matter = Matter("verdict", subject, _material_digest(material))
         reading = (VerdictReply, _as_it_is, verdict_of)
-        before = {key: value for key, value in material.items() if key != "task"}
-        return self._asked(matter, material, reading, former=lambda: self.prompts.fenced(before))
+        return self._asked(matter, material, reading)
 
     def insight_question(self, case: Case, verdict: Verdict) -> Asked[InsightText] | None:
         """What the outcome teaches; None where it supports no statement."""
@@ -160,11 +159,9 @@ class Questions:
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
-        before = asking.digest(case.outcome.received, str(judged["verdict"]))
         reader = InsightReader(case.outcome, frozenset(name for name, _ in case.facts))
         reading = (InsightReply, reader.believed, reader.insight_text)
-        former = None if failures else lambda: before
-        return self._asked(matter, material, reading, former=former)
+        return self._asked(matter, material, reading)
 
     def opinion_question(
         self, outcome: Outcome, skills: Sequence[Skill], model: str
@@ -192,11 +189,6 @@ class Questions:
         limit = self.distilling.max_tokens
         return self._asked(matter, request, reading, model=self.rules.fast_model, limit=limit)
 
-    def _former(self, kind: str, model: str, about: str) -> tuple[str, ...]:
-        """The key under which a reply was kept before answers were committed."""
-        system = self.prompts.own.get(kind) or asking.former(kind)
-        return (f"{kind}-{asking.digest(kind, model, system, about)}",)
-
     def _asked(
         self,
         matter: Matter,
@@ -205,7 +197,6 @@ class Questions:
         *,
         model: str | None = None,
         limit: int | None = None,
-        former: Callable[[], str] | None = None,
     ) -> Asked[_Value]:
         shape, believed, value = reading
 
@@ -221,7 +212,6 @@ class Questions:
                 schema=schema(shape),
                 shared=self.prompts.shared(user, of_domain),
                 max_tokens=limit,
-                former=self._former(matter.kind, name, former()) if former else (),
             )
 
         return Asked(matter, make, shape, believed, value, self.prompts.clean)

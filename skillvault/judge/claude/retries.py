@@ -26,9 +26,8 @@ class Question(Struct, frozen=True, kw_only=True):
     """What is sent. `key` is what its reply is kept under, the same after a crash.
 
     The first `shared` characters of `user` are those of other questions of its kind and domain too.
-    `former` are the keys under which earlier versions kept it. `max_tokens`: the most of its reply,
-    if that is not the policy's to say. `refused` is the reply to the same that was of no use, and
-    what it is told of that.
+    `max_tokens`: the most of its reply, if that is not the policy's to say. `refused` is the reply
+    to the same that was of no use, and what it is told of that.
     """
 
     key: str
@@ -39,12 +38,6 @@ class Question(Struct, frozen=True, kw_only=True):
     shared: int = 0
     max_tokens: int | None = None
     refused: tuple[str, str] | None = None
-    former: tuple[str, ...] = ()
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """All keys that its reply may be kept under."""
-        return (self.key, *self.former)
 
     @property
     def size(self) -> int:
@@ -172,12 +165,11 @@ class Caller:
 
         UnavailableError if none can be had now, UnansweredError if asking again is no use.
         """
-        for key in question.keys:
-            kept = self._ledger.reply(key)
-            if kept is not None:
-                return msgspec.json.decode(kept, type=Kept)
-            if under_way := self._ledger.queued(key):
-                raise UnavailableError(under_way)
+        kept = self._ledger.reply(question.key)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=Kept)
+        if under_way := self._ledger.queued(question.key):
+            raise UnavailableError(under_way)
         if self._unasked is not None:
             self._unasked[question.key] = question
             raise UnavailableError("left to a batch")
@@ -196,8 +188,7 @@ class Caller:
 
     def forget_reply(self, question: Question) -> None:
         """Ask anew the next time: the reply is of no use."""
-        for key in question.keys:
-            self._ledger.forget_reply(key)
+        self._ledger.forget_reply(question.key)
 
     def _reserved(self, question: Question, end: float) -> int:
         """The number of a call that is ours to send."""

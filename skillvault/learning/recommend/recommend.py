@@ -185,8 +185,14 @@ class _Asking(NamedTuple):
     background: Background
 
 
-# (place by pins and leads, minus the score, name, relevance, candidate): sorts as it is shown.
-_Weighed = tuple[int, float, str, float, Candidate]
+class _Weighed(NamedTuple):
+    """A candidate with its score, which sorts as it is shown; `place` is by pins and leads."""
+
+    place: int
+    minus_score: float
+    name: str
+    relevance: float
+    candidate: Candidate
 
 
 def qualified(times_applied: float, success_rate: float | None, consecutive_failures: int) -> bool:
@@ -237,7 +243,7 @@ def recommend(
     if weighing.has_task:  # what says nothing of the task is not missing for its effect
         weighed_weak = [_weighed(c, asking, pinned) for c in weak]
         low += (weighed for weighed in weighed_weak if not eligible(weighed))
-        weak = [weighed[-1] for weighed in weighed_weak if eligible(weighed)]
+        weak = [weighed.candidate for weighed in weighed_weak if eligible(weighed)]
     chosen = _chosen(order, pinned, asking)
     passed_over = chain(chosen.withheld, (_beyond(w, _limit(asking)) for w in order))
     left_out = chain(
@@ -250,7 +256,7 @@ def recommend(
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
         total_considered=sum(c.domain in of and c.name not in unasked for c in among),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=sum(weighed[2] not in unasked for weighed in low),
+        excluded_low_relevance=sum(weighed.name not in unasked for weighed in low),
         over_budget=sum(withheld.reason == "budget" for withheld in chosen.withheld),
         facts=chosen.facts,
     )
@@ -345,10 +351,10 @@ def _eligible(
     has_task, least = asking.weighing.has_task, rules.min_relevance
 
     def eligible(weighed: _Weighed) -> bool:
-        name, candidate = weighed[2], weighed[-1]
-        if _is_asked(candidate, query, pins):
+        if _is_asked(weighed.candidate, query, pins):
             return True
-        return name not in unasked and (name in asked if has_task else weighed[3] >= least)
+        is_near = weighed.name in asked if has_task else weighed.relevance >= least
+        return weighed.name not in unasked and is_near
 
     return eligible
 
@@ -411,7 +417,7 @@ def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> 
     if known or candidate.status == "proven":
         score += sum(_gains(candidate, asking.query, asking.policy).values())
     lead = asking.background.leads.get(name, LEADS)
-    return pins.get(name, len(pins) + lead), -score, name, relevance, candidate
+    return _Weighed(pins.get(name, len(pins) + lead), -score, name, relevance, candidate)
 
 
 def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, float]:
@@ -450,7 +456,7 @@ def _chosen(order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking)
     held_out: list[Candidate] = []
     withheld: list[Withheld] = []
     for weighed in places:
-        candidate = weighed[-1]
+        candidate = weighed.candidate
         if candidate.name not in pins and _is_held_out(candidate, asking.query, asking.policy):
             detail = f"not shown for {asking.query.decision}, to compare with"
             withheld.append(Withheld(candidate.name, "held-out", detail, candidate.blob))
@@ -473,22 +479,22 @@ def _without_repeats(
     places: list[_Weighed] = []
     repeated: list[Withheld] = []
     while len(places) < limit and (weighed := next(order, None)) is not None:
-        name = weighed[2]
-        is_same = (says_same(read(name), read(other[2])) for other in places[:_COMPARED])
+        name = weighed.name
+        is_same = (says_same(read(name), read(other.name)) for other in places[:_COMPARED])
         twin = next((place for place, is_twin in enumerate(is_same) if is_twin), None)
         if twin is None or name in pins:
             places.append(weighed)
             continue
         other = places[twin]
-        if other[2] not in pins and _uses(weighed) > _uses(other):
-            places[twin], weighed, name = weighed, other, other[2]
-        detail = f"same as {places[twin][2]}"
-        repeated.append(Withheld(name, "same", detail, weighed[-1].blob))
+        if other.name not in pins and _uses(weighed) > _uses(other):
+            places[twin], weighed = weighed, other
+        detail = f"same as {places[twin].name}"
+        repeated.append(Withheld(weighed.name, "same", detail, weighed.candidate.blob))
     return places, repeated
 
 
 def _uses(weighed: _Weighed) -> float:
-    return weighed[-1].evidence.times_applied
+    return weighed.candidate.evidence.times_applied
 
 
 def _disclosed(
@@ -505,17 +511,17 @@ def _disclosed(
     hidden = [candidate.name for candidate in held_out]
     slots = [
         disclosure.Slot(
-            w[2],
-            disclosure.without_names(asking.read(w[2]), hidden),
-            _about(background.about(w[2]), hidden),
-            w[2] in pins,
+            w.name,
+            disclosure.without_names(asking.read(w.name), hidden),
+            _about(background.about(w.name), hidden),
+            w.name in pins,
         )
         for w in shown
     ]
     descriptions = disclosure.fitting_lines(slots, budget)
     slots = slots[: len(descriptions)]
     # A strategy is about all actions of its domain.
-    about = [w[2] for w in shown[: len(slots)] if w[-1].kind != "strategy"][:_FIRST]
+    about = [w.name for w in shown[: len(slots)] if w.candidate.kind != "strategy"][:_FIRST]
     leading = _actions(background, about)
     hidden_actions = _actions(background, (c.name for c in held_out if c.kind != "strategy"))
     hits = [
@@ -583,16 +589,16 @@ def _explored(
     if limit < 2 or not _explores(asking):
         return order, None
     first = list(islice(order, limit - 1))
-    taken = {*pins, *(candidate[2] for candidate in first)}
+    taken = {*pins, *(one.name for one in first)}
     untried = (
-        candidate
-        for candidate in chain(weighed, doubted)
-        if candidate[2] not in taken and is_new(candidate[-1].evidence, asking.policy)
+        one
+        for one in chain(weighed, doubted)
+        if one.name not in taken and is_new(one.candidate.evidence, asking.policy)
     )
     new = min(untried, key=_tried_first(asking.policy), default=None)
     if new is None:
         return chain(first, order), None
-    return chain(first, [new], (candidate for candidate in order if candidate is not new)), new[-1]
+    return chain(first, [new], (one for one in order if one is not new)), new.candidate
 
 
 def _explores(asking: _Asking) -> bool:
@@ -608,10 +614,10 @@ def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
     rules = policy.effect
 
     def key(weighed: _Weighed) -> tuple[float, str]:
-        evidence = weighed[-1].evidence
+        evidence = weighed.candidate.evidence
         lift = evidence.lift.recent.lift if evidence.lift else 0.0
-        promise = weighed[3] + rules.bonus * lift
-        return rules.explore_cost * evidence.times_applied - promise, weighed[2]
+        promise = weighed.relevance + rules.bonus * lift
+        return rules.explore_cost * evidence.times_applied - promise, weighed.name
 
     return key
 
@@ -630,7 +636,7 @@ def _beyond(weighed: _Weighed, limit: int) -> Withheld:
 
 
 def _over_budget(weighed: _Weighed) -> Withheld:
-    candidate = weighed[-1]
+    candidate = weighed.candidate
     return Withheld(candidate.name, "budget", "no room for another line", candidate.blob)
 
 

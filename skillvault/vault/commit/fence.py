@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from skillvault.errors import VaultBusyError
 from skillvault.vault.commit.git_activity import clock, open_commit, what_holds
@@ -140,21 +139,8 @@ def _is_file(path: Path, descriptor: int) -> bool:
 # ── gc.pid ────────────────────────────────────────────────────────────────────────────────
 
 
-class GcLock(NamedTuple):
-    """A gc.pid of ours, and the descriptor of gc-owner, which says so and is flocked."""
-
-    path: Path
-    owner: int
-
-    def name_process(self, pid: int) -> None:
-        """Name another process as the one that is at work."""
-        _note_gc(self.owner, pid)
-        with _gc_draft(self.path, _gc_words(pid)) as draft:
-            draft.replace(self.path)
-
-
 @contextmanager
-def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[GcLock]:
+def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while one is at work.
 
     A gc.pid with the words of a gc-owner that nobody held is of a killed writer of ours, whatever
@@ -162,10 +148,10 @@ def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[GcLock]:
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
     with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
-        while not _claim_gc(path, _gc_words(os.getpid())):
+        while not _claim_gc(path, _gc_words()):
             _pause_for_gc(path, deadline)
         try:
-            yield GcLock(path, owner)
+            yield
         finally:
             _remove_gc(path, owner)
 
@@ -180,7 +166,7 @@ def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
             _pause_for_gc(path, deadline)
         _remove_gc(path, descriptor)
         os.ftruncate(descriptor, 0)
-        _note_gc(descriptor, os.getpid())
+        os.write(descriptor, f"{_gc_words()}\n".encode())
         yield descriptor
         os.ftruncate(descriptor, 0)
     finally:
@@ -208,10 +194,6 @@ def gc_holder(path: Path) -> str | None:
     return f"{path.parent.name}/{path.name} says that `git gc` is at work ({who})"
 
 
-def _note_gc(owner: int, pid: int) -> None:
-    os.write(owner, f"{_gc_words(pid)}\n".encode())
-
-
 def _remove_gc(path: Path, owner: int) -> None:
     """Remove gc.pid if its words are among those of gc-owner."""
     with suppress(FileNotFoundError):
@@ -219,8 +201,8 @@ def _remove_gc(path: Path, owner: int) -> None:
             path.unlink()
 
 
-def _gc_words(pid: int) -> str:
-    return f"{pid} {socket.gethostname()}"
+def _gc_words() -> str:
+    return f"{os.getpid()} {socket.gethostname()}"
 
 
 def _claim_gc(path: Path, words: str) -> bool:

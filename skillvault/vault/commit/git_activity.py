@@ -42,7 +42,7 @@ class GitLock(Struct, frozen=True):
 def git_locks(root: Path, own: Path, common: Path, now: float) -> list[GitLock]:
     """The lock files of git that stand in the git dirs, by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
-             "shallow.lock")  # fmt: skip
+             "shallow.lock", "objects/maintenance.lock")  # fmt: skip
     places = {folder / name for folder in (own, common) for name in names}
     places |= {path for folder in {own, common} for path in (folder / "refs").rglob("*.lock")}
     saved_at = dict(_saved(sorted(places)))
@@ -76,14 +76,10 @@ def clear_git_locks(root: Path, own: Path, common: Path, now: float, *, since: f
             lock.path.unlink(missing_ok=True)
 
 
-def opened_files(group: int | None = None) -> Iterator[str]:
-    """The files that processes (of this process group) hold open, as far as this one may see.
-
-    None without /proc.
-    """
-    for process in _PROC.glob("[0-9]*"):
-        if group is None or _group_of(int(process.name)) == group:
-            yield from filter(None, map(_target, map(str, process.glob("fd/*"))))
+def opened_files() -> Iterator[str]:
+    """The files that processes hold open, as far as this one may see; none without /proc."""
+    places = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
+    yield from filter(None, map(_target, places))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
@@ -96,13 +92,21 @@ def writers_of(state: os.stat_result) -> set[int]:
 
 def _holders(state: os.stat_result) -> Iterator[tuple[int, str]]:
     """(process, descriptor) of those that have a file open."""
+    yield from (
+        (int(pid), name)
+        for pid, name in _descriptors()
+        if _is_file(f"{_PROC}/{pid}/fd/{name}", state)
+    )
+
+
+def _descriptors() -> Iterator[tuple[str, str]]:
+    """(process, descriptor) of all that may be seen; none without /proc."""
     for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208
-        folder = f"{_PROC}/{pid}/fd"
         try:
-            names = os.listdir(folder)  # noqa: PTH208 (no path objects: see `_processes_in`)
+            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_processes_in`)
         except OSError:  # the process ended, or belongs to somebody else
             continue
-        yield from ((int(pid), name) for name in names if _is_file(f"{folder}/{name}", state))
+        yield from ((pid, name) for name in names)
 
 
 def _is_file(link: str, state: os.stat_result) -> bool:
@@ -120,13 +124,6 @@ def _writes(pid: int, descriptor: str) -> bool:
         return False
     flags = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)
     return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
-
-
-def _group_of(pid: int) -> int | None:
-    try:
-        return os.getpgid(pid)
-    except ProcessLookupError:
-        return None
 
 
 class GitProcess(NamedTuple):

@@ -50,7 +50,6 @@ class Git:
         self.text = self._runner.text
         self.answer = self._runner.answer
         self.fenced = self._runner.fenced
-        self.alone = self._runner.alone
         self._dirs: tuple[Path, Path] | None = None
         self._believed: Believed | None = None
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.reader import Reader
 
 _KEPT = "select name, value from state where name = 'capture'"
@@ -29,7 +28,7 @@ _DECODER = msgspec.msgpack.Decoder(LookedFor)
 
 
 class Captures:
-    """The last look for evidence, to be read."""
+    """The last look for evidence."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -39,16 +38,7 @@ class Captures:
         """The last one; None if none is known of."""
         return self._reader.source.kept(_KEPT, _DECODER.decode).get("capture")
 
-
-class WritableCaptures(Captures):
-    """The last look for evidence, to be read and kept."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
-
     def note(self, looked_for: LookedFor) -> None:
         """Note what was seen."""
-        self._database.begin()
         value = msgspec.msgpack.encode(looked_for)
-        self._database.rows("insert or replace into state values ('capture', ?)", [value])
+        self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])

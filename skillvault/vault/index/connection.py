@@ -1,46 +1,52 @@
-"""The index's connection to SQLite: it heals what cannot be used, and gives out pins.
+"""The index's connection to SQLite: the one place where an index heals, and where pins come from.
 
-Whatever SQLite or a row says that cannot be, the index is built anew from git, once, and that is
-said; what fails then too is an error.
+An index that is damaged, of another version or contradicts git is deleted and built anew from git,
+once; what fails then too is an error. On a disk that does not serve it is built in memory.
 A pin is a read transaction on a connection of its own: one state of the index, whatever is
-written meanwhile. An index in memory has one connection only, which its pins share until it
-is about to change; then those that somebody still holds get a copy.
+written meanwhile. The pins of an index in memory share a copy of it.
 """
 
 import logging
 import sqlite3
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from skillvault.errors import DamagedIndexError, VaultBusyError
-from skillvault.vault.index import database_file
-from skillvault.vault.index.database_file import (
-    DatabaseFile,
-    ReplacedError,
-    connected,
-    is_damage,
-    is_taken,
-)
+from skillvault.vault.index import schema
+from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.reader import Rows
-from skillvault.vault.index.rows import DamagedRowError, Row, bound, unbound
+from skillvault.vault.index.rows import DamagedRowError, unbound
 from skillvault.vault.search import ranking
 
 _Answer = TypeVar("_Answer")
 
+_BUSY = 2.0  # seconds to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
+_TAKEN = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+# Of a disk that does not serve; a file that is too short is damaged all the same.
+_DISK = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
 _STATE = "select name, value from state where name in ('commit', 'odd')"
-_COMPARISONS = 3  # with git, if the index goes on meanwhile
 _LOG = logging.getLogger("skillvault")
+
+
+class ReplacedError(sqlite3.DatabaseError):
+    """Another file stands there now, or one of another version; nothing is damaged."""
 
 
 class Connection(Rows):
     """The connection that reads and writes the index. `path` is None for one in memory.
 
-    `heal` is called when what is on disk cannot be used and an empty one takes its place;
-    what is of another `shape` cannot. `contradiction` tells what a pin says otherwise than git.
+    `heal` is called when an empty index takes the place of one that cannot be used; one of another
+    `shape` cannot. `contradiction` tells what a pin says otherwise than git.
     """
 
     def __init__(
@@ -50,34 +56,19 @@ class Connection(Rows):
         shape: int,
         contradiction: Callable[["Pin"], str | None],
     ) -> None:
-        self._file = DatabaseFile(path, shape) if path else None
-        self._vacated: DatabaseFile | None = None  # for a copy, as another process was at it
         self.name = str(path or "the vault's index")
+        self._path = path
+        self._vacated: Path | None = None  # for a copy, as another process was writing
+        self._identity: tuple[int, int] | None = None  # of the file that was opened
         self._shape = shape
         self._heal = heal
         self._contradiction = contradiction
         self._database: sqlite3.Connection | None = None
+        self._copy: tuple[int, sqlite3.Connection] | None = None  # of one in memory, for its pins
         self._whole = False
         self._idle: list[sqlite3.Connection] = []  # of pins that nobody holds any more
-        self._sharing: weakref.WeakSet[Pin] = weakref.WeakSet()
 
     # ── asking ───────────────────────────────────────────────────────────────────────
-
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows of one query; an index that cannot be read is made anew first."""
-        parameters = [bound(value) for value in values]
-        return self.run(lambda database: database.execute(query, parameters).fetchall())
-
-    def search(
-        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[ranking.Hit]:
-        """The documents that answer a text best, by their `<kind>:<id>`."""
-        hits = self.run(
-            lambda database: _searched(
-                lambda: ranking.find(database, text, limit, filters, texts=near is not None)
-            )
-        )
-        return hits.ranked(near)
 
     @property
     def commit(self) -> str | None:
@@ -89,74 +80,57 @@ class Connection(Rows):
         """Whether something is staged in it that is not published."""
         return self._database is not None and self._database.in_transaction
 
-    # ── pinning ──────────────────────────────────────────────────────────────────────
-
     def pin(self) -> "Pin":
         """What the index says now, without what is staged; it stays as it is."""
-        return self.run(lambda _: self._apart(self._file) if self._file else self._shared())
+        return self.run(lambda database: self._pin(self._path, database))
 
-    def _apart(self, file: DatabaseFile) -> "Pin":
-        database = file.reading(self._idle.pop() if self._idle else None)
+    def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
+        if path is None:
+            return Pin(self, self._copied(database))
+        pin = Pin(self, self._reading(path))
+        weakref.finalize(pin, _release, pin.database, self._idle).atexit = False
+        return pin
+
+    def _reading(self, path: Path) -> sqlite3.Connection:
+        """A connection that reads one state of the file from now on."""
+        database = self._idle.pop() if self._idle else _connected(str(path))
         try:
-            pin = Pin(self, database, _shown(database))
+            database.execute("begin")
+            if _version(database) != self._shape or self._is_replaced(path):
+                raise ReplacedError("another one")
         except sqlite3.Error:
             database.close()
             raise
-        weakref.finalize(pin, _release, database, self._idle).atexit = False
-        return pin
+        return database
 
-    def _shared(self) -> "Pin":
-        if self.pending:
+    def _copied(self, database: sqlite3.Connection) -> sqlite3.Connection:
+        """A copy of an index in memory, the same one until it changes."""
+        if database.in_transaction:
             raise VaultBusyError("changes are staged in an index in memory; ask before or after")
-        pin = Pin(self, None, self.commit)
-        self._sharing.add(pin)
-        return pin
-
-    def repin(self, pin: "Pin") -> "Pin":
-        """A pin of the commit that one shows which was pinned before the index was mended."""
-        fresh = self.pin()
-        if fresh.commit != pin.commit:
-            raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
-        return fresh
-
-    def _leave_pins(self) -> None:
-        """Give the pins that somebody holds a copy: the index in memory is about to change."""
-        if self._file is None and self._sharing:
-            copy = connected("")
-            self._opened().backup(copy)
-            self._hand_over(copy)
-
-    def _hand_over(self, database: sqlite3.Connection) -> None:
-        """Let the pins that share the index in memory go on with this one."""
-        for pin in self._sharing:
-            pin.move(database)
-        self._sharing.clear()
+        if self._copy is None or self._copy[0] != database.total_changes:
+            self._copy = database.total_changes, _copy_of(database)
+        return self._copy[1]
 
     # ── changing ─────────────────────────────────────────────────────────────────────
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         """Do something with the database, and once more on a new one if it cannot be used."""
         try:
-            return self.once(work)
+            return work(self._opened())
         except _FAULTS as error:
             self.mend(error)
-        return _retried(self.name, lambda: self.once(work))
-
-    def once(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database; whatever fails is raised."""
-        return work(self._opened())
+        return self.retry(lambda: work(self._opened()))
 
     def begin(self) -> None:
         """Begin to change it; nobody else sees it before `save`."""
         if self.pending:
             return
-        self._leave_pins()
         try:
             self.rows("begin immediate")
         except VaultBusyError:
-            file = self._file
+            path = self._path
             self.detach()
-            self._vacated = file
+            self._vacated = path
             self.rows("begin immediate")
 
     def save(self) -> None:
@@ -171,36 +145,40 @@ class Connection(Rows):
 
     def detach(self) -> None:
         """Go on with a private copy, for which nobody waits."""
-        database, copy = self._opened(), connected("")
+        database = self._opened()
         self.rollback()
-        database.backup(copy)
-        database.close()
-        self._database, self._file, self._idle = copy, None, []
+        copy = _copy_of(database)
+        self._close()
+        self._database, self._path = copy, None
 
     def return_to_file(self) -> None:
         """Go on with the file that stands there now, unless something is staged.
 
-        A copy is left for it once no other process is at it any more.
+        A copy is left for it once no other process is writing any more.
         """
-        if self._file and self._database and not self.pending and self._file.is_replaced():
+        if self.pending:
+            return
+        if self._path and self._database and self._is_replaced(self._path):
             self._let_go(ReplacedError("another one"))
-        if self._vacated is None or self.pending:
+        if self._vacated is None:
             return
         try:
-            database = self._vacated.opened()
-            with database_file.without_waiting(database):
+            database = self._open_file(self._vacated)
+            with _without_waiting(database):
                 database.execute("begin immediate")
                 database.rollback()
         except (OSError, sqlite3.Error):
             return
-        self._hand_over(self._opened())
-        self._database, self._file, self._vacated = database, self._vacated, None
+        self._close()
+        self._database, self._path, self._vacated = database, self._vacated, None
 
-    def without_waiting(self) -> AbstractContextManager[None]:
-        """Go on with a copy at once if another process is at it, as others wait for us."""
-        return database_file.without_waiting(self._opened())
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """Go on with a copy at once if another process is writing, as others wait for us."""
+        with _without_waiting(self._opened()):
+            yield
 
-    # ── on disk ──────────────────────────────────────────────────────────────────────
+    # ── healing ──────────────────────────────────────────────────────────────────────
 
     def whole(self, work: Callable[[], None]) -> None:
         """Do what only makes sense whole; all of it again if this index cannot be used."""
@@ -211,9 +189,8 @@ class Connection(Rows):
         try:
             work()
         except _FAULTS as error:
-            _refuse_taken(self.name, error)
             self._let_go(error)
-            _retried(self.name, work)
+            self.retry(work)
         finally:
             self._whole = False
 
@@ -225,34 +202,60 @@ class Connection(Rows):
         self._let_go(error)
         self.whole(self._heal)
 
+    def retry(self, work: Callable[[], _Answer]) -> _Answer:
+        """Do something on an index built anew; DamagedIndexError if that cannot be used either."""
+        try:
+            return work()
+        except _FAULTS as error:
+            _refuse_taken(self.name, error)
+            raise DamagedIndexError(
+                f"{self.name}: built anew from git, and fails again ({error}); run `git fsck "
+                "--full`, and if git is whole, remove this file and report the error"
+            ) from error
+
     def verify(self) -> bool:
-        """Whether it said otherwise than git, and was built anew therefore."""
+        """Build the index anew if it contradicts git; True if it was built anew."""
         if self._whole or self.pending:
             return False
         with suppress(VaultBusyError):  # it takes SQLite's write lock: only if that is free
             self.run(ranking.check_places)
-        for _ in range(_COMPARISONS):
-            pin = self.pin()
-            contradiction = self._contradiction(pin)
-            if contradiction is None:
-                return False
-            replaced = self._file is not None and self._file.is_replaced()
-            if not replaced and self.commit == pin.commit:
-                break  # else another process went on, or has built it anew
-        self.mend(DamagedRowError(contradiction))
-        return True
+        contradiction = self._contradiction(self.pin())
+        if contradiction is not None:
+            self.mend(DamagedRowError(contradiction))
+        return contradiction is not None
 
     def _let_go(self, error: Exception) -> None:
-        """Forget an index; what is damaged makes room for a new one, and that is said."""
-        damaged = is_damage(error)
+        """Delete an index that cannot be used, and say so of a damaged one.
+
+        Without room for a new one at its place go on in memory: a full disk, or a process that is
+        writing, is no reason to delete what is there.
+        """
+        _refuse_taken(self.name, error)
+        short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
+        damaged = short or _code(error) not in _DISK
         if damaged and not isinstance(error, ReplacedError):
             _LOG.warning("%s: damaged (%s); it is built anew from git", self.name, error)
-        self._idle = []
+        self._close()
+        if self._path and not (damaged and self._make_room(self._path)):
+            self._path = None
+
+    def _make_room(self, path: Path) -> bool:
+        """Delete the file unless another process has put it there; False if it cannot be."""
+        if self._is_replaced(path) and path.exists():
+            return True
+        for end in ("", "-wal", "-shm"):
+            with suppress(OSError):  # what cannot be removed is in nobody's way
+                path.with_name(path.name + end).unlink(missing_ok=True)
+        return not path.exists()
+
+    def _is_replaced(self, path: Path) -> bool:
+        """Return True if the file at the path is not the one that was opened."""
+        return self._identity is not None and self._identity != _identity(path)
+
+    def _close(self) -> None:
         if self._database is not None:
             self._database.close()
-            self._database = None
-        if self._file and not (damaged and self._file.remove()):
-            self._file = None
+        self._database, self._copy, self._idle = None, None, []
 
     def _opened(self) -> sqlite3.Connection:
         if self._database is None:
@@ -263,87 +266,72 @@ class Connection(Rows):
         """What is on disk, a new one in its place, or if that fails one in memory."""
         for _ in range(2):
             try:
-                if self._file:
-                    return self._file.opened()
+                if self._path:
+                    return self._open_file(self._path)
             except sqlite3.Error as error:
-                # A full disk, or a process that is at it, is no reason to remove what is there.
+                if _code(error) in _TAKEN:
+                    break
                 self._let_go(error)
             except OSError:
-                self._file = None
-        self._file = None
-        return database_file.create(connected(":memory:"), self._shape)
+                break
+        self._path = None
+        return _create(_connected(":memory:"), self._shape)
+
+    def _open_file(self, path: Path) -> sqlite3.Connection:
+        """A connection to what is there, or to new tables."""
+        path.parent.mkdir(exist_ok=True)
+        database = _connected(str(path))
+        try:
+            if _version(database) != self._shape:
+                if database.execute("select count(*) from sqlite_master").fetchone()[0]:
+                    raise ReplacedError("of another version")
+                _create(database, self._shape)
+        except sqlite3.Error:
+            database.close()
+            raise
+        self._identity = _identity(path)
+        return database
 
 
 class Pin(Rows):
-    """One state of the index; without a database of its own it is what its index shows."""
+    """One state of the index."""
 
-    def __init__(
-        self, index: Connection, database: sqlite3.Connection | None, commit: str | None
-    ) -> None:
+    def __init__(self, index: Connection, database: sqlite3.Connection) -> None:
+        self.database = database
+        self.commit = _shown(database)
         self._index = index
-        self._database = database
-        self._mended: Pin | None = None
-        self.commit = commit
+        self._renewed: Pin | None = None
 
-    def move(self, database: sqlite3.Connection) -> None:
-        """Go on with a copy of the state."""
-        self._database = database
-        _shown(database)
+    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Do something with the database, and once more on a new one if it cannot be used."""
+        try:
+            return work(self.database)
+        except _FAULTS as error:
+            self.mend(error)
+        return self._index.retry(lambda: work(self.database))
 
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows of one query."""
-        parameters = [bound(value) for value in values]
-        return self._run(lambda database: database.execute(query, parameters).fetchall())
-
-    def search(
-        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[ranking.Hit]:
-        """The documents that answer a text best, by their `<kind>:<id>`."""
-        hits = self._run(
-            lambda database: _searched(
-                lambda: ranking.find(database, text, limit, filters, texts=near is not None)
-            )
-        )
-        return hits.ranked(near)
+    def change(self, _work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+        """Refuse: one state of the index stays as it is."""
+        raise TypeError("a snapshot cannot be changed")
 
     def mend(self, error: Exception) -> None:
         """Build the index anew if this is why it cannot be used, and show the same of it."""
-        self._mend(error)
-
-    def _mend(self, error: Exception) -> "Pin":
         self._index.mend(error)
-        self._mended = self._index.repin(self)
-        return self._mended
+        self._renew()
 
     def verify(self) -> bool:
         """Whether the index said otherwise than git, and was built anew therefore."""
         mended = self._index.verify()
         if mended:
-            self._mended = self._index.repin(self)
+            self._renew()
         return mended
 
-    def _run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        if self._mended is not None:
-            return self._mended._run(work)  # noqa: SLF001 (another of its kind)
-        if self._database is None:
-            return self._index.run(work)
-        try:
-            return work(self._database)
-        except _FAULTS as error:
-            fresh = self._mend(error)
-        return _retried(self._index.name, lambda: fresh._once(work))  # noqa: SLF001 (another of its kind)
-
-    def _once(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database; whatever fails is raised."""
-        return work(self._database) if self._database else self._index.once(work)
-
-
-def _searched(search: Callable[[], _Answer]) -> _Answer:
-    """What a search finds; DamagedRowError if its tables do not fit together."""
-    try:
-        return search()
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DamagedRowError(f"the search fails: {error}") from error
+    def _renew(self) -> None:
+        """Show the same commit of an index built anew."""
+        pin = self._index.pin()
+        if pin.commit != self.commit:
+            raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
+        self._renewed, self.database = pin, pin.database  # which it would give back
 
 
 def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
@@ -359,19 +347,65 @@ def _shown(database: sqlite3.Connection) -> str | None:
     return state.get("commit")
 
 
-def _retried(name: str, work: Callable[[], _Answer]) -> _Answer:
-    """Do something on an index built anew; DamagedIndexError if that cannot be used either."""
+def _connected(name: str) -> sqlite3.Connection:
+    """A connection to a file, or to a database in memory."""
+    # Each thread has its own; a pin's is given back in whichever thread lets go of it.
+    database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
+    database.execute("pragma synchronous = off")  # what is lost is read again
+    database.execute("pragma temp_store = memory")
+    return database
+
+
+def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
+    """The tables, empty; another process may create them too."""
+    database.execute("pragma journal_mode = wal")
+    database.execute("begin immediate")
+    if _version(database) == shape:
+        database.rollback()
+        return database
+    schema.create(database)
+    database.execute(f"pragma user_version = {shape}")
+    database.commit()
+    return database
+
+
+def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
+    """A private copy in memory."""
+    copy = _connected("")
+    database.backup(copy)
+    return copy
+
+
+@contextmanager
+def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
+    """Let what another process holds be an error at once."""
+    database.execute("pragma busy_timeout = 0")
     try:
-        return work()
-    except _FAULTS as error:
-        _refuse_taken(name, error)
-        raise DamagedIndexError(
-            f"{name}: built anew from git, and fails again ({error}); run `git fsck --full`, "
-            "and if git is whole, remove this file and report the error"
-        ) from error
+        yield
+    finally:
+        with suppress(sqlite3.ProgrammingError):  # it was closed: a copy is used instead
+            database.execute(f"pragma busy_timeout = {round(_BUSY * 1000)}")
 
 
 def _refuse_taken(name: str, error: Exception) -> None:
-    """VaultBusyError if an error says that another process is at it."""
-    if is_taken(error):
+    """VaultBusyError if an error says that another process is writing."""
+    if _code(error) in _TAKEN:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
+
+
+def _code(error: Exception) -> int:
+    """The kind of an error; one of ours has no code, and means that it is no database."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("pragma user_version").fetchone()[0])
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and inode of a file; None if there is none."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino

@@ -64,7 +64,7 @@ def _columns(pin: Pin) -> Iterator[str]:
     for table, kind in TYPED.items():
         there = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
         missing = f"{there} except select n from {table}"
-        extra = f"select n from {table} except {there}"
+        extra = f"select n from {table} where n > 0 except {there}"  # else of another layer
         if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
             yield f"the table {table} does not hold what the files do"
 

@@ -5,9 +5,11 @@ costs the next command its time and nothing else. Several processes may use it a
 has staged and not published yet is in an open transaction, which nobody else sees.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -16,6 +18,8 @@ from skillvault.policy import Policy
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.connection import Connection, Pin
 from skillvault.vault.index.rows import File
+
+_Answer = TypeVar("_Answer")
 
 
 class IndexDatabase(Connection):
@@ -66,6 +70,11 @@ class IndexDatabase(Connection):
         kept = blob.encode() + msgspec.msgpack.encode(policy)
         self.rows("insert or replace into state values ('policy', ?)", [kept])
 
+    def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
+        """Change what it keeps beside the files; nobody else sees it before `save`."""
+        self.begin()
+        return self.run(lambda database: work(database, self.marks))
+
     def put(self, files: Mapping[str, File | None]) -> None:
         """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
         self.run(lambda database: schema.put(database, files, self.marks))
@@ -85,14 +94,6 @@ class IndexDatabase(Connection):
         """Mark what is due because something happened to the records of these ids."""
         names = list(ids)
         self.run(lambda database: dirty.mark(database, self.marks, event, names))
-
-    def mark_done(self, step: str, keys: Iterable[str]) -> None:
-        """Nothing is to be done for these keys until something of theirs changes."""
-        rows = [(step, key) for key in keys]
-        query = "delete from due where step = ? and key = ?"
-        if rows:
-            self.begin()
-            self.run(lambda database: database.executemany(query, rows) and None)
 
     def enter(self, history: Iterable[schema.IndexedCommit]) -> None:
         """Take in commits, their parents before them."""

@@ -167,6 +167,8 @@ def _everything(queue: Queue) -> str:
     kind = str(queue.every)
     path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
     found = f"{_MARK} distinct '{queue.name}', {_key(queue, path)} {path.body}"
+    if kind == "skill":
+        found += " where t0.n > 0"  # else of another layer
     if queue.without is None:
         return found
     there = f"select 1 from file e where e.ref_id = t0.id and e.ref_kind = '{queue.without}'"
@@ -204,7 +206,8 @@ def _begun(when: When) -> _Path:
 def _with_row(path: _Path) -> _Path:
     # An evaluation goes by its outcome's id.
     table = "outcome" if path.kind == "evaluation" else path.kind
-    return _joined(path, path.kind, f"{table} {path.new}", f"{path.new}.id = {path.id}")
+    alike = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
+    return _joined(path, path.kind, f"{table} {path.new}", *alike)
 
 
 def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
@@ -232,7 +235,7 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a
             alike = _SAME[of].format(new=row, old=path.row)
             return _joined(path, "outcome", f"outcome {row}", alike)
         case InDomain(kind):
-            known = f"(select domain from skill where skill.id = {path.id})"
+            known = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
             alike = f"coalesce({known}, {row}.domain) = {row}.domain"
             return _joined(path, kind, f"{kind} {row}", alike)
         case Reached(kind):

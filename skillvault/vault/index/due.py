@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 
-from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.reader import Reader
 
 
 class Due:
-    """The queues of the steps, to be read."""
+    """The queues of the steps."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -17,14 +16,7 @@ class Due:
         rows = self._reader.rows("select key from due where step = ? order by key", [step])
         return [key for (key,) in rows]
 
-
-class WritableDue(Due):
-    """The queues of the steps, to be read and marked done."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
-
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """A step found nothing to do for these; they are due again when something changes."""
-        self._database.mark_done(step, keys)
+        if rows := [(step, key) for key in keys]:
+            self._reader.change_many("delete from due where step = ? and key = ?", rows)

@@ -3,58 +3,37 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
 
 import msgspec
 
-from skillvault.records import Elsewhere, Problem, Shelved, Skill
-from skillvault.text import tokens
+from skillvault.records import Problem, Shelved, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index import dirty
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import (
-    LISTS,
     DamagedRowError,
     Row,
-    counters,
     encoded,
-    joined,
     read_value,
+    skill_columns,
 )
 from skillvault.vault.search import ranking
 
 _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
 _SKILL, _PROBLEM = msgspec.msgpack.Decoder(Skill), msgspec.msgpack.Decoder(Problem)
 _ENCODER = msgspec.msgpack.Encoder()
-_CANDIDATE = (
-    "select name, kind, tokens, domain, status, roles, stages, blob, layer from layer_skill"
-)
 _FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
 # What serves, and is to be found: what is not hidden, and of whose name the vault has none.
 _SERVES = (
     "not hidden and not exists "
-    f"(select 1 from skill s where s.id = name and s.shelf = '{layout.SERVED}')"
+    f"(select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"
 )
 
 
-class LayerRow(NamedTuple):
-    """What a recommendation asks of a skill of another layer; see `SkillRow`."""
-
-    name: str
-    kind: str
-    tokens: int
-    domain: str | None
-    status: str
-    roles: str
-    stages: str
-    blob: str
-    layer: str
-
-
 class Layers:
-    """What is kept of the other layers, to be read."""
+    """The skills and files of the other layers."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -85,7 +64,7 @@ class Layers:
 
     def names(self) -> list[str]:
         """The name of every skill, by name."""
-        return [n for (n,) in self._reader.rows("select name from layer_skill order by name")]
+        return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
     def of_name(self, name: str) -> Shelved | None:
         """The skill of this name, whether or not it serves."""
@@ -94,7 +73,7 @@ class Layers:
     def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
         """Those of these skills that are there, all or only those that serve."""
         also = "s.serves and " if serving else ""
-        query = f"{_FILE} join layer_skill s on s.file = f.n where {also}s.name in {{}}"
+        query = f"{_FILE} join skill s on f.n = -s.n where {also}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_in(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
@@ -110,50 +89,9 @@ class Layers:
 
     def is_served(self, name: str) -> bool:
         """Whether the skill of this name serves."""
-        return bool(self._reader.value("select serves from layer_skill where name = ?", [name]))
+        return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
-    # ── what serves ──────────────────────────────────────────────────────────────────
-
-    def serving(self, layer: str | None = None) -> list[str]:
-        """The names of those that serve, by name; `layer`: only of that kind of layer."""
-        query = "select name from layer_skill where serves and ? in (layer, '') order by name"
-        return [name for (name,) in self._reader.rows(query, [layer or ""])]
-
-    def served_domains(self) -> list[str]:
-        """The domains of those that serve, by name."""
-        query = "select distinct domain from layer_skill where serves and domain != '' order by 1"
-        return [domain for (domain,) in self._reader.rows(query)]
-
-    def labelled(self, column: str, value: str) -> list[str]:
-        """The names of those that serve and have a role, a stage or a tag, by name."""
-        condition = LISTS.format(column)
-        query = f"select name from layer_skill where serves and {condition} order by name"
-        return [name for (name,) in self._reader.rows(query, [value])]
-
-    def counted_elsewhere(self) -> dict[str, Elsewhere]:
-        """What other tools counted of those that serve."""
-        query = "select name, counted, rate from layer_skill where counted is not null and serves"
-        return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
-
-    def layer_candidates(self, domain: str | None = None) -> list[LayerRow]:
-        """Those that serve: of a domain and of none if one is given, else all."""
-        also = "" if domain is None else "and (domain is null or domain = ?)"
-        query = f"{_CANDIDATE} where serves {also} order by name"
-        rows = self._reader.rows(query, [] if domain is None else [domain])
-        return list(map(LayerRow._make, rows))
-
-    def candidates_named(self, names: Iterable[str]) -> list[LayerRow]:
-        """Those that serve and have one of these names."""
-        rows = self._reader.rows_in(f"{_CANDIDATE} where serves and name in {{}}", names)
-        return list(map(LayerRow._make, rows))
-
-
-class WritableLayers(Layers):
-    """What is kept of the other layers, to be read and written."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
+    # ── keeping ──────────────────────────────────────────────────────────────────────
 
     def keep_files(
         self,
@@ -184,19 +122,16 @@ class WritableLayers(Layers):
         return changed
 
     def _place(self, folder: str, place: int | None) -> None:
-        self._database.begin()
         if place is None:
-            self._database.rows("delete from layer_file where folder = ?", [folder])
+            self._reader.change_rows("delete from layer_file where folder = ?", [folder])
         else:
             query = "update layer_file set place = ? where folder = ?"
-            self._database.rows(query, [place, folder])
+            self._reader.change_rows(query, [place, folder])
 
     def _remove(self, folder: str, paths: Collection[str]) -> bool:
         if paths:
-            self._database.begin()
-        for path in paths:
             query = "delete from layer_file where folder = ? and path = ?"
-            self._database.rows(query, [folder, path])
+            self._reader.change_many(query, [(folder, path) for path in paths])
         return bool(paths)
 
     def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
@@ -213,9 +148,8 @@ class WritableLayers(Layers):
                 continue
             if content is None or (row := _row(content)) == before:
                 continue
-            self._database.begin()
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
-            self._database.rows(add, [place, layer, folder, path, *row])
+            self._reader.change_rows(add, [place, layer, folder, path, *row])
             changed = True
         return changed
 
@@ -224,51 +158,42 @@ class WritableLayers(Layers):
 
         What serves of them is found by its text; `state` tells this vault's layers from others.
         """
-        database = self._database
-        database.begin()
-        files: dict[str, int] = dict(
-            database.rows("select path, max(n) from layer_file group by path")
-        )
-        before = {name: row for name, *row in database.rows("select * from layer_skill")}
+        ask = self._reader.rows
+        files: dict[str, int] = dict(ask("select path, max(n) from layer_file group by path"))
+        before = {row[1]: row for row in ask("select * from skill where n < 0")}
         after = {
             one.skill.name: _columns(one, files[one.path], one.skill.name in hidden)
             for one in winners
         }
-        put = {name: row for name, row in after.items() if before.get(name, [])[:-1] != row}
+        put = {name: row for name, row in after.items() if before.get(name, ())[:-1] != row}
         removed = before.keys() - after.keys()
-        self._unserve([*removed, *(name for name in put if name in before)], before)
-        for name in removed:
-            database.rows("delete from layer_skill where name = ?", [name])
-        marks = ", ".join("?" * 15)
-        for name, row in put.items():
-            query = f"insert or replace into layer_skill values ({marks})"
-            database.rows(query, [name, *row, 0])
+        replaced = [name for name in before if name in removed or name in put]
+        found = [f"skill:{name}" for name in replaced if before[name][-1]]
+        self._reader.change(lambda database, _: ranking.remove_documents(database, found))
+        delete = "delete from skill where n = ?"
+        self._reader.change_many(delete, [before[name][:1] for name in replaced])
+        add = f"insert into skill values ({', '.join('?' * 19)})"
+        self._reader.change_many(add, [(*row, 0) for row in put.values()])
         self._serve()
         self._keep("layers", state)
-        database.mark("beside", sorted(before.keys() ^ after.keys()))
-
-    def _unserve(self, names: Iterable[str], before: Mapping[str, Sequence[object]]) -> None:
-        """Take out what is found of these."""
-        found = [f"skill:{name}" for name in names if before[name][-1]]
-        self._database.run(lambda connection: ranking.remove_documents(connection, found))
+        turned = sorted(before.keys() ^ after.keys())
+        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", turned))
 
     def _serve(self) -> None:
         """See which of them serve, and let these be found."""
-        database = self._database
-        query = f"select name, serves from layer_skill where serves != ({_SERVES})"
-        turned: dict[str, int] = dict(database.rows(query))
+        query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
+        turned: dict[str, int] = dict(self._reader.rows(query))
         new = self.get_many(name for name, serves in turned.items() if not serves)
         on = [ranking.document_of(one.skill) for one in new]
         off = [f"skill:{name}" for name, serves in turned.items() if serves]
-        database.run(lambda connection: ranking.remove_documents(connection, off))
-        database.run(lambda connection: ranking.add_documents(connection, on))
-        for name, serves in turned.items():
-            query = "update layer_skill set serves = ? where name = ?"
-            database.rows(query, [int(not serves), name])
+        self._reader.change(lambda database, _: ranking.remove_documents(database, off))
+        self._reader.change(lambda database, _: ranking.add_documents(database, on))
+        query = "update skill set serves = ? where id = ? and n < 0"
+        rows = [(int(not serves), name) for name, serves in turned.items()]
+        self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
-        self._database.begin()
-        self._database.rows("insert or replace into state values (?, ?)", [name, value])
+        self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
 def _packed(listings: Mapping[str, FolderListing]) -> bytes:
@@ -290,12 +215,13 @@ def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | No
     return content.blob, content.skill.name, value
 
 
-def _columns(one: Shelved, file: int, hidden: bool) -> list[object]:
-    """A row of `layer_skill`, without its name and whether it serves."""
-    skill = one.skill
-    lists = map(joined, (skill.roles, skill.stages, skill.tags))
-    said = (skill.domain, skill.kind, skill.status, tokens(skill.body))
-    return [one.layer, file, *said, *lists, one.blob, *counters(skill), int(hidden)]
+def _columns(one: Shelved, file: int, hidden: bool) -> Row:
+    """A row of `skill` without whether it serves."""
+    return (
+        -file,
+        *skill_columns(one.skill.name, "", one.skill, one.blob, layer=one.layer),
+        int(hidden),
+    )
 
 
 def _problem(path: str, value: bytes | None) -> Problem:

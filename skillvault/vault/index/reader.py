@@ -1,5 +1,6 @@
 """Queries to the index, rows and records in answer: what every topic asks through."""
 
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -10,11 +11,13 @@ from skillvault.errors import GitError
 from skillvault.policy import Policy
 from skillvault.records import Problem, Record, Ref
 from skillvault.vault.files.work_tree import parsed
-from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, decoded, read_value
+from skillvault.vault.index.dirty import Marks
+from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bound, decoded, read_value
 from skillvault.vault.search import ranking
 
 _R = TypeVar("_R", bound=Record)
 _Kept = TypeVar("_Kept")
+_Answer = TypeVar("_Answer")
 Blobs = Callable[[Iterable[str]], Mapping[str, bytes]]
 
 _POLICY = msgspec.msgpack.Decoder(Policy)
@@ -39,14 +42,12 @@ class Rows(ABC):
     """Whatever answers queries: the index as it is now, or one state of it."""
 
     @abstractmethod
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows of one query."""
+    def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Do something with the database, and once more on a new one if it cannot be used."""
 
     @abstractmethod
-    def search(
-        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
-    ) -> list[ranking.Hit]:
-        """The documents that answer a text best, by their `<kind>:<id>`."""
+    def change(self, work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
+        """Change what the index keeps beside the files; nobody else sees it before it is saved."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
@@ -55,6 +56,24 @@ class Rows(ABC):
     @abstractmethod
     def verify(self) -> bool:
         """Whether the index said otherwise than git, and was built anew therefore."""
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+        """The rows of one query."""
+        parameters = [bound(value) for value in values]
+        return self.run(lambda database: database.execute(query, parameters).fetchall())
+
+    def search(
+        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
+    ) -> list[ranking.Hit]:
+        """The documents that answer a text best, by their `<kind>:<id>`."""
+
+        def find(database: sqlite3.Connection) -> ranking.Hits:
+            try:
+                return ranking.find(database, text, limit, filters, texts=near is not None)
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise DamagedRowError(f"the search fails: {error}") from error
+
+        return self.run(find).ranked(near)
 
     def kept(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
@@ -122,6 +141,7 @@ class Reader:
         self.rows_in = source.rows_in
         self.rows_of = source.rows_of
         self.value = source.value
+        self.change = source.change
         self.blobs = blobs
 
     def record(self, row: Row) -> Parsed:
@@ -136,6 +156,15 @@ class Reader:
         if content is None:  # it stood in a damaged index only
             return Problem(file.path, None, "gone", "not in git; ask again")
         return parsed(file.path, content)
+
+    def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
+        """Change rows by one query."""
+        self.change_many(query, [values])
+
+    def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Change rows by one query, once for each of these values."""
+        parameters = [tuple(map(bound, row)) for row in rows]
+        self.change(lambda database, _: database.executemany(query, parameters))
 
     def bytes_at(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""

@@ -134,10 +134,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
         case Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
         case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
-            said = (parsed.domain, parsed.kind, parsed.status, parsed.created, parsed.expires)
-            roles, stages, tags = map(joined, (parsed.roles, parsed.stages, parsed.tags))
-            more = (tokens(parsed.body), roles, stages, blob, parsed.subject, tags)
-            yield "skill", ref.id, top, *said, *more, *counters(parsed)
+            yield "skill", *skill_columns(ref.id, top, parsed, blob), False, top == layout.SERVED
         case Recommendation():
             about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
             yield "recommendation", ref.id, *about, micros(parsed.at)
@@ -157,10 +154,18 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             yield "link", ref.id, parsed.type, *ends
 
 
-def counters(skill: Skill) -> tuple[int | None, float | None]:
-    """What another tool counted of a skill, as two columns."""
-    told = skill.elsewhere
-    return (told.times_applied, told.success_rate) if told else (None, None)
+def skill_columns(
+    name: str, shelf: str, skill: Skill, blob: str, *, layer: str = "vault"
+) -> tuple[Any, ...]:
+    """The columns of a skill of any layer, except `hidden` and `serves`."""
+    roles, stages, tags = map(joined, (skill.roles, skill.stages, skill.tags))
+    counts = skill.elsewhere  # of another tool
+    return (
+        *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
+        *(tokens(skill.body), roles, stages, blob, skill.subject, tags),
+        *((counts.times_applied, counts.success_rate) if counts else (None, None)),
+        layer,
+    )
 
 
 def joined(names: Iterable[str]) -> str:

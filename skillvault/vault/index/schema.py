@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault import policy, profiles, records
-from skillvault.change import FORGET, FOUNDING
+from skillvault.change import FORGET
 from skillvault.due import Agenda
 from skillvault.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
@@ -40,8 +40,9 @@ from skillvault.vault.search.ranking import Document
 # outcomes that may name a skill; what is gone stays in it, and is then looked for in vain.
 # `own` is what an outcome says itself, where others of its decision complete it; of those of one
 # decision one `counts`.
-# `layer_file` are the files of the other layers, `layer_skill` of each name the one that overrides
-# the others there; it `serves` unless it is hidden or the vault has one of its own.
+# `skill` has those of the vault, on whatever shelf, under the number of their file, and of the
+# other layers that one of each name which overrides the others, under that of its `layer_file` with
+# a minus; it `serves` unless it is hidden or the vault has one of its own on the shelf.
 # A record's address is its kind and its id; an index begins with the id, or a query for one kind
 # would be planned as a scan of all of that kind.
 SCHEMA = """
@@ -123,8 +124,9 @@ create index fact_key_fact on fact_key (fact);
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
-    tags text, counted integer, rate real);
+    tags text, counted integer, rate real, layer text, hidden integer, serves integer);
 create index skill_counted on skill (id) where counted is not null;
+create index skill_serving on skill (domain) where serves;
 create index skill_shelf on skill (shelf, domain);
 create index skill_subject on skill (subject) where subject is not null;
 create index skill_id on skill (id);
@@ -132,11 +134,6 @@ create table layer_file (
     n integer primary key, place integer, layer text, folder text, path text, blob text,
     name text, value blob, unique (folder, path));
 create index layer_file_problem on layer_file (place, path) where name is null;
-create table layer_skill (
-    name text primary key, layer text, file integer, domain text, kind text, status text,
-    tokens integer, roles text, stages text, tags text, blob text, counted integer,
-    rate real, hidden integer, serves integer) without rowid;
-create index layer_skill_counted on layer_skill (name) where counted is not null;
 create table link (
     n integer primary key, id text, type text,
     source_kind text, source_id text, target_kind text, target_id text);
@@ -187,7 +184,6 @@ _ALL = (
         "trailer",
         "touch",
         "layer_file",
-        "layer_skill",
     ),
     *("gone", "due", "state", "ranked", "ranked_text", "ranked_task"),
 )
@@ -206,14 +202,10 @@ class IndexedCommit(Struct, frozen=True):
 
 
 def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iterator[IndexedCommit]:
-    """The parts of one commit; a record is touched by the part that names it, else by the first.
-
-    `init` touches none: what it sets in older files is no decision about a skill.
-    """
+    """The parts of one commit; a record is touched by the part that names it, else by the first."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
-        decided = () if part.step == FOUNDING else touched
-        refs = [ref for ref in decided if owners.get(str(ref), parts[0]) is part]
+        refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
         yield IndexedCommit(part, depth, refs)
 
 
@@ -361,7 +353,7 @@ def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
     """Take documents out; where one stood beside the branch's, it is looked which of them serve."""
     ranking.remove_documents(database, refs)
     names = [(bound(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
-    query = "update layer_skill set serves = 0 where name = ?"
+    query = "update skill set serves = 0 where id = ? and n < 0"
     if names and database.executemany(query, names).rowcount:
         database.execute("delete from state where name = 'layers'")
 

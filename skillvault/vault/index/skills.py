@@ -11,11 +11,11 @@ from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import LISTS
 
-_CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob from skill"
+_CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
 
 
 class SkillRow(NamedTuple):
-    """What a recommendation asks of a skill in skills/; roles and stages stand a line each."""
+    """The columns that a recommendation reads of a skill; roles and stages stand a line each."""
 
     name: str
     kind: str
@@ -25,6 +25,7 @@ class SkillRow(NamedTuple):
     roles: str
     stages: str
     blob: str
+    layer: str
 
 
 class SkillStatusRow(NamedTuple):
@@ -45,7 +46,10 @@ class SkillPlace(NamedTuple):
 
 
 class Skills(Folder[Skill]):
-    """name -> skill in skills/, those that may be served; the queries are about all shelves."""
+    """name -> skill in skills/, those that may be served; the queries are about all shelves.
+
+    In force are those in skills/ and, under other names, those of the layers before the vault's.
+    """
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "skills", Skill)
@@ -70,12 +74,6 @@ class Skills(Folder[Skill]):
         query = f"select id from skill where shelf = ?{also} order by id"
         return [name for (name,) in self._reader.rows(query, values)]
 
-    def labelled(self, column: str, value: str) -> list[str]:
-        """The names of those in skills/ with a role, a stage or a tag, by name."""
-        said = LISTS.format(column)
-        query = f"select id from skill where shelf = 'skills' and {said} order by id"
-        return [name for (name,) in self._reader.rows(query, [value])]
-
     def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Those of these names that are on a shelf."""
         # By the names, which are fewer than what is on a shelf.
@@ -97,7 +95,10 @@ class Skills(Folder[Skill]):
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """The shelf, the status and the domain of those of these skills that are there, by name."""
-        query = "select id, shelf, status, domain from skill where id in {} order by id, shelf"
+        query = (
+            "select id, shelf, status, domain from skill where n > 0 and id in {} "
+            "order by id, shelf"
+        )
         return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
 
     def subjects_of(self, kind: str, domain: str) -> list[str]:
@@ -112,7 +113,7 @@ class Skills(Folder[Skill]):
         """The living skills about a subject that rest on no evaluated outcome, by name."""
         query = (
             "select s.id, s.shelf, s.kind from skill s "
-            "where s.shelf != 'archive' and s.subject is not null and not exists "
+            "where s.shelf in ('skills', 'proposed') and s.subject is not null and not exists "
             "(select 1 from link l join outcome o on o.id = l.source_id "
             "where l.target_id = s.id and l.target_kind = 'skill' "
             f"and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"
@@ -121,7 +122,7 @@ class Skills(Folder[Skill]):
 
     def by_subject(self, subject: str) -> list[SkillPlace]:
         """The skills about a subject, on whatever shelf and under whatever name, by name."""
-        query = "select id, shelf, kind from skill where subject = ? order by id, shelf"
+        query = "select id, shelf, kind from skill where subject = ? and n > 0 order by id, shelf"
         return list(map(SkillPlace._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, before: str, created: str) -> list[str]:
@@ -152,23 +153,33 @@ class Skills(Folder[Skill]):
         skill = parsed(f"skills/{name}/SKILL.md", data)
         return skill.body if isinstance(skill, Skill) else ""
 
-    # ── to be recommended ────────────────────────────────────────────────────────────
+    # ── in force ─────────────────────────────────────────────────────────────────────
+
+    def serving(self, layer: str = "") -> list[str]:
+        """The names of the skills in force, by name; `layer`: only of that kind of layer."""
+        query = "select id from skill where serves and ? in (layer, '') order by id"
+        return [name for (name,) in self._reader.rows(query, [layer])]
+
+    def labelled(self, column: str, value: str) -> list[str]:
+        """The names of the skills in force with a role, a stage or a tag, by name."""
+        query = f"select id from skill where serves and {LISTS.format(column)} order by id"
+        return [name for (name,) in self._reader.rows(query, [value])]
 
     def counted_elsewhere(self) -> dict[str, Elsewhere]:
-        """What other tools counted of the skills in skills/."""
-        query = "select id, counted, rate from skill where counted is not null and shelf = 'skills'"
+        """Return the counts that other tools made of the skills in force."""
+        query = "select id, counted, rate from skill where counted is not null and serves"
         return {name: Elsewhere(*told) for name, *told in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
-        """The skills in skills/ by name: of a domain and of none if one is given, else all."""
+        """The skills in force by name: of a domain and of none if one is given, else all."""
         also = "" if domain is None else "and (domain is null or domain = ?)"
-        query = f"{_CANDIDATE} where shelf = 'skills' {also} order by id"
+        query = f"{_CANDIDATE} where serves {also} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
-        """Those of the skills in skills/ that have one of these names."""
-        query = f"{_CANDIDATE} where +shelf = 'skills' and id in {{}}"
+        """Return the skills in force that have one of these names."""
+        query = f"{_CANDIDATE} where +serves and id in {{}}"
         return list(map(SkillRow._make, self._reader.rows_in(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
@@ -194,7 +205,7 @@ class Skills(Folder[Skill]):
         query = (
             "select l.target_id from link l join skill s on s.id = l.target_id "
             "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
-            "and s.kind = ? and l.source_kind = ? and l.source_id in {}"
+            "and s.n > 0 and s.kind = ? and l.source_kind = ? and l.source_id in {}"
         )
         return {name for (name,) in self._reader.rows_of(query, sources, before=[kind])}
 

@@ -12,17 +12,17 @@ from skillvault.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
 from skillvault.vault.index.answers import Answers
-from skillvault.vault.index.captures import Captures, WritableCaptures
+from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.database import IndexDatabase
-from skillvault.vault.index.due import Due, WritableDue
+from skillvault.vault.index.due import Due
 from skillvault.vault.index.fact_keys import FactKeys, WritableFactKeys
 from skillvault.vault.index.facts import Evaluations, Facts
 from skillvault.vault.index.files import Files
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.history import History
 from skillvault.vault.index.insights import Insights, WritableInsights
-from skillvault.vault.index.layers import Layers, WritableLayers
+from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations
 from skillvault.vault.index.reader import Blobs, Reader, Rows
@@ -31,9 +31,9 @@ from skillvault.vault.index.rows import File
 from skillvault.vault.index.sessions import Sessions
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects, WritableSubjects
-from skillvault.vault.index.tasks import Tasks, WritableTasks
+from skillvault.vault.index.tasks import Tasks
 from skillvault.vault.index.untrusted import search_untrusted
-from skillvault.vault.index.uses import Uses, WritableUses
+from skillvault.vault.index.uses import Uses
 from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
@@ -131,14 +131,9 @@ class Staged(Topics):
     What the index derives of records (what is due, uses, other layers) is written here too.
     """
 
-    due: WritableDue
-    uses: WritableUses
     subjects: WritableSubjects
     insights: WritableInsights
     fact_keys: WritableFactKeys
-    layers: WritableLayers
-    tasks: WritableTasks
-    captures: WritableCaptures
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
@@ -147,14 +142,9 @@ class Staged(Topics):
         self.files_staged: dict[str, bytes | None] = {}  # path -> bytes that no commit has yet
         self._by_blob: dict[str, bytes] = {}
         self._policy: tuple[str | None, Policy] | None = None
-        self.due = WritableDue(self._reader, database)
-        self.uses = WritableUses(self._reader, database)
         self.subjects = WritableSubjects(self._reader, database)
         self.insights = WritableInsights(self._reader, database)
         self.fact_keys = WritableFactKeys(self._reader, database)
-        self.layers = WritableLayers(self._reader, database)
-        self.tasks = WritableTasks(self._reader, database)
-        self.captures = WritableCaptures(self._reader, database)
 
     @property
     def commit(self) -> str | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 from skillvault.claims import Claim
-from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.outcomes import Recommendations
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import moment
@@ -14,7 +13,7 @@ _APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
 class Tasks:
-    """What was asked before the outcomes that made or used a skill, to be read."""
+    """The tasks of the outcomes that made or used a skill."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -42,16 +41,7 @@ class Tasks:
             outcomes.setdefault(skill, []).append(outcome)
         return outcomes
 
-
-class WritableTasks(Tasks):
-    """What was asked before the outcomes behind a skill, to be read, and to be found by."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
-
     def keep(self, tasks: Mapping[str, str]) -> None:
         """Let skills be found by these tasks, in place of those before; "" for none."""
-        self._database.begin()
         texts = {f"skill:{name}": task for name, task in tasks.items()}
-        self._database.run(lambda database: ranking.keep_tasks(database, texts))
+        self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

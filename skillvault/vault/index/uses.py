@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from skillvault.records import Status
-from skillvault.vault.index import schema
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import bound
 
@@ -79,7 +78,7 @@ class UseRow(NamedTuple):
 
 
 class Uses:
-    """The uses of one vault, to be read."""
+    """The uses of one vault."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -198,35 +197,23 @@ class Uses:
         decode: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
         return self._reader.source.kept(f"select key, value from {table} order by key", decode)
 
-
-class WritableUses(Uses):
-    """The uses of one vault, to be read and written."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
+    # ── keeping ──────────────────────────────────────────────────────────────────────
 
     def keep(self, outcomes: Sequence[str], rows: Iterable[Used]) -> None:
         """Keep what these outcomes used, in place of what was kept of them."""
-        self._database.begin()
         used = [tuple(map(bound, row)) for row in rows]
-        marks = self._database.marks
-        self._database.run(lambda database: schema.use(database, outcomes, used, marks))
+        self._reader.change(lambda database, marks: schema.use(database, outcomes, used, marks))
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Keep from when on skills have another text."""
         known = self.version_starts()
-        self._database.begin()
-        for skill, times in starts.items():
-            if list(times) != known.get(skill, []):
-                self._replace_starts(skill, times)
-
-    def _replace_starts(self, skill: str, times: Sequence[int]) -> None:
-        ask = self._database.rows
-        ask("delete from begun where skill = ?", [skill])
-        for at in times:
-            ask("insert or ignore into begun values (?, ?)", [skill, at])
-        self._database.mark("rewritten", [skill])
+        changed = [skill for skill in starts if list(starts[skill]) != known.get(skill, [])]
+        self._reader.change_many("delete from begun where skill = ?", [(one,) for one in changed])
+        rows = [(skill, at) for skill in changed for at in starts[skill]]
+        self._reader.change_many("insert or ignore into begun values (?, ?)", rows)
+        self._reader.change(
+            lambda database, marks: dirty.mark(database, marks, "rewritten", changed)
+        )
 
     def keep_sums(self, domain: str, value: object | None) -> None:
         """Keep a domain's sums; None: nothing was decided in it."""
@@ -235,16 +222,15 @@ class WritableUses(Uses):
     def keep_evidence(self, evidence: Iterable[tuple[str, object | None]]) -> None:
         """Keep what is known of skills; None: nothing."""
         pairs = list(evidence)
-        if not pairs:
-            return
         for skill, value in pairs:
             self._put("evidence", skill, value)
-        self._database.rows("insert or replace into state values ('uses', hex(randomblob(8)))")
+        if pairs:
+            query = "insert or replace into state values ('uses', hex(randomblob(8)))"
+            self._reader.change_rows(query)
 
     def _put(self, table: str, key: str, value: object | None) -> None:
-        self._database.begin()
         if value is None:
-            self._database.rows(f"delete from {table} where key = ?", [key])
+            self._reader.change_rows(f"delete from {table} where key = ?", [key])
         else:
             query = f"insert or replace into {table} values (?, ?)"
-            self._database.rows(query, [key, _ENCODER.encode(value)])
+            self._reader.change_rows(query, [key, _ENCODER.encode(value)])

@@ -1,9 +1,12 @@
 """Facts that recur make one pattern skill, which grows; sessions and trust decide its place."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from skillvault.brief import Draft
 from skillvault.learning.promote import skills as recurrence
@@ -170,3 +173,17 @@ def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
     )
     assert change.edits == ()
     assert [r.body.partition("## ")[2] for r in change.rewrites] == ["One\n\n- mine"]
+
+
+@settings(max_examples=25)
+@given(st.permutations([*range(1, 8)]))
+def test_the_order_of_arrival_changes_nothing(order: list[int]) -> None:
+    """Facts 1 to 4 are alike, 5 and 6 are alike, 7 is alone."""
+    other = "write the idempotency key before {} as the first call may be lost"
+    texts = {5: other, 6: other, 7: "ask the owner of the queue about {}"}
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    facts = [fact(n, texts.get(n, LIKE), created_at=start + timedelta(days=n)) for n in range(1, 8)]
+    shuffled = [facts[n - 1] for n in order]
+    sessions = [f"s{n}" for n in range(7)]
+    found = [[one.id for one in pattern.facts] for pattern in due(shuffled, sessions)]
+    assert found == [["fact-1", "fact-2", "fact-3", "fact-4"]]

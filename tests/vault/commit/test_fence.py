@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -64,9 +65,9 @@ def test_a_gc_pid_is_never_seen_without_its_words(vault: Vault) -> None:
 
     reader = threading.Thread(target=look)
     reader.start()
-    for pid in range(1, 300):
-        with gc_lock(common) as lock:
-            lock.name_process(pid)
+    for _ in range(300):
+        with gc_lock(common):
+            time.sleep(0.001)
     done.set()
     reader.join()
     assert seen

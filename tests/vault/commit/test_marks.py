@@ -100,3 +100,21 @@ def test_a_file_that_cannot_be_marked_makes_only_its_change_wait(
     with pytest.raises(EditedError, match=r"archive/a-skill/SKILL.md: metadata.internal.*by hand"):
         applied(vault, move("skills", "archive"))
     assert vault.store.head().files.below("skills/a-skill") == ["skills/a-skill/SKILL.md"]
+
+
+@pytest.mark.parametrize("folder", ["proposed", "archive"])
+def test_a_skill_that_hosts_must_not_load_and_may_is_a_note(
+    folder: str, vault: Vault, person: Person
+) -> None:
+    person.write(f"{folder}/one/SKILL.md", HAND_MADE.format(name="one"))
+    (note,) = [note for note in vault.check().notes if note.key == "metadata.internal"]
+    assert note.message.endswith("write `internal: true` under metadata")
+
+
+def test_a_live_skill_that_hosts_leave_out_is_a_note(vault: Vault, person: Person) -> None:
+    text = HAND_MADE.format(name="live")
+    marked = text.replace("\n---\n\n", "\nmetadata:\n  internal: true\n---\n\n")
+    person.write("skills/live/SKILL.md", marked)
+    checked = vault.check()
+    assert checked.problems == []
+    assert "internal" in [note.code for note in checked.notes]

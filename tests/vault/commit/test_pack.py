@@ -45,8 +45,8 @@ def test_a_packed_repository_is_at_most_three_times_what_gc_makes_of_it(
     full: Vault, person: Person, tmp_path: Path
 ) -> None:
     before = full.store.head().outcomes
-    assert pack(full.store.git, loose=10)
-    assert (loose(person), pack(full.store.git, loose=10)) == (0, False)
+    assert pack(full.store.git, 10)
+    assert (loose(person), pack(full.store.git, 10)) == (0, False)
     # The same process goes on with the packs.
     full.record([("b.json", as_file(raw(decision__action="other")))], now=NOW)
     assert len(Vault(full.root).store.head().outcomes) == len(before) + 1 == 41
@@ -66,64 +66,67 @@ def test_what_is_not_published_yet_survives(full: Vault, person: Person) -> None
     orphan = person.git("commit-tree", "-m", "a draft", "HEAD^{tree}")
     person.git("update-ref", "refs/skillvault/pending-1-1", orphan)
     blob = person.git("hash-object", "-w", "vault.yaml")
-    assert pack(full.store.git, loose=10)
+    assert pack(full.store.git, 10)
     assert person.git("cat-file", "-t", orphan) == "commit"
     assert person.git("cat-file", "-t", blob) == "blob"
 
 
-def test_who_is_wanted_or_meets_a_writer_leaves_all_as_it_was(full: Vault, person: Person) -> None:
+def test_beside_a_writer_or_a_gc_all_stays_as_it_was(full: Vault, person: Person) -> None:
     before = loose(person)
     common = full.store.git.dirs()[1]
     with writer_lock(common / "skillvault"):
-        assert not pack(full.store.git, loose=10)
-    assert not pack(full.store.git, lambda: True, 10)
+        assert not pack(full.store.git, 10)
     with gc_lock(common):
-        assert not pack(full.store.git, loose=10)
+        assert not pack(full.store.git, 10)
     assert loose(person) == before
     assert not (common / "gc.pid").exists()
     assert list((common / "objects/pack").iterdir()) == []
 
 
-@pytest.mark.parametrize("milliseconds", range(2, 30, 3))
-def test_whenever_it_is_ended_it_leaves_no_draft(
-    full: Vault, milliseconds: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("skillvault.vault.commit.pack._LOOK", milliseconds / 1000)
-    folder = full.root / ".git/objects/pack"
-    persons = folder / "tmp_pack_persons"
-    persons.write_bytes(b"half")
-    pack(full.store.git, lambda: True, 10)
-    left = [path for path in folder.iterdir() if path.name.startswith((".tmp", "tmp"))]
-    assert left == [persons]
+def test_a_person_who_is_committing_is_not_waited_for(full: Vault, person: Person) -> None:
+    (full.root / ".git/index.lock").touch()
+    assert pack(full.store.git, 10)
+    assert loose(person) == 0
 
 
-def test_beside_another_git_a_draft_that_nobody_has_open_stays(full: Vault, person: Person) -> None:
-    folder = full.root / ".git/objects/pack"
-    persons = folder / "tmp_pack_persons"
-
-    def fetch() -> bool:
-        persons.write_bytes(b"received, and about to get its name")
-        return True
-
-    command = ["git", "cat-file", "--batch"]
-    with subprocess.Popen(command, cwd=full.root, stdin=subprocess.PIPE) as other:
-        pack(full.store.git, fetch, 10)
-        other.communicate()
-    assert persons.exists()
+def test_no_hook_or_program_of_the_config_runs(full: Vault, person: Person, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    hook = full.root / ".git/hooks/pre-auto-gc"
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    person.git("config", "gc.recentObjectsHook", f"touch {ran}")
+    person.git("config", "gc.auto", "1")
+    assert pack(full.store.git, 10)
+    assert not ran.exists()
 
 
-def test_what_a_killed_repack_left_is_removed_once_it_is_old(full: Vault) -> None:
-    folder = full.root / ".git/objects/pack"
-    old, young = folder / "tmp_pack_old", folder / "tmp_pack_young"
-    old.write_bytes(b"half")
-    young.write_bytes(b"half")
-    subprocess.run(["touch", "-d", "2 hours ago", str(old)], check=True)
-    assert pack(full.store.git, loose=10)
-    assert (old.exists(), young.exists()) == (False, True)
+def test_what_only_a_reflog_or_nothing_names_is_never_removed(full: Vault, person: Person) -> None:
+    for key in ("gc.pruneExpire", "gc.reflogExpire", "gc.reflogExpireUnreachable"):
+        person.git("config", key, "now")
+    blob = person.git("hash-object", "-w", "vault.yaml")
+    person.write("mine.txt", "mine")
+    person.git("add", "mine.txt")
+    person.git("stash", "push", "-m", "mine")
+    log = person.git("reflog")
+    assert pack(full.store.git, 10)
+    assert person.git("cat-file", "-t", blob) == "blob"
+    assert person.git("reflog") == log
+    assert "mine" in person.git("stash", "list")
+
+
+def test_packs_stay_few(full: Vault, person: Person) -> None:
+    person.git("config", "maintenance.incremental-repack.auto", "1")
+    for number in range(12):
+        full.record([("b.json", as_file(raw(decision__action=f"more-{number}")))], now=NOW)
+        assert pack(full.store.git, -1)
+    packs = list((full.root / ".git/objects/pack").glob("*.pack"))
+    assert len(packs) <= 6
+    assert len(full.store.head().outcomes) == 52
+    assert person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
 
 
 def test_a_partial_clone_is_packed_too(full: Vault, person: Person) -> None:
     person.git("config", "remote.origin.promisor", "true")
-    assert pack(full.store.git, loose=10)
+    assert pack(full.store.git, 10)
     assert loose(person) == 0
     assert count_loose(full.store.git) == 0

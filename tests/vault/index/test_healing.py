@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -17,9 +16,11 @@ from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.search.ranking import Terms
 from tests.conftest import Person, unguarded
 from tests.given import NOW, as_file, trade
+from tests.thorough import pairs
 
 Harm = Callable[[Path], None]
 PAGE = 4096
+INDEX = ".git/skillvault/index.db"
 
 
 def executed(*statements: str) -> Harm:
@@ -106,24 +107,22 @@ def taught(_new_vault: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     vault.record(files, now=NOW)
     vault.run(now=NOW)
     told(vault)
-    gc.collect()  # a vault that nobody uses any more still holds its index open
-    return vault.root
+    root = vault.root
+    del vault
+    gc.collect()  # who was told still holds the index open, and would be waited for
+    with closing(sqlite3.connect(root / INDEX)) as database:
+        database.execute("pragma wal_checkpoint(truncate)")
+    return root
 
 
 @pytest.fixture
-def learned(vault: Vault, taught: Path) -> Vault:
+def learned(tmp_path: Path, taught: Path) -> Vault:
     """A vault that has learned, its index in one file."""
-    shutil.rmtree(vault.root)
-    vault = Vault(unguarded(taught, vault.root))
-    told(vault)
-    gc.collect()  # who was told still holds the index open, and would be waited for
-    with closing(sqlite3.connect(place(vault))) as database:
-        database.execute("pragma wal_checkpoint(truncate)")
-    return vault
+    return Vault(unguarded(taught, tmp_path / "vault"))
 
 
 def place(vault: Vault) -> Path:
-    return vault.root / ".git/skillvault/index.db"
+    return vault.root / INDEX
 
 
 def told(vault: Vault) -> tuple[object, ...]:
@@ -148,8 +147,7 @@ def test_whatever_cannot_be_is_built_anew_and_the_command_goes_on(
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("name", SILENT)
-@pytest.mark.parametrize("door", ["check", "doctor"])
+@pytest.mark.parametrize(("name", "door"), pairs(list(SILENT), ["check", "doctor"]))
 def test_what_git_says_otherwise_is_told_once_and_built_anew(
     learned: Vault, name: str, door: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -177,9 +175,8 @@ def test_doctor_says_what_is_damaged_by_itself(learned: Vault) -> None:
     assert rows["database"].state == "ok"
 
 
-def test_nothing_is_committed_by_what_the_index_does_not_know(
-    learned: Vault, person: Person
-) -> None:
+def test_nothing_is_committed_by_what_the_index_does_not_know(learned: Vault) -> None:
+    person = Person(learned.root)
     executed(
         "delete from file where path like 'evaluations/%'",
         "insert into due select 'evaluate', id from outcome",

@@ -218,6 +218,11 @@ def test_a_snapshot_shows_nothing_that_is_only_staged(vault: Vault) -> None:
     assert list(vault.store.staged.outcomes) == []
 
 
+def test_a_snapshot_cannot_be_changed(vault: Vault) -> None:
+    with pytest.raises(TypeError, match="a snapshot cannot be changed"):
+        vault.store.head().due.mark_done("promote", ["a"])
+
+
 @pytest.mark.parametrize("harm", [Path.unlink, damaged, cut_off, of_another_version])
 def test_a_snapshot_outlives_the_file_that_it_is_read_from(
     vault: Vault, harm: Callable[[Path], None]

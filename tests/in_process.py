@@ -9,7 +9,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,26 +41,28 @@ class _Call:
     environment: dict[str, str]
 
 
-def run_script(script: str, folder: Path, environment: dict[str, str]) -> tuple[str, int]:
+def run_script(script: str, folder: Path, environment: Mapping[str, str]) -> tuple[str, int]:
     """Run a shell script in a folder; what it printed on both streams, and its exit code."""
-    calls = folder / ".calls"
-    calls.mkdir()
-    for name in ("request", "reply"):
-        os.mkfifo(calls / name)
-    shell = subprocess.Popen(
-        ["sh", "-e", "-c", _FUNCTION + script],
-        cwd=folder,
-        env={**environment, "CALLS": str(calls)},
-        stdin=subprocess.DEVNULL,
-        stdout=(folder / ".seen").open("wb"),
-        stderr=subprocess.STDOUT,
-    )
-    with (calls / "request").open("rb") as requests, (calls / "reply").open("wb") as replies:
-        for call in _calls(requests):
-            (calls / "printed").write_bytes(_answer(call, calls / "stdin"))
-            replies.write(b"\n")
-            replies.flush()
-    return (folder / ".seen").read_text(encoding="utf-8"), shell.wait()
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryFile() as seen:
+        calls = Path(place)
+        for name in ("request", "reply"):
+            os.mkfifo(calls / name)
+        shell = subprocess.Popen(
+            ["sh", "-e", "-c", _FUNCTION + script],
+            cwd=folder,
+            env={**environment, "CALLS": place},
+            stdin=subprocess.DEVNULL,
+            stdout=seen,
+            stderr=subprocess.STDOUT,
+        )
+        with (calls / "request").open("rb") as requests, (calls / "reply").open("wb") as replies:
+            for call in _calls(requests):
+                (calls / "printed").write_bytes(_answer(call, calls / "stdin"))
+                replies.write(b"\n")
+                replies.flush()
+        code = shell.wait()
+        seen.seek(0)
+        return seen.read().decode(), code
 
 
 def _calls(requests: io.BufferedReader) -> Iterator[_Call]:

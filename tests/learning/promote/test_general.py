@@ -1,0 +1,70 @@
+"""What recurs across domains: facts that say the same in more than one, and the runs behind."""
+
+from collections.abc import Collection, Mapping
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillvault.learning.promote.general import Recurring, recurrences
+from skillvault.records import Evaluation, Fact, Link, Outcome, Ref, Status, link_of
+from tests.given import NOW, evaluation, outcome, raw
+from tests.learning.promote.test_facts import material
+
+SAID = "Write the idempotency key before the first retry of a request."
+ELSE = "Drain the queue before the worker restarts."
+
+
+class Runs:
+    """The runs behind facts, each of which made one."""
+
+    def __init__(self, made: Mapping[str, Outcome]) -> None:
+        self._made = made
+
+    def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
+        return {fact: of for fact, of in self._made.items() if fact in facts}
+
+    def ended_as(self, runs: Collection[str]) -> Mapping[str, Status]:
+        return {of.id: of.result.status for of in self._made.values() if of.id in runs}
+
+
+def made(number: int, domain: str, said: str) -> tuple[Outcome, Evaluation, Fact, Link]:
+    """A run, its verdict, the fact that it made, and the link between them."""
+    of = outcome(raw(number, domain=domain, decision__reasoning=said, result={"status": "success"}))
+    text = f"{of.decision.action} succeeded: it rested on “{said}”"
+    fact = Fact(id=f"fact-{number}", domain=domain, text=text, created_at=of.occurred_at)
+    judged = evaluation(of, key_insight=text)
+    return (
+        of,
+        judged,
+        fact,
+        link_of("promoted", Ref("evaluation", of.id), Ref("fact", fact.id), NOW),
+    )
+
+
+MADE = [
+    made(0, "coding", SAID), made(1, "perps", SAID), made(2, "coding", SAID),
+    made(3, "coding", ELSE), made(4, "coding", ELSE), made(5, "mail", SAID),
+]  # fmt: skip
+
+
+def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[Recurring]:
+    """What recurs in these."""
+    facts, links = [fact for _, _, fact, _ in some], [link for *_, link in some]
+    pairs = [(of, judged) for of, judged, _, _ in some]
+    runs = Runs({fact.id: of for of, _, fact, _ in some})
+    return list(recurrences(material(pairs, facts=facts, links=links), runs))
+
+
+def test_what_facts_of_one_domain_alone_say_does_not_recur() -> None:
+    (recurring,) = found(MADE)
+    assert [fact.id for fact in recurring.facts] == ["fact-0", "fact-1", "fact-2", "fact-5"]
+    assert recurring.seen_in == ["coding", "mail", "perps"]
+    assert (recurring.succeeded, recurring.decided) == (len(recurring.read), len(recurring.read))
+
+
+@settings(max_examples=25)
+@given(st.permutations(MADE))
+def test_the_order_of_arrival_changes_nothing(
+    order: list[tuple[Outcome, Evaluation, Fact, Link]],
+) -> None:
+    assert found(order) == found(MADE)

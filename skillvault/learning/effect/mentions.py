@@ -11,43 +11,24 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from skillvault import markdown
+from skillvault.learning.effect.table import X, cues_of
 
 KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
 TITLE = 5  # words from which on a title is a mention by itself
 NEAR = 160  # characters around a place in which a cue may be
 
 _QUOTES = "\"'`*“”‘’«»"
-_OTHERS = r"(?:[\w./-]+(?: \([^()]{0,60}\))?(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+)){0,8}"
-# A short form is a word like others unless one of these stands before or after it.
-_BEFORE = re.compile(
-    r"\b(?:appl\w+|us(?:e|es|ed|ing)|(?:made|making)\s+use\s+of|follow\w*|rel[yi]\w*|load\w*"
-    r"|invok\w+"
-    r"|consult\w*|need\w*|heed\w*|pick\w*|cho[os]\w+|obey\w*|combin\w+|respect\w*|despite|based|per"
-    r"|(?:go|going|went)\s+(?:with|by|back\s+to)|(?:st[iu]ck\w*|adher\w+|ke\w+|due|thanks"
-    r"|according)\s+to"
-    r"|compl\w+\s+with|not\s+(?:only|just)|but\s+also|see|cf\.?|(?:help|advice|guidance)\s+(?:of"
-    r"|from|in)"
-    r"|skill|replaced)(?:\s+on)?(?:\s+(?:the|this|that|an?|our|my|any|its|both|all|only|lessons?"
-    r"|rules?"
-    r"|skills?|named))*[\s:(\[]*$"
-    rf"|\b(?:skills?|applied"
-    rf"|used)(?:[ _]\w+){{0,2}}[{_QUOTES}]*\s*[:=(,][\s(\[{_QUOTES}]*{_OTHERS}$"
-    r"|\bskills?/(?:[\w.-]+/){0,2}$",
+_NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
+_BESIDE = cues_of("beside")  # what makes a word a mention that may be a word like others
+JOINED = re.compile(  # what stands between two of a list
+    rf"[{_QUOTES})\]\s]*(?:\([^()]{{0,60}}\)\s*|\b(?:for|to)(?: [\w-]+){{1,4}})?"
+    r"(?:[,;&+/]|,?\s*\b(?:and|or|nor|not|but|with)(?:\s+(?:later|then|also|of|by|with|on|to))*)"
+    rf"\s*(?:the\s+)?[{_QUOTES}(\[\s]*",
     re.IGNORECASE,
 )
-_AFTER = re.compile(
-    rf"(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s+or\s+)[\w./-]+){{0,8}}(?:\s+too)?\s+(?:\(?skills?\b"
-    r"|(?:was|were)\s+(?:both\s+|all\s+)?(?:used|applied|followed|loaded|consulted|enough)\b)"
-    rf"|[{_QUOTES}]*\s*(?:[(:|–—-]|->)?\s*(?:(?:used|applied|followed|skipped|unused|says|said|n/a"
-    r"|not (?:used|applied|needed|relevant)|(?:told|kept|saved|gave|led)\s+(?:me|us)"
-    r"|(?:warn|advis|suggest|recommend|prescrib)e?[sd])\b|[✓✔✅✗])",
-    re.IGNORECASE,
+_LAST = re.compile(
+    r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or|for|to|as well|skills?|lessons?)\b)", re.IGNORECASE
 )
-_JOINED = re.compile(
-    rf"[{_QUOTES} ]*(?:,|&|\+|/|,?\s*\b(?:and|or|nor|not)(?:\s+(?:of|by|with))?)[{_QUOTES}\s]*",
-    re.IGNORECASE,
-)
-_LAST = re.compile(r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or)\b|skills?\b|lessons?\b)", re.IGNORECASE)
 # A handle without its brackets stands at the head of a line and beside what is said of it.
 _HEAD = re.compile(
     r"(?:^|[\n;.,(]|skills?:|\[[ xX✓✔]\])\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
@@ -184,28 +165,26 @@ def _described_skill(
     content = {word for word in words if word not in KINDS | _EMPTY}
     if not content or {words[0], words[-1]} & _EMPTY:
         return None
-    known = {name for name in shown if content <= {*_lower_words(name), *_plurals(name)}}
+    stems = {word.rstrip("s") for word in content}
+    known = {name for name in shown if stems <= {word.rstrip("s") for word in _lower_words(name)}}
     if len(content) > 1 and not known:
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
         known = {name for name in holding if content >= _needed_words(name)}
     kinds = {kind, *words} & KINDS
-    of_kind = {name for name in known if _PART.findall(name)[:1][0] in kinds}
-    fitting = of_kind or {
-        name for name in known if len(content) > 1 and _fits(name, kinds, content)
-    }
+    fitting = {name for name in known if _PART.findall(name)[0] in kinds}
+    if not fitting and len(content) > 1 and not kinds - {"guide"}:
+        fitting = known
     return next(iter(fitting)) if len(fitting) == 1 else None
-
-
-def _fits(name: str, kinds: set[str], content: set[str]) -> bool:
-    parts = _PART.findall(name)
-    return not kinds - {"guide"} and (parts[0] in KINDS or 2 * len(content) >= len(parts))
 
 
 def _is_cued(place: _Place, text: str) -> bool:
     before, after = text[max(0, place.start - NEAR) : place.start], text[place.end :][:NEAR]
-    is_quoted = before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after
-    is_head = place.handle and _HEAD.search(before) and (_SAYS.match(after) or "]" in before[-3:])
-    return bool(is_quoted or is_head or _BEFORE.search(before) or _AFTER.match(after))
+    if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
+        return True
+    if place.handle and _HEAD.search(before) and (_SAYS.match(after) or "]" in before[-3:]):
+        return True
+    plain = " ".join(f"{before}{X}{after}".lower().translate(_NO_QUOTES).split())
+    return any(cue.search(plain) for cue in _BESIDE)
 
 
 def _is_listed(place: _Place, others: Iterable[_Place], text: str) -> bool:
@@ -213,7 +192,7 @@ def _is_listed(place: _Place, others: Iterable[_Place], text: str) -> bool:
     return bool(place.handle or _LAST.match(text, place.end)) and any(
         other.end <= place.start
         and other.handle == place.handle
-        and _JOINED.fullmatch(text, other.end, place.start)
+        and JOINED.fullmatch(text, other.end, place.start)
         for other in others
     )
 
@@ -260,8 +239,3 @@ def _needed_words(name: str) -> set[str]:
 
 def _lower_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
-
-
-def _plurals(name: str) -> set[str]:
-    words = _lower_words(name)
-    return {f"{word}s" for word in words} | {word.removesuffix("s") for word in words}

@@ -49,7 +49,7 @@ test: .venv/tested
 
 # A short way through the loop, the hooks and the Python door with another Python:
 # make smoke PYTHON=python3.13. What needs an extra is not tried.
-SMOKE := tests/test_api.py tests/cli/test_hook.py tests/steps/test_run.py tests/clients
+SMOKE := tests/test_api.py tests/cli/test_hook.py tests/loop/test_run.py tests/clients
 SMOKED = .venv/smoke-$(notdir $(PYTHON))
 smoke:
 	$(PYTHON) -m venv $(SMOKED)
@@ -96,11 +96,11 @@ crash: .venv/tested
 # So many orders in which three clones meet, for ten seeds.
 teams: .venv/tested
 	SKILLVAULT_TEAM_SEEDS=10 SKILLVAULT_TEAM_ORDERS=$(or $(N),50) SKILLVAULT_ORDERS=$(or $(N),50) \
-		$(BIN)/pytest -n auto tests/steps/test_sync_orders.py tests/learning/sync
+		$(BIN)/pytest -n auto tests/team/test_sync_orders.py tests/learning/sync
 
 person: .venv/tested
 	SKILLVAULT_SEQUENCES=$(or $(N),2000) $(BIN)/pytest -n auto tests/person
-	SKILLVAULT_HISTORIES=$(or $(N),250) $(BIN)/pytest -n auto tests/steps/test_histories.py
+	SKILLVAULT_HISTORIES=$(or $(N),250) $(BIN)/pytest -n auto tests/loop/test_histories.py
 
 # A daemon under a stream of outcomes for so many minutes: nothing lost, nothing that grows.
 soak: .venv/installed
@@ -112,6 +112,7 @@ transcripts: .venv/installed
 
 # Every figure beside what it stands against, as a table and in bench/latest.json; the quick one
 # stops at 10,000 records and takes two minutes.
+bench bench-quick: export OPENBLAS_NUM_THREADS := 1
 bench: .venv/installed
 	$(BIN)/python bench/table.py --json bench/latest.json
 

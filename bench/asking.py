@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from skillvault import Vault
-from skillvault.claude_models import MODELS
+from skillvault.model.claude_models import MODELS
 from tests.conftest import NOW, Person
 from tests.judge.server import Body, asked_for, serving, text_of
 

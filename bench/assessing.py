@@ -8,9 +8,9 @@ from typing import Any
 from ground import Ground
 from row import Figure, Row, Spent, at_most, spent
 
-from skillvault.learning.effect.estimate import Sums
-from skillvault.steps.effects import Uses
-from skillvault.steps.registry import AGENDA
+from skillvault.learning.effect.lift import Sums
+from skillvault.loop.effects import Uses
+from skillvault.loop.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.snapshot import Staged

@@ -14,8 +14,8 @@ from pathlib import Path
 from ground import Ground
 from row import Figure, Row, Spent, faster, spent
 
-from skillvault.policy import CapturePolicy
-from skillvault.steps.evidence import evidence_of
+from skillvault.loop.evidence import evidence_of
+from skillvault.model.policy import CapturePolicy
 from skillvault.vault.evidence.code_base import open_code_base
 
 _LINES, _NAMES = 60, 8  # of a file, and names on a line

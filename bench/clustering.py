@@ -7,7 +7,7 @@ from remembered import facts
 from row import Figure, Row, at_most, faster, spent
 
 from skillvault.learning.promote.facts import clusters
-from skillvault.text import words
+from skillvault.model.text.text import words
 
 CLAUDEFI = 32.6  # seconds that the scan of 10,000 facts takes in TypeScript, as given
 FACTS, MANY = 10_000, 100_000

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from skillvault.brief import Draft
-from skillvault.change import Change
 from skillvault.learning.sections import Version, Written
-from skillvault.records import Skill
-from skillvault.text import sentences, shorten
+from skillvault.model.brief import Draft
+from skillvault.model.change import Change
+from skillvault.model.records import Skill
+from skillvault.model.text.text import sentences, shorten
 
 
 def draft_of(text: str, title: str, headings: Iterable[str]) -> Draft:

@@ -28,9 +28,9 @@ from msgspec.structs import replace
 from stream import START, STEP, stream
 
 from skillvault import Vault
-from skillvault.change import Change
-from skillvault.steps.registry import STEPS, Step
-from skillvault.steps.run import Run
+from skillvault.loop.registry import STEPS, Step
+from skillvault.loop.run import Run
+from skillvault.model.change import Change
 
 DOMAINS = ("perps", "coding")
 TURNS = 3

@@ -20,9 +20,6 @@ from drafts import draft_of, skill_of, unedited, whole
 from promoter import Promoter
 from stream import START, shifted, stream
 
-from skillvault.brief import Account, Agreement, Cause, Draft, Extreme, Findings, Period, Statement
-from skillvault.change import Change
-from skillvault.intake import outcome_from
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import record
 from skillvault.learning.account.account import (
@@ -45,10 +42,22 @@ from skillvault.learning.merge.groups import Group, Voice
 from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Outcome, Skill, SkillKind, Subject
-from skillvault.steps.record import by_domain
-from skillvault.text import sentences
+from skillvault.loop.record import by_domain
+from skillvault.model.brief import (
+    Account,
+    Agreement,
+    Cause,
+    Draft,
+    Extreme,
+    Findings,
+    Period,
+    Statement,
+)
+from skillvault.model.change import Change
+from skillvault.model.intake import outcome_from
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Outcome, Skill, SkillKind, Subject
+from skillvault.model.text.text import sentences
 from skillvault.vault.files import layout
 
 DOMAINS = ("perps", "coding")

@@ -30,7 +30,7 @@ import yaml
 from stream import START, STEP, shifted, stream
 
 from skillvault import Vault
-from skillvault.errors import SkillvaultError
+from skillvault.model.errors import SkillvaultError
 from skillvault.vault.commit import fence
 
 PAUSE = 0.3  # seconds between two outcomes

@@ -8,7 +8,6 @@ from drafts import draft_of, skill_of, unedited, whole
 from memory import FactRuns, WitnessMemory
 from msgspec.structs import replace
 
-from skillvault.change import Change
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.facts import PromotionMaterial, statement_of
 from skillvault.learning.promote.skills import Pattern
@@ -20,8 +19,9 @@ from skillvault.learning.promote.support import (
     witness_of,
 )
 from skillvault.learning.rejection import Rejections
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Link, Outcome, Skill, Subject
+from skillvault.model.change import Change
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill, Subject
 
 _HEADINGS = ("Consolidated Learning", "Application", "Origin")
 

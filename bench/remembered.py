@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from learned import Dated
 from stream import START
 
-from skillvault.change import Change
-from skillvault.records import Fact
+from skillvault.model.change import Change
+from skillvault.model.records import Fact
 
 DOMAINS = tuple(f"team-{n}" for n in range(10))
 _PAGE = 500  # facts of a commit

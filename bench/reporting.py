@@ -15,8 +15,8 @@ from shelf import shelved
 from stream import START, STEP, shifted, stream
 
 from skillvault import Vault
-from skillvault.records import Skill
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.records import Skill
 
 SKILLS, USED = 500, 3  # of so many decisions all but one applied a skill
 SECONDS, MEGABYTES = 5, 3

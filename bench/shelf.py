@@ -8,9 +8,9 @@ from itertools import accumulate
 from learned import DOMAINS, Dated
 from stream import START
 
-from skillvault.change import Change
-from skillvault.records import Ref, Skill, stamp
-from skillvault.text import slug
+from skillvault.model.change import Change
+from skillvault.model.records import Ref, Skill, stamp
+from skillvault.model.text.text import slug
 
 _TASKS = "review migrate deploy profile debug rotate backfill index cache retry encrypt".split()
 _THINGS = "schema queue token invoice ledger cluster webhook pipeline session cursor".split()

@@ -16,7 +16,7 @@ from learned import DOMAINS, Dated, learned
 from stream import START
 
 from skillvault import Vault
-from skillvault.change import Change
+from skillvault.model.change import Change
 from skillvault.vault.files import codec, internal, layout
 
 AUTHOR = "bench <bench@localhost>"

@@ -1,15 +1,13 @@
 """skillvault: a git-native knowledge store in which AI agents learn from outcomes.
 
-The floor plan; imports only go down:
+The layers; imports only go down:
 
-    4  doors    cli/ · daemon/ · api (Vault)
-    3  steps    record, evaluate, promote, generate, distill, merge, assess, expire ·
-                run · shelf · doctor
-    2  edges    vault/ (commit, index, git, files, search) · judge/ (offline, claude) ·
-                exchange/ · clients/
-    1  rules    learning/: pure functions, records in, changes or values out
-    0  words    records · brief · conditions · intake · strict_json · change · policy · text ·
-                errors · integrity
+    6  entry points  api (Vault) · cli/ · daemon/ · page/
+    5  people        review/ · inspect/ · team/
+    4  work          loop/: a run and its steps · serving/: what agents get · sessions/
+    3  edges         vault/ (commit, index, git, files, search) · judge/ · exchange/ · clients/
+    2  rules         learning/: pure functions, records in, changes or values out
+    1  model         model/: records, changes, policy, errors, texts
 
 `Change` is the only thing that alters a vault, `Store.apply` the only function that
 commits, and the queue is a question to the vault.
@@ -17,7 +15,11 @@ commits, and the queue is a question to the vault.
 
 from typing import TYPE_CHECKING, Any
 
-from skillvault.records import Evaluation, Fact, Link, Outcome, Skill
+from skillvault.model import lazy
+
+lazy.defer_modules()
+
+from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill  # noqa: E402 (the above comes first)
 
 if TYPE_CHECKING:
     from skillvault.api import Vault

@@ -1,7 +1,7 @@
 """Vault, the Python door: open a vault, record outcomes, run the loop, ask why.
 
 Everything the command line does, as typed calls. Times default to the wall clock here
-and nowhere below. A question loads only the rooms that answer it: see `LazyModule`.
+and nowhere below. A question loads only the modules that answer it: see `model.lazy`.
 """
 
 from __future__ import annotations
@@ -21,122 +21,68 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.errors import BadInputError, PausedError, UsageError, VaultBusyError
-from skillvault.intake import MAX_TEXT
-from skillvault.lazy import LazyModule
-from skillvault.policy import Policy
-from skillvault.records import (
-    Answer,
-    Commit,
-    Outcome,
-    Problem,
-    Ref,
-    Scalar,
-    Skill,
-    Trust,
-)
-from skillvault.steps.curate import Curator
-from skillvault.steps.desk import Desk
-from skillvault.steps.exporting import Exporter
-from skillvault.steps.inquiry import Inquiry
-from skillvault.steps.memory import FactsOnRecord
-from skillvault.steps.notebook import Notebook
-from skillvault.steps.registry import AGENDA
-from skillvault.vault import setup
+from skillvault.exchange import formats
+from skillvault.inspect import doctor as diagnosis
+from skillvault.inspect import logbook, lookup, rules, sides
+from skillvault.inspect import status as overview
+from skillvault.inspect import why_not as reasons
+from skillvault.inspect.page import page as pages
+from skillvault.learning.recommend import recommend as selection
+from skillvault.learning.recommend import render
+from skillvault.loop import capture, loop, quota, registry
+from skillvault.loop import learned as tiers
+from skillvault.loop import run as runs
+from skillvault.loop.judging import answered, judges
+from skillvault.loop.judging.desk import Desk
+from skillvault.loop.registry import AGENDA
+from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
+from skillvault.model.intake import MAX_TEXT
+from skillvault.model.policy import Policy
+from skillvault.model.records import Answer, Commit, Outcome, Problem, Ref, Scalar, Skill, Trust
+from skillvault.model.text import html_table
+from skillvault.review import proposal_branches as branches
+from skillvault.review import recompute, review
+from skillvault.review import retract as retracting
+from skillvault.review import undo as undoing
+from skillvault.review.curate import Curator
+from skillvault.review.memory import FactsOnRecord
+from skillvault.serving import advise as advising
+from skillvault.serving import shelf as shelves
+from skillvault.serving import shelf_rules
+from skillvault.serving.exporting import Exporter
+from skillvault.serving.inquiry import Inquiry
+from skillvault.serving.notebook import Notebook
+from skillvault.sessions import closing as closings
+from skillvault.sessions import decision, session_sources, transcripts
+from skillvault.sessions import decision as decisions
+from skillvault.team import sync as exchange_of_clones
+from skillvault.vault import check as checks
+from skillvault.vault import lost, provenance, setup
+from skillvault.vault.commit import recovery
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.files.quarantine import Refused
+from skillvault.vault.git import past
 from skillvault.vault.git.sharing import obey_sharing
 
 if TYPE_CHECKING:
-    from skillvault import exchange, html_table
+    from skillvault.inspect.doctor import Row
+    from skillvault.inspect.page.page import Page
+    from skillvault.inspect.status import Status
     from skillvault.judge import Judge
     from skillvault.judge.claude.retries import Question
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
-    from skillvault.learning.promote import facts as promote
-    from skillvault.learning.recommend import recommend as selection
-    from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
-    from skillvault.steps import advise as advising
-    from skillvault.steps import (
-        answered,
-        capture,
-        judges,
-        logbook,
-        lookup,
-        loop,
-        outcome_file,
-        quota,
-        recompute,
-        registry,
-        review,
-        rules,
-        session_sources,
-        shelf_rules,
-        sides,
-        transcripts,
-    )
-    from skillvault.steps import closing as closings
-    from skillvault.steps import decision as decisions
-    from skillvault.steps import doctor as diagnosis
-    from skillvault.steps import learned as tiers
-    from skillvault.steps import proposal_branches as branches
-    from skillvault.steps import retract as retracting
-    from skillvault.steps import run as runs
-    from skillvault.steps import shelf as shelves
-    from skillvault.steps import status as overview
-    from skillvault.steps import sync as exchange_of_clones
-    from skillvault.steps import undo as undoing
-    from skillvault.steps import why_not as reasons
-    from skillvault.steps.closing import Closing
-    from skillvault.steps.decision import OpenDecision
-    from skillvault.steps.doctor import Row
-    from skillvault.steps.page import page as pages
-    from skillvault.steps.page.page import Page
-    from skillvault.steps.run import Done, Report, Run, RunOptions, Tracker
-    from skillvault.steps.shelf import Shelf
-    from skillvault.steps.status import Status
-    from skillvault.steps.sync import Exchanged
-    from skillvault.vault import check as checks
-    from skillvault.vault import lost, provenance
-    from skillvault.vault.commit import recovery
-    from skillvault.vault.files import redact
-    from skillvault.vault.git import past
+    from skillvault.loop.run import Done, Report, Run, RunOptions, Tracker
+    from skillvault.serving.shelf import Shelf
+    from skillvault.sessions.closing import Closing
+    from skillvault.sessions.decision import OpenDecision
+    from skillvault.team.sync import Exchanged
     from skillvault.vault.index.snapshot import Topics
-else:
-    exchange, html_table = LazyModule("exchange"), LazyModule("html_table")
-    promote = LazyModule("learning.promote.facts")
-    selection = LazyModule("learning.recommend.recommend")
-    render = LazyModule("learning.recommend.render")
-    advising = LazyModule("steps.advise")
-    closings, decisions = LazyModule("steps.closing"), LazyModule("steps.decision")
-    diagnosis = LazyModule("steps.doctor")
-    judges, lookup = LazyModule("steps.judges"), LazyModule("steps.lookup")
-    logbook = LazyModule("steps.logbook")
-    loop, registry = LazyModule("steps.loop"), LazyModule("steps.registry")
-    quota = LazyModule("steps.quota")
-    outcome_file = LazyModule("steps.outcome_file")
-    recompute, retracting = LazyModule("steps.recompute"), LazyModule("steps.retract")
-    undoing, branches = LazyModule("steps.undo"), LazyModule("steps.proposal_branches")
-    review = LazyModule("steps.review")
-    runs, shelves = LazyModule("steps.run"), LazyModule("steps.shelf")
-    rules, shelf_rules = LazyModule("steps.rules"), LazyModule("steps.shelf_rules")
-    session_sources = LazyModule("steps.session_sources")
-    answered, capture = LazyModule("steps.answered"), LazyModule("steps.capture")
-    transcripts = LazyModule("steps.transcripts")
-    sides, tiers = LazyModule("steps.sides"), LazyModule("steps.learned")
-    pages = LazyModule("steps.page.page")
-    overview, reasons = LazyModule("steps.status"), LazyModule("steps.why_not")
-    exchange_of_clones = LazyModule("steps.sync")
-    past = LazyModule("vault.git.past")
-    checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
-    lost = LazyModule("vault.lost")
-    recovery = LazyModule("vault.commit.recovery")
-    redact = LazyModule("vault.files.redact")
 
 _WEEK = timedelta(days=7)
 _PART = 200  # outcomes of transcripts that are recorded together
@@ -279,7 +225,7 @@ class Vault:
         between: Callable[[], None] | None = None,
         code: Sequence[Path] = (),
     ) -> Report:
-        """Do what is due in these steps (all by default); see `steps.loop`.
+        """Do what is due in these steps (all by default); see `loop.loop`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
@@ -336,7 +282,7 @@ class Vault:
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return _taken_in(self, outcomes, options, now)
-        files = [outcome_file.outcome_file(outcomes)]
+        files = [decision.outcome_file(outcomes)]
         report = _unrefused(_taken_in(self, files, replace(options, dry=True), now))
         return report if dry else _unrefused(_taken_in(self, files, options, now))
 
@@ -348,7 +294,7 @@ class Vault:
         now: datetime | None = None,
         dry: bool = False,
     ) -> Report:
-        """Say how a decision ended, as somebody saw it; see `steps.closing.Closing`.
+        """Say how a decision ended, as somebody saw it; see `sessions.closing.Closing`.
 
         It joins what was recommended and recorded for the decision, whichever arrives first: the
         strongest observer counts. Without a domain it waits in the inbox as long as nobody else
@@ -502,7 +448,7 @@ class Vault:
     ) -> AbstractContextManager[OpenDecision]:
         """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
-        `about` are the keys of a `steps.decision.DecisionSubject`; `k` and `budget` are those of
+        `about` are the keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are those of
         `recommend`. The outcome is recorded when the block is left. UsageError for a domain that
         looks like another one's name.
         """
@@ -777,7 +723,7 @@ def sync(
     take_over: bool = False,
     now: datetime | None = None,
 ) -> Exchanged:
-    """Bring this clone and the remote's branch together; see `steps.sync`.
+    """Bring this clone and the remote's branch together; see `team.sync`.
 
     `take_over`: from then on this clone is the one that learns.
     """
@@ -882,7 +828,7 @@ def proposal_branches(
 
 
 def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:
-    """A skill's text beside that of a revision; see `steps.review.text_pair`."""
+    """A skill's text beside that of a revision; see `review.review.text_pair`."""
     return review.text_pair(_question(vault), name.replace("_", "-"), revision)
 
 
@@ -909,7 +855,7 @@ def page(
     domain: str | None = None,
     now: datetime | None = None,
 ) -> Page:
-    """What a page of the vault tells, of the last seven days or `since` then; see `steps.page`.
+    """What a page of the vault tells, of the last seven days or `since` then; see `inspect.page`.
 
     UsageError for a domain that the vault does not know.
     """
@@ -970,7 +916,7 @@ def _foreign(
     """Foreign results by name; what cannot be read is added to `refused`."""
     for path in paths:
         try:
-            for label, item in exchange.read_outcomes(format_name, path, domain):
+            for label, item in formats.read_outcomes(format_name, path, domain):
                 if isinstance(item, BadInputError):
                     refused.append(Refused(label, item.code, item.message, item.line))
                 else:

@@ -32,6 +32,7 @@ settings.load_profile("any-machine")
 
 def pytest_configure() -> None:
     """Tests work in memory, where nothing waits for a disk; `TMPDIR=/tmp pytest` uses the disk."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
     if "TMPDIR" not in os.environ and _holds_vaults(MEMORY):
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None  # pytest asks for it again

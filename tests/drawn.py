@@ -5,9 +5,6 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
-from skillvault.brief import Account, Agreement, Findings
-from skillvault.change import Change
-from skillvault.conditions import Condition, Separation
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.account import KINDS, calls_for_skill, findings_of
 from skillvault.learning.generate import strategy, warning_pattern
@@ -17,8 +14,11 @@ from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import Voice, cause_keys, groups
 from skillvault.learning.naming import subject_key
-from skillvault.policy import Policy
-from skillvault.records import Outcome, Skill
+from skillvault.model.brief import Account, Agreement, Findings
+from skillvault.model.change import Change
+from skillvault.model.conditions import Condition, Separation
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, Skill
 from skillvault.vault.files.codec import encode
 from tests import lints
 from tests.given import START, outcome, raw

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from skillvault.intake import outcome_from, recommendation_from, session_from
-from skillvault.records import Evaluation, JudgeInfo, Outcome, Recommendation, Session, Trust
+from skillvault.model.intake import outcome_from, recommendation_from, session_from
+from skillvault.model.records import Evaluation, JudgeInfo, Outcome, Recommendation, Session, Trust
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 START = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)

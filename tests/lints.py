@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from skills_ref.parser import parse_frontmatter  # type: ignore[import-untyped]
 from skills_ref.validator import validate_metadata  # type: ignore[import-untyped]
 
-from skillvault.text import OPEN_WORDS, tokens
+from skillvault.model.text.text import OPEN_WORDS, tokens
 
 LEAST, MOST = 50, 400  # tokens of a SKILL.md's text
 ALONE = 35  # at least, if it has one statement beside its title and its header

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skillvault.conditions import Condition, Separation
+from skillvault.model.conditions import Condition, Separation
 
 EVENING = Separation(
     conditions=(Condition("window", "made_at", "between", (18.0, 24.0)),),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.api import Vault
-from skillvault.markdown import statements
+from skillvault.model.text.markdown import statements
 from tests.given import NOW
 
 Raw = Mapping[str, Any]

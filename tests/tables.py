@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo, fields
 
 from skillvault.cli.commands import cli
-from skillvault.policy import policy_from, rows
-from skillvault.policy import table as policy_table
-from skillvault.profiles import PROFILES, Choices
+from skillvault.model.policy import policy_from, rows
+from skillvault.model.policy import table as policy_table
+from skillvault.model.profiles import PROFILES, Choices
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -54,7 +54,7 @@ class SeedRow(NamedTuple):
 
     @property
     def test(self) -> str:
-        """The name of its test in tests/test_profiles.py."""
+        """The name of its test in tests/model/test_profiles.py."""
         return f"test_{self.key.replace('.', '_')}"
 
 
@@ -92,7 +92,7 @@ def seed_table() -> str:
     lines = ["| what | default | seed | what it means | test |", "|---|---|---|---|---|"]
     lines += [
         f"| `{row.key}` | `{row.default}` | `{row.seed}` | {row.sentence} "
-        f"| `tests/test_profiles.py::{row.test}` |"
+        f"| `tests/model/test_profiles.py::{row.test}` |"
         for row in seed_rows()
     ]
     return "\n".join(lines)

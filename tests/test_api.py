@@ -8,13 +8,9 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.brief import Brief, Case, Draft, Findings, InsightText, Verdict
-from skillvault.errors import EditedError, PausedError, SkillvaultError, UsageError
-from skillvault.records import (
-    Decision,
-    JudgeInfo,
-    Scalar,
-)
+from skillvault.model.brief import Brief, Case, Draft, Findings, InsightText, Verdict
+from skillvault.model.errors import EditedError, PausedError, SkillvaultError, UsageError
+from skillvault.model.records import Decision, JudgeInfo, Scalar
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 

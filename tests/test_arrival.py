@@ -20,7 +20,7 @@ from tests.conftest import unguarded
 from tests.given import START, raw, trade
 from tests.golden import STORIES
 from tests.golden.stage import Stage
-from tests.steps.test_actions import hurried
+from tests.loop.test_actions import hurried
 from tests.streams import WAYS, Raw, batches, learned, served
 from tests.thorough import THOROUGH, only_thorough
 

@@ -11,22 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.steps.registry import STEPS
+from skillvault.loop.registry import STEPS
 from tests.given import as_file, trade
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = "2026-11-20T12:00:00Z"
 # Where a block goes that is not a new file: its comment -> (a line, whether it goes behind it).
 PLACES = {
-    "skillvault/steps/registry.py, with the other rules": ("from msgspec import Struct\n", True),
-    "skillvault/steps/registry.py, in _LOOP": ('    Step(name="expire"', False),
-    "skillvault/policy.py, before Policy": ("class Policy(Struct", False),
-    "skillvault/policy.py, in Policy": (
+    "skillvault/loop/registry.py, with the other rules": ("from msgspec import Struct\n", True),
+    "skillvault/loop/registry.py, in _LOOP": ('    Step(name="expire"', False),
+    "skillvault/model/policy.py, before Policy": ("class Policy(Struct", False),
+    "skillvault/model/policy.py, in Policy": (
         "    judge: JudgePolicy = field(default_factory=JudgePolicy)\n",
         True,
     ),
 }
-AGENDA = "from skillvault.steps.registry import AGENDA; print(*AGENDA.steps)"
+AGENDA = "from skillvault.loop.registry import AGENDA; print(*AGENDA.steps)"
 
 
 def blocks() -> dict[str, str]:

@@ -22,12 +22,12 @@ from skillvault import daemon
 from skillvault.api import Vault
 from skillvault.cli.watch import _teller
 from skillvault.daemon import Pace, Watch, inbox_events
-from skillvault.intake import outcome_from
-from skillvault.steps.run import Done, Report, Waiting
+from skillvault.loop.run import Done, Report, Waiting
+from skillvault.model.intake import outcome_from
 from skillvault.vault.files import layout
 from tests.conftest import Person
 from tests.given import as_file, raw
-from tests.steps.test_promote import from_memory, loss
+from tests.loop.test_promote import from_memory, loss
 
 PATIENCE = 90.0  # seconds after which a test gives up; nothing is measured with it
 BRISK = Pace(scan=0.3, retry=0.3, soon=0.3)

@@ -14,14 +14,14 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from skillvault import strict_yaml
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.judge import NO
-from skillvault.errors import SkillvaultError
-from skillvault.policy import policy_from, rows
-from skillvault.records import Decision, Outcome, Result, Source
-from skillvault.steps.status import Status
+from skillvault.inspect.status import Status
+from skillvault.model.errors import SkillvaultError
+from skillvault.model.policy import policy_from, rows
+from skillvault.model.records import Decision, Outcome, Result, Source
+from skillvault.model.text import strict_yaml
 from skillvault.vault.files.redact import redacted_text
 from tests.in_process import run_script
 from tests.tables import TABLES, commands

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.english import FUNCTION_WORDS, base_form, other_forms
+from skillvault.model.english import FUNCTION_WORDS, base_form, other_forms
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import shelf
-from skillvault.records import Shelved
-from skillvault.text import tokens
+from skillvault.model.records import Shelved
+from skillvault.model.text.text import tokens
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import listed

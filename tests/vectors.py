@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.records import Skill
+from skillvault.model.records import Skill
 
 VECTORS = Path(__file__).resolve().parents[2] / "shared" / "vectors"
 

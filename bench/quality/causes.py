@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from effects import defined
 
-from skillvault.conditions import Separation
-from skillvault.intake import outcome_from
 from skillvault.learning.account.reading import points
 from skillvault.learning.contrast.separations import separations
-from skillvault.records import Outcome
+from skillvault.model.conditions import Separation
+from skillvault.model.intake import outcome_from
+from skillvault.model.records import Outcome
 
 Stream = tuple[list[dict[str, Any]], list[str], list[str]]
 

@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Sequence
 
-from skillvault.text import similarity
+from skillvault.model.text.text import similarity
 from skillvault.vault.search import ranking
 from skillvault.vault.search.ranking import Document
 

@@ -11,7 +11,7 @@ from comparisons import Rank, fts5, ours, semantic, shared_words
 from distractors import distractors
 from measures import interval, mean, ndcg
 
-from skillvault.steps.shelf import has_model
+from skillvault.serving.shelf import has_model
 from skillvault.vault.search.ranking import Document
 
 Gains = dict[str, dict[str, float]]  # query -> document -> gain

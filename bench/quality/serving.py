@@ -20,7 +20,7 @@ from measures import mean, ndcg
 from skillvault import Vault
 from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.render import prompt
-from skillvault.text import tokens
+from skillvault.model.text.text import tokens
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "vault_template" / "examples"

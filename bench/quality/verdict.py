@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from measures import auc, balanced, interval
 from retrieval import lines
 
-from skillvault.intake import outcome_from
 from skillvault.judge.offline.verdict import judged
-from skillvault.records import Outcome
+from skillvault.model.intake import outcome_from
+from skillvault.model.records import Outcome
 
 TEXTS = Path(__file__).with_name("verdicts.jsonl")
 SHARED = Path(__file__).resolve().parents[3] / "shared"

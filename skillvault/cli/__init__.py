@@ -4,24 +4,21 @@ This is the door where errors become one line and an exit code.
 """
 
 import io
+import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from skillvault.cli import hook
 from skillvault.cli.commands import cli
-from skillvault.errors import BadInputError, SkillvaultError
-from skillvault.hidden_characters import escaped
-from skillvault.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from skillvault.cli import hook
-else:  # a client calls it, no person
-    hook = LazyModule("cli.hook")
+from skillvault.model.errors import BadInputError, SkillvaultError
+from skillvault.model.text.hidden_characters import escaped
 
 
 def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
+    # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if _is_hook(sys.argv[1:]):
         hook.run_quietly(sys.argv[1:])
     try:

@@ -7,8 +7,8 @@ import click
 
 from skillvault.cli.ask import SESSION
 from skillvault.cli.options import echo, input_file, now_option, open_vault, say, vault_option
-from skillvault.errors import UsageError
-from skillvault.steps.desk import AgentReply, replies_in
+from skillvault.loop.judging.desk import AgentReply, replies_in
+from skillvault.model.errors import UsageError
 
 
 @click.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
-from skillvault.steps.desk import MOST, AskedQuestion
+from skillvault.loop.judging.desk import MOST, AskedQuestion
 
 SESSION = "SKILLVAULT_SESSION"
 _HOW = """\

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from skillvault.steps.basis import Basis
-from skillvault.steps.review import WaitingSkill
+from skillvault.inspect.basis import Basis
+from skillvault.review.review import WaitingSkill
 
 _ROWS = 10  # outcomes that a table shows, the latest ones
 

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
-from skillvault.records import Problem
+from skillvault.model.records import Problem
 
 
 @click.command()

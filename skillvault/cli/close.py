@@ -19,11 +19,11 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import end_intake
-from skillvault.errors import SkillvaultError, UsageError
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.exchange.watched import watch_command
-from skillvault.records import OBSERVERS, Observer, Status
-from skillvault.steps.closing import Closing, closing_by_exit, closing_by_report
+from skillvault.model.errors import SkillvaultError, UsageError
+from skillvault.model.records import OBSERVERS, Observer, Status
+from skillvault.sessions.closing import Closing, closing_by_exit, closing_by_report
 
 _ONE = "--junit FILE, --ctrf FILE, --from-exit N, --status S or --run -- COMMAND"
 _REPORT = click.Path(path_type=Path, exists=True)

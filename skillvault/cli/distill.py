@@ -18,7 +18,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import end_distilling, print_done, run_shape
-from skillvault.steps.run import Report
+from skillvault.loop.run import Report
 
 
 @click.command()

@@ -7,7 +7,7 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.options import echo, json_option, print_json, vault_option, vault_path_of
-from skillvault.steps.doctor import Row
+from skillvault.inspect.doctor import Row
 
 
 @click.command()

@@ -13,8 +13,8 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.exchange.skills import SKILL_FORMATS
-from skillvault.steps.exporting import Exported
+from skillvault.exchange.skills.formats import SKILL_FORMATS
+from skillvault.serving.exporting import Exported
 
 _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
 

@@ -18,10 +18,10 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import print_committed, print_done, run_shape, say_sides
-from skillvault.errors import UsageError
-from skillvault.records import Importance, ref_of
-from skillvault.steps.memory import ListedFact
-from skillvault.text import shorten
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Importance, ref_of
+from skillvault.model.text.text import shorten
+from skillvault.review.memory import ListedFact
 
 _LINE = 100  # characters of a fact in a list
 

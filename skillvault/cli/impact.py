@@ -7,7 +7,7 @@ import click
 from skillvault.api import if_retracted
 from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.cli.tree import print_tree
-from skillvault.records import Ref
+from skillvault.model.records import Ref
 
 
 @click.command()

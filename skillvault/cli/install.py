@@ -19,10 +19,10 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import pack, print_done
-from skillvault.errors import UsageError
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
-from skillvault.records import Problem
-from skillvault.steps.installing import Installed, InstallReport, Offered
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Problem
+from skillvault.review.installing import Installed, InstallReport, Offered
 
 
 @click.command()

@@ -14,9 +14,9 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import Told
-from skillvault.steps.learned import Learned
+from skillvault.loop.learned import Learned
+from skillvault.model.errors import UsageError
 
 
 @click.command()

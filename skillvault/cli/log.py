@@ -16,7 +16,7 @@ from skillvault.cli.options import (
     since_option,
     vault_option,
 )
-from skillvault.steps.logbook import LoggedCommit, Wanted
+from skillvault.inspect.logbook import LoggedCommit, Wanted
 
 
 @click.command()

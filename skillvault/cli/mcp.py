@@ -2,18 +2,12 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from skillvault.cli import mcp_server
 from skillvault.cli.options import open_vault, vault_option
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from skillvault.cli import mcp_server
-else:
-    mcp_server = LazyModule("cli.mcp_server")
+from skillvault.model.errors import UsageError
 
 
 @click.command()

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import say
-from skillvault.errors import SkillvaultError
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
+from skillvault.model.errors import SkillvaultError
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 

@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from skillvault.api import Vault, vault_at
-from skillvault.errors import UsageError
-from skillvault.hidden_characters import escaped, json_escaped
+from skillvault.model.errors import UsageError
+from skillvault.model.text.hidden_characters import escaped, json_escaped
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from skillvault.vault.files.quarantine import QuarantinedFile
 
 _LIST = "see `skillvault quarantine list`"

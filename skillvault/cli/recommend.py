@@ -20,16 +20,16 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.errors import UsageError
 from skillvault.learning.capture.prompt import framed
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, Served, plain
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.shelf import Strategy
-from skillvault.records import Problem, Scalar
-from skillvault.steps.learned import Learned
-from skillvault.steps.shelf import has_model
-from skillvault.steps.skill_actions import is_taught
+from skillvault.loop.learned import Learned
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Problem, Scalar
+from skillvault.serving.shelf import has_model
+from skillvault.serving.skill_actions import is_taught
 
 FORMATS = ("prompt", "xml", "json")
 

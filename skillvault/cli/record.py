@@ -17,7 +17,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import end_intake
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from skillvault.vault.files import layout
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault, proposal_branches, proposals
+from skillvault.cli import sitting
 from skillvault.cli.basis import basis_lines, notes_of
 from skillvault.cli.options import (
     echo,
@@ -18,8 +19,8 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.errors import UsageError
-from skillvault.steps.review import WaitingSkill
+from skillvault.model.errors import UsageError
+from skillvault.review.review import WaitingSkill
 
 
 @click.command()
@@ -40,9 +41,7 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
     elif as_data:
         print_json(proposals(vault))
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        from skillvault.cli.sitting import sit  # noqa: PLC0415 (only a terminal pays for rich)
-
-        sit(vault)
+        sitting.sit(vault)
     else:
         _print_list(proposals(vault))
 

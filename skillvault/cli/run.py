@@ -16,8 +16,8 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import pack, print_done, print_refused, print_run, run_shape
-from skillvault.errors import UnavailableError, UsageError
-from skillvault.steps.registry import STEPS
+from skillvault.loop.registry import STEPS
+from skillvault.model.errors import UnavailableError, UsageError
 
 
 @click.command()

@@ -2,22 +2,17 @@
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skillvault.api import Vault, both_sides
-from skillvault.change import Change
 from skillvault.cli.options import echo, print_json, say
-from skillvault.errors import GitError
-from skillvault.lazy import LazyModule
-from skillvault.records import Ref, Skill
-from skillvault.steps.loop import counts
-from skillvault.steps.run import Done, Report
+from skillvault.loop.loop import counts
+from skillvault.loop.run import Done, Report
+from skillvault.model.change import Change
+from skillvault.model.errors import GitError
+from skillvault.model.records import Ref, Skill
+from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
-
-if TYPE_CHECKING:
-    from skillvault.vault.commit import pack as packing
-else:  # who only prints needs nothing of it
-    packing = LazyModule("vault.commit.pack")
 
 _SHOWN = 10  # paths of a change that a dry run lists
 

@@ -12,7 +12,7 @@ from skillvault.cli.options import (
     print_json,
     vault_option,
 )
-from skillvault.text import shorten
+from skillvault.model.text.text import shorten
 from skillvault.vault.files.arrival import shown
 
 KINDS = ("skill", "fact", "evaluation")

@@ -10,9 +10,9 @@ from skillvault.api import Vault
 from skillvault.cli.mcp import has_sdk
 from skillvault.cli.options import dry_option, echo, open_vault, say, vault_option
 from skillvault.clients.setups import SetupWish
-from skillvault.errors import UsageError
-from skillvault.records import Problem
-from skillvault.steps.client_setup import ClientSetup, FileChange
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Problem
+from skillvault.sessions.client_setup import ClientSetup, FileChange
 from skillvault.vault.setup import check_domains
 
 _CLIENTS = ("claude-code", "codex")

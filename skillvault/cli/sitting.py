@@ -21,9 +21,9 @@ from rich.text import Text
 
 from skillvault.api import Vault, proposals
 from skillvault.cli.basis import notes_of
-from skillvault.errors import SkillvaultError
-from skillvault.hidden_characters import escaped
-from skillvault.steps.review import WaitingSkill
+from skillvault.model.errors import SkillvaultError
+from skillvault.model.text.hidden_characters import escaped
+from skillvault.review.review import WaitingSkill
 
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
 _ROWS = 8  # outcomes that a screen shows, the latest ones

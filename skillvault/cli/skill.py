@@ -22,10 +22,10 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run_report import print_committed, print_done, run_shape, say_sides
-from skillvault.errors import UsageError
 from skillvault.learning.recommend.shelf import is_hidden, stacked
-from skillvault.records import Shelved, Skill, ref_of
-from skillvault.steps.run import Report
+from skillvault.loop.run import Report
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Shelved, Skill, ref_of
 
 
 @click.group()

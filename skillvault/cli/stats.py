@@ -8,17 +8,14 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
-from skillvault.steps.client_setup import ClientSetup
-from skillvault.text import shorten
+from skillvault.model.errors import UsageError
+from skillvault.model.text.text import shorten
+from skillvault.page import chart
+from skillvault.sessions.client_setup import ClientSetup
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats, VersionStats
-    from skillvault.page import chart
-else:  # only a chart needs it
-    chart = LazyModule("page.chart")
 
 _NAME = 44  # letters of a skill in a list
 _CLAIM = 160  # characters of what an agent claimed

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from skillvault.inspect.status import JudgeStatus, Status
     from skillvault.learning.accuracy import Accuracy
-    from skillvault.steps.status import JudgeStatus, Status
 from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 
 _SHOWN = 3  # edited files that are named

@@ -16,7 +16,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.steps.sync import Exchanged
+from skillvault.team.sync import Exchanged
 
 
 @click.command()

@@ -13,10 +13,10 @@ from skillvault.api import Vault, sync
 from skillvault.cli.options import now_option, open_vault, say, track, vault_option
 from skillvault.cli.run_report import print_done, print_run
 from skillvault.cli.sync import print_exchanged
-from skillvault.errors import UsageError
 from skillvault.learning.rejection import Rejection
-from skillvault.steps.run import Report, Waiting
-from skillvault.steps.sync import Exchanged
+from skillvault.loop.run import Report, Waiting
+from skillvault.model.errors import UsageError
+from skillvault.team.sync import Exchanged
 
 
 @click.command()

@@ -8,8 +8,8 @@ import click
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
 from skillvault.cli.tree import print_tree
-from skillvault.steps.learned import Writing
-from skillvault.text import flat
+from skillvault.loop.learned import Writing
+from skillvault.model.text.text import flat
 
 
 @click.command()

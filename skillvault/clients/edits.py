@@ -1,7 +1,7 @@
 """What a setup changes of a client's files, as values: a file, what is put into it, what comes out.
 
 `put` and `take_out` are texts in, texts out; "" is a file that is not there. JSON is written anew
-with the indent that it has; `steps/client_setup.py` keeps the bytes that stood there before.
+with the indent that it has; `sessions/client_setup.py` keeps the bytes that stood there before.
 """
 
 import json
@@ -11,10 +11,10 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skillvault import strict_json
 from skillvault.clients.payload import EVENTS
-from skillvault.errors import BadInputError
-from skillvault.managed_block import with_block, without_block
+from skillvault.model.errors import BadInputError
+from skillvault.model.text import strict_json
+from skillvault.model.text.managed_block import with_block, without_block
 
 OURS = "skillvault"
 _HOOK = re.compile(rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.clients.edits import FileEdit, JsonWish, hook_groups, json_edit, page_edit
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 
 _TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|Read|Skill"
 _MATCHERS = {"PostToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from skillvault.api import Vault, rules_wait
 from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
-from skillvault.errors import NotAVaultError, SkillvaultError
 from skillvault.learning.capture.adoption import STEP as CAPTURE
-from skillvault.steps.registry import STEPS
-from skillvault.steps.run import Done, Report, Tracker
+from skillvault.loop.registry import STEPS
+from skillvault.loop.run import Done, Report, Tracker
+from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.recovery import review_taken
 from skillvault.vault.files import layout

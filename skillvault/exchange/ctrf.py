@@ -20,7 +20,7 @@ from skillvault.exchange.source_file import (
     present,
 )
 from skillvault.exchange.suite_report import STATUSES, Failing, SuiteReport, common, outcome_of
-from skillvault.records import Scalar
+from skillvault.model.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
 _MILLISECONDS = 1e11

@@ -5,9 +5,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from skillvault.change import Program
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_tree import MAX_BYTES, SourceTree, too_large
+from skillvault.model.change import Program
+from skillvault.model.errors import BadInputError
 
 _MAX_ENTRIES = 200_000  # of a whole source: a home folder named by mistake is not walked to its end
 _PRUNED = frozenset({".git", "node_modules", "__pycache__", ".venv"})

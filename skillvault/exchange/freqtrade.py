@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import (
     Parsed,
     Section,
@@ -24,9 +23,10 @@ from skillvault.exchange.source_file import (
     name_of,
     present,
 )
-from skillvault.intake import SCORE_TOLERANCE
-from skillvault.records import Scalar, stamp
-from skillvault.text import percent, slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import SCORE_TOLERANCE
+from skillvault.model.records import Scalar, stamp
+from skillvault.model.text.text import percent, slug
 
 _MAX_MEMBER = 512 * 1024 * 1024
 _FEES = 0.02  # the most by which fees move the value a profit is measured against

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillvault.errors import BadInputError
 from skillvault.exchange import ctrf
 from skillvault.exchange.source_file import (
     Parsed,
@@ -23,8 +22,9 @@ from skillvault.exchange.source_file import (
     unreadable,
 )
 from skillvault.exchange.suite_report import failing_assertion, task_of
-from skillvault.records import Scalar, stamp
-from skillvault.text import shorten
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Scalar, stamp
+from skillvault.model.text.text import shorten
 
 _DOMAIN = "coding"
 _DEPTH = 3  # a folder of jobs, a job, a trial

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import Parsed, attempt, json_of, label, name_of, unreadable
 from skillvault.exchange.transcripts.reader import client_of
+from skillvault.model.errors import BadInputError
 
 
 def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import Parsed, bytes_of, label, name_of, present, time_of
 from skillvault.exchange.suite_report import Failing, SuiteReport, common, outcome_of
+from skillvault.model.errors import BadInputError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from skillvault import strict_json
-from skillvault.errors import BadInputError
-from skillvault.text import shorten, slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.text import strict_json
+from skillvault.model.text.text import shorten, slug
 
 Parsed = tuple[str, dict[str, Any] | BadInputError]
 Reader = Callable[[Path, str | None], Iterator[Parsed]]

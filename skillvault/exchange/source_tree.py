@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 
 MAX_FILES = 1000  # of one skill
 MAX_BYTES = 16 * 1024 * 1024  # of one skill

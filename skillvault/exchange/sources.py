@@ -9,8 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from skillvault.errors import BadInputError, UsageError
 from skillvault.exchange.source_tree import check_path
+from skillvault.model.errors import BadInputError, UsageError
 
 Kind = Literal["folder", "git", "site", "clawhub"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.exchange.source_file import present
-from skillvault.records import Scalar, stamp
-from skillvault.text import shorten
+from skillvault.model.records import Scalar, stamp
+from skillvault.model.text.text import shorten
 
 DOMAIN = "coding"
 MAX_EVIDENCE = 16 * 1024

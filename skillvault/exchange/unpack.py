@@ -12,9 +12,9 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from skillvault.change import Program
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES, check_apart, check_path, too_large
+from skillvault.model.change import Program
+from skillvault.model.errors import BadInputError
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _CHUNK = 64 * 1024

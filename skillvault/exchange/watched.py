@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import IO, NamedTuple
 
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 
 _KEPT = 16 * 1024  # bytes of the output's end
 _READ = 8192

@@ -12,10 +12,10 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
-from skillvault import strict_json
-from skillvault.errors import BadInputError
 from skillvault.exchange.unpack import unpack
-from skillvault.text import is_slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.text import strict_json
+from skillvault.model.text.text import is_slug
 
 PLACE = ".well-known/agent-skills/index.json"
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"

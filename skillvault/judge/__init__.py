@@ -6,14 +6,8 @@ A judge sees the decision before the result: `verdict` is blind by its very sign
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from skillvault.brief import Brief, Case, Draft, InsightText, Opinion, Verdict
-from skillvault.records import (
-    Decision,
-    JudgeInfo,
-    Outcome,
-    Scalar,
-    Skill,
-)
+from skillvault.model.brief import Brief, Case, Draft, InsightText, Opinion, Verdict
+from skillvault.model.records import Decision, JudgeInfo, Outcome, Scalar, Skill
 
 
 class Judge(Protocol):

@@ -1,16 +1,16 @@
 """An agent as the judge: what it answered counts, and until then the offline judge's words.
 
-Nobody is asked here and nobody waits; `steps.questions` says what an agent may be asked.
+Nobody is asked here and nobody waits; `loop.judging.questions` says what an agent may be asked.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from skillvault.brief import Brief, Case, Draft, InsightText, Verdict
 from skillvault.judge.claude.questions import Asked, Questions
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.records import Answer, Decision, JudgeInfo
+from skillvault.model.brief import Brief, Case, Draft, InsightText, Verdict
+from skillvault.model.records import Answer, Decision, JudgeInfo
 
 _Value = TypeVar("_Value")
 _OFFLINE = OfflineJudge()

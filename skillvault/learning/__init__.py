@@ -1,1 +1,1 @@
-"""Floor 1, rules: pure functions, records in, changes or values out. Sees floor 0."""
+"""Rules: pure functions from records to changes or values."""

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.brief import Opinion, warnings_of
-from skillvault.errors import BadInputError
-from skillvault.intake import outcome_from, stored
-from skillvault.policy import JudgePolicy
-from skillvault.records import JudgeInfo, Outcome, Skill, stamp
-from skillvault.text import listed
+from skillvault.model.brief import Opinion, warnings_of
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import outcome_from, stored
+from skillvault.model.policy import JudgePolicy
+from skillvault.model.records import JudgeInfo, Outcome, Skill, stamp
+from skillvault.model.text.text import listed
 
 _AGENT = "skillvault judge"
 

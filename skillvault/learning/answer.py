@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.change import Change
-from skillvault.due import Queue, When
-from skillvault.records import Answer, Evaluation, Fact, Link, Ref
-from skillvault.text import shorten
+from skillvault.model.change import Change
+from skillvault.model.due import Queue, When
+from skillvault.model.records import Answer, Evaluation, Fact, Link, Ref
+from skillvault.model.text.text import shorten
 
 STEP = "answer"
 DEPENDS_ON = (Queue(name=STEP, every="answer", when=(When("answer"),)),)

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from skillvault.change import Change, Edit, Move
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, NextStatus
-from skillvault.policy import Policy
-from skillvault.records import Ref, stamp
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.policy import Policy
+from skillvault.model.records import Ref, stamp
 
 STEP = "assess"
 _SERVED, _ARCHIVE = "skills", "archive"

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from skillvault.change import FORGET, Change, Edit, Move, Rewrite
-from skillvault.errors import UsageError
 from skillvault.learning.expire import EXPIRES
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import REJECT, RejectedSkill
-from skillvault.policy import Policy
-from skillvault.records import LEARNED, Ref, Skill, stamp
-from skillvault.text import is_slug, listed
+from skillvault.model.change import FORGET, Change, Edit, Move, Rewrite
+from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy
+from skillvault.model.records import LEARNED, Ref, Skill, stamp
+from skillvault.model.text.text import is_slug, listed
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
 _POLICY = "vault.yaml"

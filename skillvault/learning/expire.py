@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.change import Change, Edit, Move
 from skillvault.learning.sections import Version, Written, untouched
-from skillvault.policy import Policy
-from skillvault.records import PROGRAMS_OWN, Ref, Skill, stamp
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.policy import Policy
+from skillvault.model.records import PROGRAMS_OWN, Ref, Skill, stamp
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from skillvault.change import Change
-from skillvault.policy import Policy
-from skillvault.records import Skill
+from skillvault.model.change import Change
+from skillvault.model.policy import Policy
+from skillvault.model.records import Skill
 
 _SERVED, _PROPOSED = "skills", "proposed"
 

@@ -11,12 +11,12 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.change import Change, Program
-from skillvault.errors import BadInputError
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import Files, metadata_of
-from skillvault.records import Link, Ref, link_of
-from skillvault.text import MAX_SLUG
+from skillvault.model.change import Change, Program
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Link, Ref, link_of
+from skillvault.model.text.text import MAX_SLUG
 
 STEP = "install"
 _TAIL = 6  # hex digits of the origin's digest, behind a name that is taken

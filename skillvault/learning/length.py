@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault import markdown
-from skillvault.text import tokens
+from skillvault.model.text import markdown
+from skillvault.model.text.text import tokens
 
 STATEMENTS = "statements.md"  # the file for what has no room
 OVERFLOW = "# What has no room in SKILL.md"  # heading of that file

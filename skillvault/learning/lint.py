@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from skillvault.hidden_characters import escaped, hidden_characters
 from skillvault.learning.recommend.render import frame_tags
-from skillvault.text import shorten
+from skillvault.model.text.hidden_characters import escaped, hidden_characters
+from skillvault.model.text.text import shorten
 
 NO_PROOF = "a clean lint proves no safety"
 _SHOWN = 40  # findings in a commit or on a screen

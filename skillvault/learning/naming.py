@@ -7,8 +7,8 @@ from itertools import chain, count
 
 from msgspec.structs import replace
 
-from skillvault.records import Skill, SkillKind, Subject, Trust
-from skillvault.text import MAX_SLUG, OPEN_WORDS, slug
+from skillvault.model.records import Skill, SkillKind, Subject, Trust
+from skillvault.model.text.text import MAX_SLUG, OPEN_WORDS, slug
 
 _HEX = (6, 12, 24, 48)
 _GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about

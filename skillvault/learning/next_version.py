@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.change import Change, Edit, Move, Rewrite
-from skillvault.errors import UsageError
-from skillvault.lazy import LazyModule
 from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
 from skillvault.learning.sections import Version, Written
-from skillvault.policy import Policy
-from skillvault.records import Link, Ref, Skill, link_of, ref_of
-from skillvault.written import (
+from skillvault.model.change import Change, Edit, Move, Rewrite
+from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy
+from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
+from skillvault.model.sameness import comparison
+from skillvault.model.sameness import form as forms
+from skillvault.model.text import front_matter, markdown
+from skillvault.model.written import (
     DESCRIPTION,
     as_words,
     heading_mark,
@@ -28,11 +30,7 @@ from skillvault.written import (
 )
 
 if TYPE_CHECKING:
-    from skillvault import front_matter, markdown, sameness
-    from skillvault.sameness import Form
-else:  # who only asks pays for none of them
-    front_matter, markdown = LazyModule("front_matter"), LazyModule("markdown")
-    sameness = LazyModule("sameness")
+    from skillvault.model.sameness.form import Form
 
 FILE = "SKILL.md"
 APPROVE = "approve"
@@ -338,7 +336,7 @@ def says_no_more(text: str, rejected: str, approved: str) -> bool:
 
 
 def _forms(text: str) -> "list[Form]":
-    return [sameness.normal_form(_COUNTS.sub("", line)) for line in markdown.statements(text)]
+    return [forms.normal_form(_COUNTS.sub("", line)) for line in markdown.statements(text)]
 
 
 def _differences(
@@ -354,4 +352,4 @@ def _all_said(forms: "Iterable[Form]", others: "Sequence[Form]") -> bool:
 
 
 def _is_among(form: "Form", others: "Iterable[Form]") -> bool:
-    return any(form == other or sameness.same(form, other) for other in others)
+    return any(form == other or comparison.same(form, other) for other in others)

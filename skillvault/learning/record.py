@@ -4,13 +4,13 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from skillvault import claims
-from skillvault.change import INTAKE, Change
-from skillvault.claims import Claim
-from skillvault.errors import BadInputError
-from skillvault.policy import Policy
-from skillvault.records import Outcome, Recommendation, Session, ref_of
-from skillvault.text import inert, listed
+from skillvault.model import claims
+from skillvault.model.change import INTAKE, Change
+from skillvault.model.claims import Claim
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, Recommendation, Session, ref_of
+from skillvault.model.text.text import inert, listed
 
 _CLOSE = 0.8
 

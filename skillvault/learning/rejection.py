@@ -8,9 +8,9 @@ from functools import cache
 
 from msgspec import Struct
 
-from skillvault.change import FORGET
 from skillvault.learning.naming import is_general, is_strategy, may_be_next
-from skillvault.records import Commit
+from skillvault.model.change import FORGET
+from skillvault.model.records import Commit
 
 # What is made of other records. A batch of intake has as many sources as targets, and
 # nobody asks which of its sources made which of its targets.

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from skillvault.change import Change, Move
-from skillvault.errors import UsageError
-from skillvault.records import Ref, Retraction
-from skillvault.text import how_many
+from skillvault.model.change import Change, Move
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Ref, Retraction
+from skillvault.model.text.text import how_many
 
 STEP = "retract"
 

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault import markdown
-from skillvault.records import Skill
-from skillvault.text import shorten
-from skillvault.written import (
+from skillvault.model.records import Skill
+from skillvault.model.text import markdown
+from skillvault.model.text.text import shorten
+from skillvault.model.written import (
     DESCRIPTION,
     Key,
     heading_mark,

@@ -11,9 +11,9 @@ from skillvault.learning.assess import Assessed, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.elsewhere import capped
 from skillvault.learning.effect.verdict import Evidence
-from skillvault.policy import Policy
-from skillvault.records import Elsewhere
-from skillvault.text import count_of, how_many
+from skillvault.model.policy import Policy
+from skillvault.model.records import Elsewhere
+from skillvault.model.text.text import count_of, how_many
 
 _PERSONS = {
     "pinned": "a person keeps it, whatever its evidence",

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.brief import Findings
 from skillvault.learning.account.account import shown_by
 from skillvault.learning.distill.excerpt import SessionState
 from skillvault.learning.distill.skill import STEP as DISTILL
@@ -12,9 +11,10 @@ from skillvault.learning.generate.warning_pattern import STEP, Present, Standing
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.support import support_standing
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Outcome, Ref, Session
-from skillvault.text import how_many, percent
+from skillvault.model.brief import Findings
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
+from skillvault.model.text.text import how_many, percent
 
 
 class StepAnswer(Struct, frozen=True):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from skillvault.inspect.page.benefit import Rate, Span
 from skillvault.learning.effect.verdict import Verdict
 from skillvault.learning.stats import SkillStats
 from skillvault.page.template import render
-from skillvault.steps.page.benefit import Rate, Span
 
 IN_FILE: Mapping[str, str] = {
     "ink": "#1c2430", "soft": "#52606d", "line": "#d5d9de", "paper": "#ffffff",

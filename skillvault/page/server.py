@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.errors import SkillvaultError, UsageError
+from skillvault.model.errors import SkillvaultError, UsageError
 
 HOST = "127.0.0.1"
 _HEADERS = {

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from skillvault.hidden_characters import escaped
+from skillvault.inspect.page.benefit import Benefit, Rate
+from skillvault.inspect.page.page import Page
+from skillvault.inspect.page.week import EVENTS, Happened, Week
 from skillvault.learning.stats import SkillStats
-from skillvault.steps.page.benefit import Benefit, Rate
-from skillvault.steps.page.page import Page
-from skillvault.steps.page.week import EVENTS, Happened, Week
-from skillvault.text import flat
+from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.text import flat
 
 _FIRST = 5  # things of event event that are listed
 _MARKUP = re.compile(r"([\\`*_\[\]<>#&|~!$])")

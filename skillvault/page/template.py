@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from skillvault.hidden_characters import escaped
-from skillvault.steps.page.benefit import Rate
-from skillvault.text import how_many, lead, shorten
+from skillvault.inspect.page.benefit import Rate
+from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.text import how_many, lead, shorten
 
 
 def render(name: str, **values: Any) -> Markup:

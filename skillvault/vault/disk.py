@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skillvault.errors import GitError, PausedError
+from skillvault.model.errors import GitError, PausedError
 
 _TROUBLE = {
     errno.ENOSPC: "no space left",

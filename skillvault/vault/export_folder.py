@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from skillvault.change import Program
-from skillvault.errors import BadInputError, EditedError
-from skillvault.export import Export, OwnPart
-from skillvault.records import Problem
+from skillvault.model.change import Program
+from skillvault.model.errors import BadInputError, EditedError
+from skillvault.model.export import Export, OwnPart
+from skillvault.model.records import Problem
 from skillvault.vault.commit.files import draft_file, place_file, remove_file
 from skillvault.vault.commit.locks import folder_lock
 from skillvault.vault.git.trees import EXECUTABLE

@@ -9,7 +9,7 @@ import errno
 import os
 import signal
 
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 
 VARIABLE = "SKILLVAULT_FAILPOINT"
 _reached: dict[str, int] = {}

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from skillvault.change import parts_in
-from skillvault.records import Problem
+from skillvault.model.change import parts_in
+from skillvault.model.records import Problem
 from skillvault.vault.files import layout
 from skillvault.vault.git.lost import Diff, LostCommit, new_home
 from skillvault.vault.git.repository import Git

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skillvault.errors import UsageError
-from skillvault.records import RecordKind, Ref
+from skillvault.model.errors import UsageError
+from skillvault.model.records import RecordKind, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Topics
 

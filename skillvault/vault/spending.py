@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from skillvault.errors import UnavailableError
+from skillvault.model.errors import UnavailableError
 from skillvault.vault.failpoint import reach
 
 _HOUR = 3600.0

@@ -15,7 +15,7 @@ from recount import main
 from skillvault.api import Vault
 from skillvault.exchange.freqtrade import read_backtest
 from tests.golden.stage import Stage
-from tests.steps.test_actions import hurried
+from tests.loop.test_actions import hurried
 from tests.streams import batches, learned
 from tests.thorough import one_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.cli import main
-from skillvault.hidden_characters import hidden_characters
+from skillvault.model.text.hidden_characters import hidden_characters
 from tests.given import as_file, raw
 
 

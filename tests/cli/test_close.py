@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.errors import BadInputError, UsageError
+from skillvault.model.errors import BadInputError, UsageError
 from tests.cli.test_recommend import call
 from tests.conftest import NOW
 from tests.given import as_file, raw

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from skillvault import strict_yaml
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.model.text import strict_yaml
 from tests.conftest import NOW
 from tests.given import as_file, ended, raw
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from tests.exchange.sites import Reply, serving, skill_file, zipped
 
 

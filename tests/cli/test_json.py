@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.steps.registry import STEPS
+from skillvault.loop.registry import STEPS
 from tests.conftest import Person
 from tests.given import as_file, raw
 

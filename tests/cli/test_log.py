@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.steps.logbook import skill_first
+from skillvault.inspect.logbook import skill_first
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault, vault_at
 from skillvault.cli.commands import cli
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE
 

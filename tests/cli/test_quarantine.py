@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.errors import UsageError
-from skillvault.records import Trust
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Trust
 from tests.given import NOW, as_file, raw
 
 BAD = as_file(raw(result={"score": -11.2}))

@@ -11,10 +11,10 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.recommend import STRATEGIES
 from skillvault.cli.search import KINDS
-from skillvault.errors import UsageError
 from skillvault.learning.recommend.shelf import Strategy
-from skillvault.steps import shelf as serving
-from skillvault.steps.shelf import has_model
+from skillvault.model.errors import UsageError
+from skillvault.serving import shelf as serving
+from skillvault.serving.shelf import has_model
 from tests.conftest import Person
 from tests.given import as_file, raw
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from tests.conftest import Person
 
 SEED = "reading-a-lift"

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from tests.cli.test_recommend import call
 from tests.conftest import Person
 from tests.used import use_skills

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.clients.edits import JsonWish, is_ours, json_edit, page_edit
-from skillvault.errors import BadInputError
-from skillvault.managed_block import with_block, without_block
+from skillvault.model.errors import BadInputError
+from skillvault.model.text.managed_block import with_block, without_block
 
 GROUP = {"hooks": [{"type": "command", "command": "python -m skillvault --vault /v hook Stop"}]}
 WISHES = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.api import Vault
-from skillvault.errors import SkillvaultError
+from skillvault.model.errors import SkillvaultError
 from tests.given import NOW, as_file, passing, raw, trade
 
 RECORDED = 3  # outcomes that the command records itself

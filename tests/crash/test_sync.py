@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.vault.failpoint import VARIABLE
-from tests.team import Team
+from tests.clones import Team
 
 POINTS = (
     *("sync-fetched", "sync-claimed", "sync-merged", "sync-before-push", "sync-pushed"),

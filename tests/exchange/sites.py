@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from skillvault.change import Program
 from skillvault.exchange.well_known import PLACE, SCHEMA
+from skillvault.model.change import Program
 
 SKILL = b"---\nname: review\ndescription: Reviews a change. Use before a merge.\n---\n\n# Review\n"
 

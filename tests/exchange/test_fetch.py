@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.fetch import Fetcher, is_public
 from skillvault.exchange.source_tree import MAX_BYTES
+from skillvault.model.errors import BadInputError
 from tests.exchange.sites import Reply, Site, serving
 
 

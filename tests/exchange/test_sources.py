@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillvault.errors import UsageError
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
+from skillvault.model.errors import UsageError
 
 
 @pytest.mark.parametrize(

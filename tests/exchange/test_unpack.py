@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES
 from skillvault.exchange.unpack import unpack
+from skillvault.model.errors import BadInputError
 from tests.exchange.sites import tarred, zipped
 
 FILES = {"SKILL.md": b"a", "scripts/run.sh": b"b" * 100_000}

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import BadInputError
-from skillvault.front_matter import MAX_FRONT_MATTER
-from skillvault.intake import outcome_from
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import outcome_from
+from skillvault.model.text.front_matter import MAX_FRONT_MATTER
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.codec import incoming
 from skillvault.vault.files.inbox import Inbox

@@ -19,7 +19,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.daemon import Pace
-from skillvault.steps.run import Done
+from skillvault.loop.run import Done
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.test_daemon import watching

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from skillvault import strict_yaml
-from skillvault.front_matter import read as front_matter
-from skillvault.front_matter import text_of, with_key
+from skillvault.model.text import strict_yaml
+from skillvault.model.text.front_matter import read as front_matter
+from skillvault.model.text.front_matter import text_of, with_key
 from tests.intake.generated import KEY, Made, made
 from tests.vault.given import spliced
 

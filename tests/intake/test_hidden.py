@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.hidden_characters import escaped, hidden_characters
 from skillvault.learning.recommend import render
+from skillvault.model.text.hidden_characters import escaped, hidden_characters
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw, shown

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from skillvault import strict_yaml
 from skillvault.api import Vault
-from skillvault.steps.run import Report
+from skillvault.loop.run import Report
+from skillvault.model.text import strict_yaml
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw, trade
 from tests.intake.timed import taken

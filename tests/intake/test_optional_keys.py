@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.errors import BadInputError
-from skillvault.intake import (
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import (
     MAX_SHOWN,
     outcome_from,
     plain_recommendation,
     recommendation_from,
 )
-from skillvault.records import Lesson, Outcome, Recommendation, ShownFact, plain, ref_of
+from skillvault.model.records import Lesson, Outcome, Recommendation, ShownFact, plain, ref_of
 from skillvault.vault.files import codec
 from skillvault.vault.files.redact import redacted, redacted_recommendation
 from tests.given import NOW, outcome, raw, recommendation, shown

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from skillvault.errors import BadInputError
-from skillvault.intake import MAX_SHOWN, recommendation_from
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
-from skillvault.policy import Policy
-from skillvault.records import Recommendation, Ref
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import MAX_SHOWN, recommendation_from
+from skillvault.model.policy import Policy
+from skillvault.model.records import Recommendation, Ref
 from skillvault.vault.files import codec
 from skillvault.vault.files.redact import redacted_recommendation
 from tests.given import NOW, recommendation, shown

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import BadInputError
-from skillvault.intake import MAX_TEXT, MAX_TOLD, session_from, session_id
-from skillvault.records import Ref
-from skillvault.text import is_slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import MAX_TEXT, MAX_TOLD, session_from, session_id
+from skillvault.model.records import Ref
+from skillvault.model.text.text import is_slug
 from skillvault.vault.files import codec, layout
 from skillvault.vault.files.redact import redacted_session
 from skillvault.vault.files.work_tree import parsed

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from skillvault.errors import BadInputError
-from skillvault.intake import outcome_from
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import outcome_from
 from skillvault.vault.files import codec
 from skillvault.vault.files.redact import redacted
 from tests.given import NOW

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.records import Outcome
+from skillvault.model.records import Outcome
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.interop.programs import Program

@@ -6,10 +6,10 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
-from skillvault.errors import BadInputError
 from skillvault.exchange.folder import folder_tree
 from skillvault.exchange.source_tree import skills_in
 from skillvault.exchange.sources import source_of
+from skillvault.model.errors import BadInputError
 from tests.conftest import NOW
 from tests.exchange.sites import Reply, Routes, serving, skill_file, zipped
 from tests.interop.programs import Program, clone

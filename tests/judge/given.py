@@ -5,14 +5,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from skillvault.brief import Verdict
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
 from skillvault.judge.claude.retries import Caller
 from skillvault.judge.claude.wire import Api
-from skillvault.policy import DistillPolicy, JudgePolicy
-from skillvault.records import Decision
+from skillvault.model.brief import Verdict
+from skillvault.model.policy import DistillPolicy, JudgePolicy
+from skillvault.model.records import Decision
 from skillvault.vault.files.redact import cleaned
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW

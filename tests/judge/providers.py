@@ -15,11 +15,11 @@ from typing import ClassVar, TypeAlias
 from click.testing import CliRunner
 
 from skillvault.api import Vault
-from skillvault.brief import Verdict
 from skillvault.cli.commands import cli
-from skillvault.errors import BadInputError, UnansweredError
-from skillvault.steps.desk import AskedQuestion
-from skillvault.steps.run import Report
+from skillvault.loop.judging.desk import AskedQuestion
+from skillvault.loop.run import Report
+from skillvault.model.brief import Verdict
+from skillvault.model.errors import BadInputError, UnansweredError
 from tests.conftest import NOW
 from tests.forked import called, calling, done, log_of, started
 from tests.given import as_file, trade

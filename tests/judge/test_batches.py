@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from skillvault.api import Vault
-from skillvault.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.cli.commands import cli
+from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from tests.conftest import NOW
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint

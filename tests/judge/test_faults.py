@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from skillvault.api import Vault
-from skillvault.brief import Spent
-from skillvault.errors import UnansweredError, UnavailableError
+from skillvault.model.brief import Spent
+from skillvault.model.errors import UnansweredError, UnavailableError
 from tests.judge.given import REPEATS, Clock, ask, asking
 from tests.judge.providers import PROVIDERS, ByAgent, Provider
 from tests.judge.server import VERDICT, Answer, Body, Server, asked_for, claude, error, message

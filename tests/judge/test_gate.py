@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
-from skillvault.claude_models import FAST, THOROUGH
 from skillvault.cli.commands import cli
+from skillvault.model.claude_models import FAST, THOROUGH
 from tests.conftest import NOW
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint

@@ -13,15 +13,15 @@ import pytest
 from click.testing import CliRunner
 
 from skillvault.api import Vault
-from skillvault.claude_models import MODELS, THOROUGH, Usage, cost
 from skillvault.cli.commands import cli
-from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
 from skillvault.judge.claude.retries import Caller
 from skillvault.judge.claude.wire import Api
-from skillvault.policy import DistillPolicy, JudgePolicy
+from skillvault.model.claude_models import MODELS, THOROUGH, Usage, cost
+from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.vault.files.redact import cleaned
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skillvault.brief import Account, Findings
 from skillvault.learning.account import account as rules
-from skillvault.policy import Policy
-from skillvault.records import Outcome, SkillKind, Status, Trust
+from skillvault.model.brief import Account, Findings
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, SkillKind, Status, Trust
 from tests.given import evaluation, outcome, raw
 
 TENANT = "I assume that the cache key needs no tenant."

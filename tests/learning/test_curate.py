@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from skillvault.change import Change, Edit, Move, Rewrite
-from skillvault.errors import UsageError
 from skillvault.learning import curate
-from skillvault.policy import Policy
-from skillvault.records import Ref, Skill
+from skillvault.model.change import Change, Edit, Move, Rewrite
+from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy
+from skillvault.model.records import Ref, Skill
 from tests.given import NOW
 
 SKILL = Skill("w", "does", kind="warning", status="testing", expires="2026-12-01T00:00:00Z")

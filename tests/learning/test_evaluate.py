@@ -2,12 +2,12 @@
 
 import pytest
 
-from skillvault.brief import Case, InsightText, Verdict
-from skillvault.change import INTAKE
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.evaluate import evaluate
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, JudgeInfo
+from skillvault.model.brief import Case, InsightText, Verdict
+from skillvault.model.change import INTAKE
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, JudgeInfo
 from tests.given import outcome, raw
 
 INFO = JudgeInfo(name="scripted", version="1")

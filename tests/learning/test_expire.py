@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from skillvault.learning import expire
-from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Skill, stamp
+from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.records import Skill, stamp
 from tests.given import NOW
 
 POLICY = Policy(generate=GeneratePolicy(warning_days=60))

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.length import OVERFLOW, fitted, within
-from skillvault.markdown import statements
-from skillvault.text import tokens
+from skillvault.model.text.markdown import statements
+from skillvault.model.text.text import tokens
 
 BULLETS = st.lists(
     st.text("ab \n-c。", min_size=1, max_size=60).map(lambda t: "- x" + t), max_size=12

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.naming import free_name, is_strategy, subject_key, subject_names
-from skillvault.records import SkillKind, Subject
-from skillvault.text import MAX_SLUG, is_slug
+from skillvault.model.records import SkillKind, Subject
+from skillvault.model.text.text import MAX_SLUG, is_slug
 
 HEX = r"-[0-9a-f]{6}"
 

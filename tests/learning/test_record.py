@@ -2,9 +2,9 @@
 
 import pytest
 
-from skillvault.errors import BadInputError
 from skillvault.learning import record
-from skillvault.policy import Policy, RecordPolicy
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import Policy, RecordPolicy
 from tests.given import outcome, raw
 
 

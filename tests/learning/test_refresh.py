@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Findings
-from skillvault.change import Change, Edit, Move
 from skillvault.learning.account.account import digest, shown_by
 from skillvault.learning.generate.warning_pattern import (
     Present,
@@ -22,9 +20,11 @@ from skillvault.learning.length import OVERFLOW, STATEMENTS, References
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.learning.sections import Version, Written, theirs
-from skillvault.policy import Policy
-from skillvault.records import Link, Ref, Skill, stamp
-from skillvault.written import sections_of
+from skillvault.model.brief import Draft, Findings
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.policy import Policy
+from skillvault.model.records import Link, Ref, Skill, stamp
+from skillvault.model.written import sections_of
 from tests.learning.accounts import CHECKED, TENANT, ended, findings_of
 
 POLICY = Policy()

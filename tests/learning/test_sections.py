@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.sections import Version, rewritten, theirs, untouched
-from skillvault.written import marks_after, marks_of, sections_of
+from skillvault.model.written import marks_after, marks_of, sections_of
 
 FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
 SECOND = "# Title\n\nhead 2\n\n## One\n\n- a 2\n\n## Two\n\n- b 2"

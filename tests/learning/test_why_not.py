@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from skillvault.brief import Findings
 from skillvault.learning.account.account import KINDS
 from skillvault.learning.generate.warning_pattern import Present, Standing
 from skillvault.learning.why_not import AccountMaterial, outcome_standing, summary
-from skillvault.policy import Policy
-from skillvault.records import Outcome, Skill
+from skillvault.model.brief import Findings
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, Skill
 from tests.given import outcome, trade
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
 

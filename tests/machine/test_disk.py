@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import BadInputError, PausedError, SkillvaultError
+from skillvault.model.errors import BadInputError, PausedError, SkillvaultError
 from skillvault.vault import failpoint
 from tests.conftest import NOW
 from tests.crash import scenario

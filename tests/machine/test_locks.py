@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import VaultBusyError
 from skillvault.learning import record
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit import git_activity, journal
 from skillvault.vault.commit import publish as writer

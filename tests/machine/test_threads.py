@@ -9,8 +9,8 @@ from pathlib import Path
 
 from skillvault.api import Vault
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.records import Outcome
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.records import Outcome
 from skillvault.vault.commit.store import Store
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw

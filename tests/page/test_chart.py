@@ -6,10 +6,10 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
-from skillvault.hidden_characters import escaped
+from skillvault.inspect.page.benefit import Rate, Span
 from skillvault.learning.stats import SkillStats
+from skillvault.model.text.hidden_characters import escaped
 from skillvault.page import chart
-from skillvault.steps.page.benefit import Rate, Span
 from tests.page.test_html import hostile
 
 SVG = "{http://www.w3.org/2000/svg}"

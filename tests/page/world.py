@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from skillvault.api import Vault
-from skillvault.steps.closing import Closing
+from skillvault.sessions.closing import Closing
 from tests.conftest import NOW
 from tests.given import as_file, raw, trade
 

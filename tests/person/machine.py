@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from skillvault.api import Vault
-from skillvault.errors import (
+from skillvault.loop.registry import STEPS
+from skillvault.loop.run import Report
+from skillvault.model.errors import (
     BadInputError,
     EditedError,
     PausedError,
     SkillvaultError,
     VaultBusyError,
 )
-from skillvault.steps.registry import STEPS
-from skillvault.steps.run import Report
 from skillvault.vault.files import layout
 from tests.given import NOW, as_file, passing
 from tests.person.given import (

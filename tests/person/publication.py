@@ -18,7 +18,7 @@ from unittest.mock import patch
 import yaml
 
 from skillvault.api import Vault
-from skillvault.errors import SkillvaultError
+from skillvault.model.errors import SkillvaultError
 from skillvault.vault import failpoint
 from tests.conftest import NOW
 from tests.given import as_file, raw

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import PausedError
+from skillvault.model.errors import PausedError
 from tests.conftest import NOW
 from tests.person import publication
 from tests.person.given import git

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.change import Change, Edit, Move
-from skillvault.errors import EditedError
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.errors import EditedError
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
 from tests.person.given import Picture, picture

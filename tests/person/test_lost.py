@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import EditedError
+from skillvault.model.errors import EditedError
 from skillvault.vault.lost import lost_changes
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.change import Change
-from skillvault.errors import EditedError
-from skillvault.policy import Policy
-from skillvault.records import Record
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.change import Change
+from skillvault.model.errors import EditedError
+from skillvault.model.policy import Policy
+from skillvault.model.records import Record
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode

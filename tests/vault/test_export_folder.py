@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.errors import BadInputError, EditedError, VaultBusyError
 from skillvault.exchange.skills.agents_md import OWN as SECTION
-from skillvault.export import Export
+from skillvault.model.errors import BadInputError, EditedError, VaultBusyError
+from skillvault.model.export import Export
 from skillvault.vault.commit import locks
 from skillvault.vault.commit.files import draft_file
 from skillvault.vault.commit.locks import folder_lock

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from tests.clones import Team
 from tests.conftest import NOW, Person
-from tests.team import Team
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import UsageError
-from skillvault.records import Link, Record, Ref, link_of
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Link, Record, Ref, link_of
 from skillvault.vault import provenance
 from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Staged

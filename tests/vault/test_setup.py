@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import EditedError, NotAVaultError, PausedError, UsageError
+from skillvault.model.errors import EditedError, NotAVaultError, PausedError, UsageError
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, NOW, script
 

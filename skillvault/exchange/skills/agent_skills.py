@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault import front_matter, strict_yaml
-from skillvault.errors import BadInputError
-from skillvault.export import OutgoingSkill
-from skillvault.front_matter import SKILL_KEYS
-from skillvault.records import SKILL_KINDS, Problem, Skill
-from skillvault.text import is_slug, shorten, slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.export import OutgoingSkill
+from skillvault.model.records import SKILL_KINDS, Problem, Skill
+from skillvault.model.text import front_matter, strict_yaml
+from skillvault.model.text.front_matter import SKILL_KEYS
+from skillvault.model.text.text import is_slug, shorten, slug
 
 FILE = "SKILL.md"
 ORIGIN = "agent-skills"

@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault import front_matter, managed_block, markdown, strict_yaml
-from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import TreeSkill, fitting, pages, placed
 from skillvault.exchange.source_tree import SourceTree
-from skillvault.export import Export, LeftOut, OutgoingSkill, OwnPart
-from skillvault.records import Problem
-from skillvault.text import shorten, slug
+from skillvault.model.errors import BadInputError
+from skillvault.model.export import Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.model.records import Problem
+from skillvault.model.text import front_matter, managed_block, markdown, strict_yaml
+from skillvault.model.text.text import shorten, slug
 
 NAME = "agents-md"
 PAGE = "AGENTS.md"

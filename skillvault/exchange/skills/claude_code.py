@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from skillvault.exchange.skills.folders import TreeSkill, export_folders, read_folders, valid
 from skillvault.exchange.source_tree import SourceTree, skills_in
-from skillvault.export import Export, OutgoingSkill
-from skillvault.records import Problem
+from skillvault.model.export import Export, OutgoingSkill
+from skillvault.model.records import Problem
 
 NAME = "claude-code"
 ROOT = ".claude/skills"

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from skillvault import front_matter, markdown, strict_yaml
-from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.exchange.skills.folders import TreeSkill, pages, placed
 from skillvault.exchange.source_tree import SourceTree
-from skillvault.records import Problem, stamp
-from skillvault.text import shorten
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Problem, stamp
+from skillvault.model.text import front_matter, markdown, strict_yaml
+from skillvault.model.text.text import shorten
 
 NAME = "claudefi"
 _FILE = re.compile(

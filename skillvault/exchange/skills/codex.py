@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from skillvault.exchange.skills.folders import export_folders, valid
-from skillvault.export import Export, OutgoingSkill
+from skillvault.model.export import Export, OutgoingSkill
 
 ROOT = ".agents/skills"
 # Characters of its list where it does not know the context, less those of Codex's own skills

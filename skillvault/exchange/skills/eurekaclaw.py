@@ -12,8 +12,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from skillvault import front_matter, markdown
-from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import (
@@ -27,9 +25,11 @@ from skillvault.exchange.skills.folders import (
     write_folders,
 )
 from skillvault.exchange.source_tree import SourceTree, skills_in
-from skillvault.export import Export, OutgoingSkill, OwnPart
-from skillvault.records import Problem
-from skillvault.text import shorten
+from skillvault.model.errors import BadInputError
+from skillvault.model.export import Export, OutgoingSkill, OwnPart
+from skillvault.model.records import Problem
+from skillvault.model.text import front_matter, markdown
+from skillvault.model.text.text import shorten
 
 NAME = "eurekaclaw"
 ROOT = "skills"

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.exchange.source_tree import SourceTree, files_of, skills_in
-from skillvault.export import WHOLE, Export, LeftOut, OutgoingSkill, OwnPart
-from skillvault.records import Problem
-from skillvault.text import lead
+from skillvault.model.errors import BadInputError
+from skillvault.model.export import WHOLE, Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.model.records import Problem
+from skillvault.model.text.text import lead
 
 NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024

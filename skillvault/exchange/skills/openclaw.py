@@ -14,8 +14,8 @@ from skillvault.exchange.skills.folders import (
     valid,
 )
 from skillvault.exchange.source_tree import SourceTree
-from skillvault.export import Export, OutgoingSkill
-from skillvault.records import Problem
+from skillvault.model.export import Export, OutgoingSkill
+from skillvault.model.records import Problem
 
 NAME = "openclaw"
 ROOT = "skills"

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from skillvault.change import Program
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import fitting, valid, write_folders
 from skillvault.exchange.well_known import PLACE, SCHEMA
-from skillvault.export import Export, LeftOut, OutgoingSkill
+from skillvault.model.change import Program
+from skillvault.model.export import Export, LeftOut, OutgoingSkill
 
 ROOT, _, INDEX = PLACE.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients

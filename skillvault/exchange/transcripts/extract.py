@@ -9,13 +9,13 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import name_of, present
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.exchange.transcripts.events import ToolCall, ToolResult
 from skillvault.exchange.transcripts.reader import Transcript
-from skillvault.records import stamp
-from skillvault.text import shorten
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import stamp
+from skillvault.model.text.text import shorten
 
 MAX_BYTES = 256 * 1024  # of a session
 _MOST = 100  # failures, and successes

@@ -24,7 +24,7 @@ from skillvault.exchange.transcripts.events import (
 from skillvault.exchange.transcripts.extract import SHELLS, Clean, command_in, tail_of
 from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.exchange.transcripts.signs import Check, check_of, deciding, tool_of
-from skillvault.text import shorten
+from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
 _OPEN, _MOST = 500, 50  # calls that are waited for; skills, checks, commits of a prompt

@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from skillvault.errors import BadInputError
 from skillvault.exchange.source_file import name_of, unreadable
 from skillvault.exchange.transcripts import claude_code, codex
 from skillvault.exchange.transcripts.events import Event, Header
+from skillvault.model.errors import BadInputError
 
 LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
 _FIRST = 50  # lines by which a client is known

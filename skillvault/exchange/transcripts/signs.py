@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.records import Status
+from skillvault.model.records import Status
 
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
 # What stands before a command and is none; a flag of a runner, with its value where it has one.

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import msgspec
 
-from skillvault.brief import Spent
-from skillvault.claude_models import BATCH, cost, most
-from skillvault.errors import UnansweredError, UnavailableError
 from skillvault.judge.claude.retries import Fault, Kept, Question, Reply
-from skillvault.policy import JudgePolicy
+from skillvault.model.brief import Spent
+from skillvault.model.claude_models import BATCH, cost, most
+from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.policy import JudgePolicy
 
 _MOST = 10_000  # questions of one batch; the API takes ten times as many
 _ROOM = 0.999  # of what is left of the day's dollars, as sums are rounded

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from skillvault.text import sentences
+from skillvault.model.text.text import sentences
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}:\d{2}(?::\d{2})?")

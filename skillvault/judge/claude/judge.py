@@ -10,7 +10,12 @@ from typing import TypeVar
 
 import msgspec
 
-from skillvault.brief import (
+from skillvault.judge.claude.prompts import says_too_little
+from skillvault.judge.claude.questions import Asked, Questions, with_answer
+from skillvault.judge.claude.replies import UnusableError
+from skillvault.judge.claude.retries import Caller, Question
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.model.brief import (
     Brief,
     Case,
     Draft,
@@ -21,14 +26,9 @@ from skillvault.brief import (
     billed,
     spent_of,
 )
-from skillvault.errors import UnansweredError
-from skillvault.judge.claude.prompts import says_too_little
-from skillvault.judge.claude.questions import Asked, Questions, with_answer
-from skillvault.judge.claude.replies import UnusableError
-from skillvault.judge.claude.retries import Caller, Question
-from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
-from skillvault.text import flat, shorten
+from skillvault.model.errors import UnansweredError
+from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.text.text import flat, shorten
 
 _Value = TypeVar("_Value")
 

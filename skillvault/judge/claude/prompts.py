@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.brief import (
+from skillvault.model.brief import (
     Agreement,
     Brief,
     Cause,
@@ -33,9 +33,9 @@ from skillvault.brief import (
     Tools,
     Verdict,
 )
-from skillvault.conditions import Separation, clause
-from skillvault.records import Decision, Evaluation, Outcome, Scalar, Session, stamp
-from skillvault.text import count_of, percent, shorten
+from skillvault.model.conditions import Separation, clause
+from skillvault.model.records import Decision, Evaluation, Outcome, Scalar, Session, stamp
+from skillvault.model.text.text import count_of, percent, shorten
 
 NAMES = (
     "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",

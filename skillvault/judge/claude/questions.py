@@ -12,18 +12,6 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import (
-    Brief,
-    Case,
-    Draft,
-    GivenAnswer,
-    InsightText,
-    Matter,
-    Opinion,
-    SessionExcerpt,
-    Verdict,
-)
-from skillvault.errors import UnansweredError
 from skillvault.judge.claude import prompts as asking
 from skillvault.judge.claude.figures import Shown
 from skillvault.judge.claude.replies import (
@@ -43,8 +31,20 @@ from skillvault.judge.claude.replies import (
 )
 from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.policy import DistillPolicy, JudgePolicy
-from skillvault.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.brief import (
+    Brief,
+    Case,
+    Draft,
+    GivenAnswer,
+    InsightText,
+    Matter,
+    Opinion,
+    SessionExcerpt,
+    Verdict,
+)
+from skillvault.model.errors import UnansweredError
+from skillvault.model.policy import DistillPolicy, JudgePolicy
+from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
 _Value = TypeVar("_Value")
 _OF_DOMAIN = ("sections", "facts")  # what stands first in a record, as in others of its domain

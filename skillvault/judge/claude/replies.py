@@ -11,7 +11,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import (
+from skillvault.judge.claude.figures import Shown, unsupported
+from skillvault.judge.claude.retries import Kept
+from skillvault.judge.offline.verdict import GOOD
+from skillvault.model.brief import (
     Agreement,
     Brief,
     Draft,
@@ -21,12 +24,9 @@ from skillvault.brief import (
     SessionExcerpt,
     Verdict,
 )
-from skillvault.hidden_characters import cleaned
-from skillvault.judge.claude.figures import Shown, unsupported
-from skillvault.judge.claude.retries import Kept
-from skillvault.judge.offline.verdict import GOOD
-from skillvault.records import Applicability, InsightType, Outcome
-from skillvault.text import flat, sentences, shorten, slug
+from skillvault.model.records import Applicability, InsightType, Outcome
+from skillvault.model.text.hidden_characters import cleaned
+from skillvault.model.text.text import flat, sentences, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _USE = re.compile(r"use\b", re.IGNORECASE)

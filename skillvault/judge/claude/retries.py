@@ -10,10 +10,10 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from skillvault.brief import Spent
-from skillvault.claude_models import Usage, cost, most
-from skillvault.errors import UnansweredError, UnavailableError
-from skillvault.policy import JudgePolicy
+from skillvault.model.brief import Spent
+from skillvault.model.claude_models import Usage, cost, most
+from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.policy import JudgePolicy
 
 _TRIES = 3  # requests that one question may take
 _BACKOFF, _LONGEST_BACKOFF = 1.0, 30.0  # seconds before the second try at most, and before any

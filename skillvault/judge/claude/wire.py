@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.claude_models import Usage, cacheable
-from skillvault.errors import UnavailableError
 from skillvault.judge.claude.retries import Fault, Question, Reply
-from skillvault.policy import JudgePolicy
+from skillvault.model.claude_models import Usage, cacheable
+from skillvault.model.errors import UnavailableError
+from skillvault.model.policy import JudgePolicy
 
 if TYPE_CHECKING:
     import anthropic

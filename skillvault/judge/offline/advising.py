@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from skillvault.brief import WARNING, Opinion, warnings_of
 from skillvault.judge.offline.verdict import GOOD, judged
-from skillvault.records import Outcome, Skill
-from skillvault.text import shorten
+from skillvault.model.brief import WARNING, Opinion, warnings_of
+from skillvault.model.records import Outcome, Skill
+from skillvault.model.text.text import shorten
 
 _MOST = 4
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from skillvault.brief import Draft, Recurrence
 from skillvault.judge.offline.drafting import described
 from skillvault.judge.offline.speech import plain, sentence, subject
-from skillvault.records import Fact, Outcome
-from skillvault.text import count_of, listed, tokens, whole
+from skillvault.model.brief import Draft, Recurrence
+from skillvault.model.records import Fact, Outcome
+from skillvault.model.text.text import count_of, listed, tokens, whole
 
 _MOST = 5
 _ROOM = 280  # tokens of the facts in a text of at most 400

@@ -5,7 +5,15 @@ A section for which there is no statement is left out.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from skillvault.brief import (
+from skillvault.judge.offline.lines import HEADINGS, ranked_lines, sections_of
+from skillvault.judge.offline.speech import (
+    amount_in,
+    figured,
+    fitting,
+    plain,
+    subject,
+)
+from skillvault.model.brief import (
     Cause,
     Draft,
     Extreme,
@@ -17,17 +25,9 @@ from skillvault.brief import (
     Statement,
     Tools,
 )
-from skillvault.conditions import Condition, named
-from skillvault.judge.offline.lines import HEADINGS, ranked_lines, sections_of
-from skillvault.judge.offline.speech import (
-    amount_in,
-    figured,
-    fitting,
-    plain,
-    subject,
-)
-from skillvault.records import Outcome, Scalar, SkillKind
-from skillvault.text import figure, listed, percent, whole
+from skillvault.model.conditions import Condition, named
+from skillvault.model.records import Outcome, Scalar, SkillKind
+from skillvault.model.text.text import figure, listed, percent, whole
 
 TITLE = 70
 DESCRIPTION = 400

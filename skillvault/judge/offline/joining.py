@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from skillvault.brief import Agreement, Draft, Findings
 from skillvault.judge.offline.drafting import bulleted, described, titled
 from skillvault.judge.offline.lines import HEADINGS, ranked_lines, sections_of
 from skillvault.judge.offline.speech import plain, sentence
-from skillvault.records import SkillKind
-from skillvault.text import count_of, listed
+from skillvault.model.brief import Agreement, Draft, Findings
+from skillvault.model.records import SkillKind
+from skillvault.model.text.text import count_of, listed
 
 _NAMED = 8  # targets
 _ACTIONS = 3

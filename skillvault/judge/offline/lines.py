@@ -2,7 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from skillvault.brief import (
+from skillvault.judge.offline.speech import (
+    amount_of,
+    figured,
+    held_for,
+    plain,
+    quoted,
+    sentence,
+)
+from skillvault.model.brief import (
     Cause,
     Extreme,
     Findings,
@@ -15,18 +23,10 @@ from skillvault.brief import (
     Statement,
     Tools,
 )
-from skillvault.conditions import as_of, clause, risk
-from skillvault.judge.offline.speech import (
-    amount_of,
-    figured,
-    held_for,
-    plain,
-    quoted,
-    sentence,
-)
-from skillvault.reading import how, is_concrete, is_narration
-from skillvault.records import Observer, Outcome, SkillKind, Status
-from skillvault.text import count_of, figure, listed, percent, whole
+from skillvault.model.conditions import as_of, clause, risk
+from skillvault.model.reading import how, is_concrete, is_narration
+from skillvault.model.records import Observer, Outcome, SkillKind, Status
+from skillvault.model.text.text import count_of, figure, listed, percent, whole
 
 _ANSWERS = 8  # refused ones that are told
 _TASK = 80  # characters of a task that tell it from another

@@ -6,13 +6,13 @@ Only what was tested stands as a rule; a section for which there is nothing is l
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from skillvault.brief import Draft, InsightKind, Period
-from skillvault.conditions import Condition, Separation, as_of, clause, risk
 from skillvault.judge.offline.drafting import USE, bulleted, described
 from skillvault.judge.offline.lines import outlier_line
 from skillvault.judge.offline.speech import fitting, plain, sentence
-from skillvault.records import Outcome, Status
-from skillvault.text import count_of, figure, listed, percent
+from skillvault.model.brief import Draft, InsightKind, Period
+from skillvault.model.conditions import Condition, Separation, as_of, clause, risk
+from skillvault.model.records import Outcome, Status
+from skillvault.model.text.text import count_of, figure, listed, percent
 
 RULES = 3  # of one section
 _ACTIONS = 4

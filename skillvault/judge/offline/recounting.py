@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from skillvault.brief import Draft, SessionExcerpt
 from skillvault.judge.offline.drafting import TITLE, bulleted, described
 from skillvault.judge.offline.speech import fitting, plain, sentence
-from skillvault.records import Session, SessionFailure, SessionSuccess
-from skillvault.sameness import Form, normal_form, same
-from skillvault.text import count_of, listed, slug, whole
+from skillvault.model.brief import Draft, SessionExcerpt
+from skillvault.model.records import Session, SessionFailure, SessionSuccess
+from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.text.text import count_of, listed, slug, whole
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
 _LEMMA, _REASON, _ATTEMPT, _TEXT = 60, 300, 160, 300  # characters

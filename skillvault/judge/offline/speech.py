@@ -2,8 +2,8 @@
 
 import re
 
-from skillvault.records import Outcome
-from skillvault.text import OPEN_WORDS, figure, inert, percent
+from skillvault.model.records import Outcome
+from skillvault.model.text.text import OPEN_WORDS, figure, inert, percent
 
 _SIGNED = re.compile(r"-[\d.]")
 

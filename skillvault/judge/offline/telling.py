@@ -6,11 +6,11 @@ what was said or reported stands in it verbatim, so that different causes never 
 
 import re
 
-from skillvault.brief import Case, Insight, InsightKind, InsightText
 from skillvault.judge.offline.speech import ended, plain, quoted, sentence, subject
-from skillvault.reading import how, is_concrete
-from skillvault.records import InsightType, Outcome
-from skillvault.text import listed, whole
+from skillvault.model.brief import Case, Insight, InsightKind, InsightText
+from skillvault.model.reading import how, is_concrete
+from skillvault.model.records import InsightType, Outcome
+from skillvault.model.text.text import listed, whole
 
 _QUOTE = 220
 _A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")

@@ -6,16 +6,13 @@ Quality is a sum of features, each with its sentence. What would fit any decisio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault.brief import Verdict
-from skillvault.citations import figures_of
-from skillvault.grounds import Statement, statements_of
+from skillvault.judge.offline.citations import figures_of
+from skillvault.judge.offline.grounds import Statement, statements_of
 from skillvault.judge.offline.speech import figured, plain, quoted
-from skillvault.reading import NOTE, Reading, read
-from skillvault.records import (
-    Decision,
-    Scalar,
-)
-from skillvault.text import count_of, figure, listed, terms
+from skillvault.model.brief import Verdict
+from skillvault.model.reading import NOTE, Reading, read
+from skillvault.model.records import Decision, Scalar
+from skillvault.model.text.text import count_of, figure, listed, terms
 
 BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either
 GOOD = 0.5

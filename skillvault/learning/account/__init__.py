@@ -1,6 +1,6 @@
 """account: what is known of a subject, computed from its records whenever it is asked."""
 
-from skillvault.due import InDomain, LinkedFrom, Same, Source, Through, When
+from skillvault.model.due import InDomain, LinkedFrom, Same, Source, Through, When
 
 # After these a subject's account may say something else.
 CHANGES = (

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
-from skillvault.brief import RefusedAnswers
-from skillvault.records import Outcome
+from skillvault.model.brief import RefusedAnswers
+from skillvault.model.records import Outcome
 
 # A figure begins at its sign or first digit: else each digit of a long one would be a beginning.
 _NUMBER = r"(?:[-−–+]|(?<![\d,_]))(?:[$€£¥]\s?)?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?%)?"

@@ -11,14 +11,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.brief import Cause, Insight, InsightKind
 from skillvault.learning.account.answers import normal_value
 from skillvault.learning.account.insight import VALUE, insights_of
 from skillvault.learning.contrast.recorded import is_report
-from skillvault.reading import stated, substance
-from skillvault.records import Outcome
-from skillvault.sameness import Form, components, most_like_others, normal_form
-from skillvault.text import percent, terms
+from skillvault.model.brief import Cause, Insight, InsightKind
+from skillvault.model.reading import stated, substance
+from skillvault.model.records import Outcome
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import components, most_like_others
+from skillvault.model.text.text import percent, terms
 
 # Of these each wording is a cause of its own; of others only those that two outcomes share.
 _APART = frozenset({"error", "answer", "lesson", "found", "check"})

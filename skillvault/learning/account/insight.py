@@ -6,9 +6,9 @@ Nothing here compares outcomes: the same outcome gives the same insights in what
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skillvault.brief import Insight, InsightKind
 from skillvault.learning.account.answers import answer_of
-from skillvault.reading import (
+from skillvault.model.brief import Insight, InsightKind
+from skillvault.model.reading import (
     PRAISE,
     Reading,
     how,
@@ -18,8 +18,8 @@ from skillvault.reading import (
     read,
     telling,
 )
-from skillvault.records import Outcome
-from skillvault.text import terms
+from skillvault.model.records import Outcome
+from skillvault.model.text.text import terms
 
 _DISCOVERIES = 3  # of one outcome
 _RESTATED = 0.5  # of a statement's words in the task; more is the task said again

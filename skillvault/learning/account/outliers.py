@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import quantiles
 
-from skillvault.brief import Outlier
 from skillvault.learning.contrast.recorded import is_number
-from skillvault.records import Outcome
+from skillvault.model.brief import Outlier
+from skillvault.model.records import Outcome
 
 _FEWEST = 8  # others that make a middle half
 _FAR = 3.0  # times the middle half from its ends: Tukey's far out (Exploratory Data Analysis, 1977)

@@ -11,8 +11,8 @@ from itertools import takewhile
 from skillvault.learning.account.causes import form_of
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.significance import beyond
-from skillvault.policy import Policy
-from skillvault.records import Outcome
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome
 
 _QUARTER = 1.25
 _NEW = 12  # so many causes are read at once; who has more has read enough of them to wait

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from skillvault.policy import Policy
-from skillvault.records import Outcome, SkillKind
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, SkillKind
 
 
 def beyond(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:

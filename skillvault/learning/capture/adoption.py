@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from skillvault.change import Adoption, Change
 from skillvault.learning.capture.rules import (
     LEARNINGS,
     MAX_LEARNINGS,
@@ -13,8 +12,9 @@ from skillvault.learning.capture.rules import (
     flaw_of,
     rule_in,
 )
-from skillvault.records import Problem
-from skillvault.text import shorten
+from skillvault.model.change import Adoption, Change
+from skillvault.model.records import Problem
+from skillvault.model.text.text import shorten
 
 STEP = "capture"
 _NAMED, _LISTED = 60, 20  # characters of a rule in a commit's message, and rules there

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from skillvault.learning.capture.terms import Terms
-from skillvault.policy import CapturePolicy
+from skillvault.model.policy import CapturePolicy
 
 _MANY = 20  # searched files from which on a term may be too common
 _COMMON = 0.5  # the share of them that is

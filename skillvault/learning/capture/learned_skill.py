@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from skillvault.learning.capture.prompt import BEST, best_first, pattern_line
-from skillvault.records import LEARNED, LearnedPattern, Skill, stamp
+from skillvault.model.records import LEARNED, LearnedPattern, Skill, stamp
 
 _DESCRIPTION = (
     "Use before you write, change or review code of this project: rules that its own code bears "

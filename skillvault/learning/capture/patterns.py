@@ -14,9 +14,9 @@ from skillvault.learning.capture.rules import (
     with_scope,
     without_rules,
 )
-from skillvault.policy import CapturePolicy
-from skillvault.records import CAPTURED, EvolutionEntry, Expertise, LearnedPattern, Missed
-from skillvault.text import rule_key
+from skillvault.model.policy import CapturePolicy
+from skillvault.model.records import CAPTURED, EvolutionEntry, Expertise, LearnedPattern, Missed
+from skillvault.model.text.text import rule_key
 
 
 class Borne(Struct, frozen=True):

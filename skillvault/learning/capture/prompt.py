@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from skillvault.learning.capture.rules import LATEST
 from skillvault.learning.recommend.render import INSTRUCTION, element, inert_body
-from skillvault.records import LearnedPattern
-from skillvault.text import rule_key, tokens
+from skillvault.model.records import LearnedPattern
+from skillvault.model.text.text import rule_key, tokens
 
 BEST = 20  # patterns that a prompt gets
 _RANKS = {"high": 0, "medium": 1}  # of other confidence none is told

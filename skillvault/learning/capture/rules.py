@@ -11,8 +11,8 @@ from itertools import takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.records import Problem
-from skillvault.text import rule_key
+from skillvault.model.records import Problem
+from skillvault.model.text.text import rule_key
 
 LEARNINGS = "LEARNINGS.md"
 LATEST = 20  # rules that a prompt gets

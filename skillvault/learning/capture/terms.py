@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from skillvault.text import UNSPACED
+from skillvault.model.text.text import UNSPACED
 
 Polarity = Literal["positive", "negative"]
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.conditions import Condition, ConditionKind
 from skillvault.learning.contrast.recorded import DAYS, is_number, is_report, spelled
-from skillvault.records import Outcome, Result, Scalar
-from skillvault.text import terms
+from skillvault.model.conditions import Condition, ConditionKind
+from skillvault.model.records import Outcome, Result, Scalar
+from skillvault.model.text.text import terms
 
 Truth = NDArray[np.bool_]
 Figures = NDArray[np.floating[Any]]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from skillvault.records import Outcome
+from skillvault.model.records import Outcome
 
 LONGEST = timedelta(hours=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -2,9 +2,9 @@
 
 from datetime import UTC
 
-from skillvault.conditions import Condition
-from skillvault.records import Outcome, Scalar
-from skillvault.text import terms
+from skillvault.model.conditions import Condition
+from skillvault.model.records import Outcome, Scalar
+from skillvault.model.text.text import terms
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import DistillPolicy
-from skillvault.records import Session, SessionFailure, SkillKind
-from skillvault.text import count_of
+from skillvault.model.policy import DistillPolicy
+from skillvault.model.records import Session, SessionFailure, SkillKind
+from skillvault.model.text.text import count_of
 
 REASON = 80  # characters of a reason by which failures differ
 LONG, HEAD, TAIL = 300, 200, 80  # characters of a success: from which on it is cut, and to what

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault import markdown
-from skillvault.records import Session
-from skillvault.sameness import Form, Forms, normal_form
+from skillvault.model.records import Session
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import Forms
+from skillvault.model.text import markdown
 
 
 class Overlap(NamedTuple):

@@ -5,8 +5,6 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, SessionExcerpt
-from skillvault.change import Change, Edit, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.distill.excerpt import kind_of_session
 from skillvault.learning.expire import key_edits
@@ -17,9 +15,11 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import distilled_name
-from skillvault.policy import Policy
-from skillvault.records import Ref, Session, Skill, link_of, stamp
-from skillvault.text import inert, listed, shorten, slug, trimmed
+from skillvault.model.brief import Draft, SessionExcerpt
+from skillvault.model.change import Change, Edit, Rewrite, skill_series
+from skillvault.model.policy import Policy
+from skillvault.model.records import Ref, Session, Skill, link_of, stamp
+from skillvault.model.text.text import inert, listed, shorten, slug, trimmed
 
 STEP = "distill"
 _NAME = 40  # characters of a session's name in a text

@@ -1,6 +1,6 @@
 """Which skills a decision applied, what that changed, and what follows for the skill."""
 
-from skillvault.due import Queue, Same, Source, Target, Users, Uses, When
+from skillvault.model.due import Queue, Same, Source, Target, Users, Uses, When
 
 USE = "use"  # outcomes whose use of skills is to be detected
 NAME = "name"  # skills that outcomes may name now, or name in vain

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault import aliases, claims, markdown
-from skillvault.claims import Claim
 from skillvault.learning.effect.cues import Reading, read_mentions
-from skillvault.learning.effect.estimate import UNSEEN, Offer
+from skillvault.learning.effect.lift import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
-from skillvault.observed import counting
-from skillvault.records import Outcome, Recommendation
+from skillvault.model import aliases, claims
+from skillvault.model.claims import Claim
+from skillvault.model.observed import counting
+from skillvault.model.records import Outcome, Recommendation
+from skillvault.model.text import markdown
 
 Match = Literal["tool", "explicit", "implicit", "overruled", "none"]
 APPLIED: frozenset[Match] = frozenset({"tool", "explicit", "implicit"})

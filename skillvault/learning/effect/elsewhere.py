@@ -1,6 +1,6 @@
 """What another tool counted of a skill: evidence before any of ours, and never much of it."""
 
-from skillvault.records import Elsewhere
+from skillvault.model.records import Elsewhere
 
 MOST = 5  # applications that it counts as, however many it tells
 _VARIANCE = 0.25  # of one result, at most: that of a fair coin

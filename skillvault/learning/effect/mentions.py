@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault import markdown
 from skillvault.learning.effect.table import X, cues_of
+from skillvault.model.text import markdown
 
 KINDS = frozenset({"warning", "pattern", "evolved", "strategy", "guide"})  # a name's prefix
 TITLE = 5  # words from which on a title is a mention by itself

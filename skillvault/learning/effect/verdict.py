@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.effect.lift import Lift
-from skillvault.policy import Policy
-from skillvault.records import Status
-from skillvault.text import count_of
+from skillvault.model.policy import Policy
+from skillvault.model.records import Status
+from skillvault.model.text.text import count_of
 
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %

@@ -1,6 +1,6 @@
 """evaluate: an outcome is judged, blind at first, and a lesson is drawn."""
 
-from skillvault.due import Queue, When
+from skillvault.model.due import Queue, When
 
 DEPENDS_ON = (
     Queue(

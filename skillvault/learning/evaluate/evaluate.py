@@ -8,18 +8,12 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from skillvault.brief import Case, InsightText, Spent, Verdict, billed
-from skillvault.change import INTAKE, Change
 from skillvault.learning.account.insight import insights_of
-from skillvault.policy import Policy
-from skillvault.records import (
-    Answer,
-    Evaluation,
-    JudgeInfo,
-    Outcome,
-    Ref,
-)
-from skillvault.text import listed, shorten
+from skillvault.model.brief import Case, InsightText, Spent, Verdict, billed
+from skillvault.model.change import INTAKE, Change
+from skillvault.model.policy import Policy
+from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
+from skillvault.model.text.text import listed, shorten
 
 FAILURES = 3  # before a success that are told with it, at most
 REPEATED = 2  # so many say that a success is worth comparing

@@ -1,7 +1,7 @@
 """generate: a subject's account becomes its warning and its pattern, a domain gets a strategy."""
 
-from skillvault.due import LinkedFrom, Queue, Source, When
 from skillvault.learning.account import READMITTED, SKILL_CHANGES
+from skillvault.model.due import LinkedFrom, Queue, Source, When
 
 STRATEGY = "strategy"  # the queue of domains whose strategy is to be looked at
 DEPENDS_ON = (

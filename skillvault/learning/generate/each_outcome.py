@@ -8,8 +8,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.brief import Account, Draft, Findings
-from skillvault.change import Change, skill_series
 from skillvault.learning.account.account import calls_for_skill, findings_about
 from skillvault.learning.account.significance import beyond
 from skillvault.learning.generate.warning_pattern import (
@@ -21,9 +19,11 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Outcome, Ref, Skill, SkillKind, link_of
-from skillvault.text import percent, slug
+from skillvault.model.brief import Account, Draft, Findings
+from skillvault.model.change import Change, skill_series
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Outcome, Ref, Skill, SkillKind, link_of
+from skillvault.model.text.text import percent, slug
 
 
 class OutcomeMaterial(Struct, frozen=True, kw_only=True):

@@ -13,9 +13,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.brief import Draft, Outlier, Period
-from skillvault.change import Change, Edit, Move, Rewrite
-from skillvault.conditions import Separation, clause, risk
 from skillvault.learning import sections
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.outliers import outliers
@@ -26,9 +23,12 @@ from skillvault.learning.gate import home_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
-from skillvault.text import count_of, listed, percent, shorten, slug
+from skillvault.model.brief import Draft, Outlier, Period
+from skillvault.model.change import Change, Edit, Move, Rewrite
+from skillvault.model.conditions import Separation, clause, risk
+from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
+from skillvault.model.text.text import count_of, listed, percent, shorten, slug
 
 _OUTLIERS = 2  # of one outcome
 _TAGGED = 3  # actions that become tags

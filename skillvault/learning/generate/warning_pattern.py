@@ -10,16 +10,16 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Findings
-from skillvault.change import Change, skill_series
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import is_strategy, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Link, Outcome, Ref, Skill, link_of, stamp
-from skillvault.text import count_of, inert, listed, shorten, slug, trimmed
+from skillvault.model.brief import Draft, Findings
+from skillvault.model.change import Change, skill_series
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Link, Outcome, Ref, Skill, link_of, stamp
+from skillvault.model.text.text import count_of, inert, listed, shorten, slug, trimmed
 
 STEP = "generate"
 

@@ -1,7 +1,7 @@
 """merge: subjects that say the same get one skill, and so do sessions."""
 
-from skillvault.due import InDomain, LinkedFrom, Queue, Source, Through, When
 from skillvault.learning.account import CHANGES, READMITTED
+from skillvault.model.due import InDomain, LinkedFrom, Queue, Source, Through, When
 
 SESSIONS = "sessions"  # the queue of domains whose sessions' skills may say the same by now
 _ORIGINS = (Through("merged"), LinkedFrom("evaluation"))

@@ -10,8 +10,6 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Agreement, Cause, Draft, Findings, Statement
-from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
 from skillvault.learning.contrast.episodes import in_words
@@ -29,10 +27,12 @@ from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.merge.groups import STEP, Group
 from skillvault.learning.merge.taken_in import TakenIn, with_parts
 from skillvault.learning.naming import free_name, numbered_name
-from skillvault.policy import Policy
-from skillvault.reading import is_narration
-from skillvault.records import Link, LinkType, Outcome, Ref, Skill, link_of, stamp
-from skillvault.text import count_of, listed, shorten, slug, tokens, trimmed, whole
+from skillvault.model.brief import Agreement, Cause, Draft, Findings, Statement
+from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.policy import Policy
+from skillvault.model.reading import is_narration
+from skillvault.model.records import Link, LinkType, Outcome, Ref, Skill, link_of, stamp
+from skillvault.model.text.text import count_of, listed, shorten, slug, tokens, trimmed, whole
 
 _SOURCES = "sources.md"
 _TOLD = 20  # statements that a message lists

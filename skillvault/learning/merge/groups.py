@@ -11,12 +11,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Cause, Findings, RefusedAnswers
 from skillvault.learning.account.causes import own_values, signature
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import MergePolicy
-from skillvault.records import Outcome, SkillKind
-from skillvault.sameness import normal_form
+from skillvault.model.brief import Cause, Findings, RefusedAnswers
+from skillvault.model.policy import MergePolicy
+from skillvault.model.records import Outcome, SkillKind
+from skillvault.model.sameness.form import normal_form
 
 STEP = "merge"
 

@@ -11,8 +11,6 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Draft
-from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.distill.skill import composed, excerpt_of, tags_of
 from skillvault.learning.expire import key_edits
@@ -20,9 +18,11 @@ from skillvault.learning.generate.warning_pattern import expiry_after, placed
 from skillvault.learning.length import References
 from skillvault.learning.merge.groups import STEP
 from skillvault.learning.naming import free_name
-from skillvault.policy import Policy
-from skillvault.records import Link, Ref, Session, Skill, link_of, stamp
-from skillvault.text import shorten, slug
+from skillvault.model.brief import Draft
+from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.policy import Policy
+from skillvault.model.records import Link, Ref, Session, Skill, link_of, stamp
+from skillvault.model.text.text import shorten, slug
 
 
 class SessionMerging(Struct, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from skillvault import markdown
-from skillvault.policy import MergePolicy
-from skillvault.text import jaccard, words
+from skillvault.model.policy import MergePolicy
+from skillvault.model.text import markdown
+from skillvault.model.text.text import jaccard, words
 
 
 class Wording(Struct, frozen=True, kw_only=True, order=True):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from skillvault import markdown
 from skillvault.learning import sections
-from skillvault.records import Skill
-from skillvault.written import plain_section, sections_of
+from skillvault.model.records import Skill
+from skillvault.model.text import markdown
+from skillvault.model.written import plain_section, sections_of
 
 _HEAD = ""  # what stands before the first heading says which skill it is
 

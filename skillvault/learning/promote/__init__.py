@@ -1,6 +1,6 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
 
-from skillvault.due import InDomain, LinkedFrom, Queue, Reached, Says, Source, Target, When
+from skillvault.model.due import InDomain, LinkedFrom, Queue, Reached, Says, Source, Target, When
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`

@@ -13,13 +13,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from skillvault.change import Change
-from skillvault.errors import UsageError
 from skillvault.learning.naming import is_general
 from skillvault.learning.promote.near_duplicates import Neighbours
 from skillvault.learning.rejection import Rejection, Rejections
-from skillvault.policy import Policy, PromotePolicy
-from skillvault.records import (
+from skillvault.model.change import Change
+from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy, PromotePolicy
+from skillvault.model.records import (
     Evaluation,
     Fact,
     Importance,
@@ -30,7 +30,7 @@ from skillvault.records import (
     link_id,
     link_of,
 )
-from skillvault.text import slug, words
+from skillvault.model.text.text import slug, words
 
 STEP = "promote"
 RULES = PromotePolicy()

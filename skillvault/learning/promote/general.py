@@ -11,8 +11,6 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Recurrence
-from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.causes import own_values
 from skillvault.learning.account.insight import insights_of
@@ -22,10 +20,13 @@ from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.rejection import GENERAL, Rejection
-from skillvault.policy import Policy, PromotePolicy
-from skillvault.records import Fact, Outcome, Ref, Skill, Status, link_id, link_of, stamp
-from skillvault.sameness import Form, components, normal_form
-from skillvault.text import count_of, inert, listed, shorten, slug, theme
+from skillvault.model.brief import Draft, Recurrence
+from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.policy import Policy, PromotePolicy
+from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, link_id, link_of, stamp
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import components
+from skillvault.model.text.text import count_of, inert, listed, shorten, slug, theme
 
 _TITLE = 70  # characters
 NOT_SHOWN = (

@@ -7,7 +7,7 @@ sets; the answers equal a scan of all pairs.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from skillvault.text import jaccard
+from skillvault.model.text.text import jaccard
 
 _Bits = int  # a set of texts: bit n stands for the text of number n
 

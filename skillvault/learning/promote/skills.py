@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Recurrence
-from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
@@ -29,18 +27,11 @@ from skillvault.learning.promote.facts import (
     statement_of,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import Policy, PromotePolicy
-from skillvault.records import (
-    Fact,
-    Ref,
-    Skill,
-    SkillKind,
-    Status,
-    link_id,
-    link_of,
-    stamp,
-)
-from skillvault.text import inert, shorten, similarity, slug, theme
+from skillvault.model.brief import Draft, Recurrence
+from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.policy import Policy, PromotePolicy
+from skillvault.model.records import Fact, Ref, Skill, SkillKind, Status, link_id, link_of, stamp
+from skillvault.model.text.text import inert, shorten, similarity, slug, theme
 
 NO_GROUNDS = (
     "Too few of its facts are left that say the same and for which more runs speak than "

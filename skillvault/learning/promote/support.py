@@ -15,8 +15,6 @@ from typing import Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Insight
-from skillvault.change import Change, Edit, Rewrite
 from skillvault.learning.account.causes import REASONED, own_values, wording_of
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.promote.facts import (
@@ -33,9 +31,11 @@ from skillvault.learning.promote.facts import (
     unmet,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import Policy
-from skillvault.reading import stated
-from skillvault.records import (
+from skillvault.model.brief import Insight
+from skillvault.model.change import Change, Edit, Rewrite
+from skillvault.model.policy import Policy
+from skillvault.model.reading import stated
+from skillvault.model.records import (
     Evaluation,
     Fact,
     Importance,
@@ -48,8 +48,9 @@ from skillvault.records import (
     link_of,
     stamp,
 )
-from skillvault.sameness import Form, normal_form, opposite, same
-from skillvault.text import listed
+from skillvault.model.sameness.comparison import opposite, same
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.text.text import listed
 
 _LISTED = 20  # facts that a message names
 _TOGETHER = 50  # facts of one commit

@@ -1,6 +1,6 @@
 """Which skills an agent gets before a task, and how they read."""
 
-from skillvault.due import Queue, Reached, Same, Target, Uses, When
+from skillvault.model.due import Queue, Reached, Same, Target, Uses, When
 
 TASK = "task"  # skills that may be found by other tasks now
 DEPENDS_ON = (

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from skillvault import markdown
 from skillvault.learning.recommend.instruction import INSTRUCTION
-from skillvault.text import flat, shorten, tokens, trimmed
+from skillvault.model.text import markdown
+from skillvault.model.text.text import flat, shorten, tokens, trimmed
 
 How = Literal["whole", "part", "named"]
 

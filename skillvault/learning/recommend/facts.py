@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 
 from skillvault.learning.recommend.duplicates import says_same
-from skillvault.policy import RecommendPolicy
-from skillvault.text import flat, shorten, tokens
+from skillvault.model.policy import RecommendPolicy
+from skillvault.model.text.text import flat, shorten, tokens
 
 SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
 _ALONE = 1.25  # one that no skill stands beside needs so many times the share

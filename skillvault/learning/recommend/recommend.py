@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from skillvault.html_table import html_table
 from skillvault.learning.effect.verdict import (
     Evidence,
     evidence_line,
@@ -37,9 +36,10 @@ from skillvault.learning.recommend.facts import (
 )
 from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
-from skillvault.policy import Policy, RecommendPolicy
-from skillvault.records import Scalar
-from skillvault.text import count_of, tokens
+from skillvault.model.policy import Policy, RecommendPolicy
+from skillvault.model.records import Scalar
+from skillvault.model.text.html_table import html_table
+from skillvault.model.text.text import count_of, tokens
 
 Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"

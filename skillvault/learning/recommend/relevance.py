@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.policy import BOOSTS, Boost, RecommendPolicy
-from skillvault.records import Scalar
+from skillvault.model.policy import BOOSTS, Boost, RecommendPolicy
+from skillvault.model.records import Scalar
 
 Context = Mapping[str, Scalar]
 

@@ -10,13 +10,13 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
-from skillvault.hidden_characters import escaped
 from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.facts import ServedFact
 from skillvault.learning.recommend.instruction import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served, Withheld
-from skillvault.records import Skill, stamp
-from skillvault.text import listed
+from skillvault.model.records import Skill, stamp
+from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.text import listed
 
 _TAGS = "skills|skill|named|facts|learned|instruction"
 _TAG_SHOWN = 20  # characters

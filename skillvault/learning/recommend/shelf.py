@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
-from skillvault.records import Shelved, Skill
+from skillvault.model.records import Shelved, Skill
 
 Strategy = Literal["tag", "semantic", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -10,8 +10,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Findings
-from skillvault.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.learning import sections
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
 from skillvault.learning.expire import key_edits, lifetime
@@ -30,9 +28,11 @@ from skillvault.learning.generate.warning_pattern import (
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import STEP
-from skillvault.policy import Policy
-from skillvault.records import Link, Ref, Skill, link_of, stamp
-from skillvault.text import shorten
+from skillvault.model.brief import Draft, Findings
+from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.policy import Policy
+from skillvault.model.records import Link, Ref, Skill, link_of, stamp
+from skillvault.model.text.text import shorten
 
 
 class Refreshing(Struct, frozen=True, kw_only=True):

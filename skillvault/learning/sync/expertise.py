@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from skillvault import front_matter, strict_yaml
 from skillvault.learning.sync.three_way import Versions, file_by, greater, joined_set, three_way
-from skillvault.text import rule_key
+from skillvault.model.text import front_matter, strict_yaml
+from skillvault.model.text.text import rule_key
 
 _ORDER = ("version", "patterns", "evolution_log")
 

@@ -1,6 +1,6 @@
 """A skill's text that two clones changed: its keys, and whose each section is.
 
-A section is the program's if its file says so by a digest of it (`skillvault.written`).
+A section is the program's if its file says so by a digest of it (`skillvault.model.written`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ from skillvault.learning.sync.three_way import (
     three_way,
     woven,
 )
-from skillvault.text import split_prose
-from skillvault.written import (
+from skillvault.model.text.text import split_prose
+from skillvault.model.written import (
     DESCRIPTION,
     Key,
     as_words,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from skillvault import front_matter, markdown, strict_yaml
 from skillvault.learning.sync.three_way import greater, joined_set, lesser, three_way
+from skillvault.model.text import front_matter, markdown, strict_yaml
 
 _LISTED = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _COMMENT = re.compile(r"^\s*#|\s#", re.MULTILINE)

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 
 _T = TypeVar("_T")
 _Element = TypeVar("_Element", bound=Hashable)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from skillvault.errors import VaultBusyError
+from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit.git_activity import clock, open_commit, what_holds
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.drafts import draft_name, is_alive

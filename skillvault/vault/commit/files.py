@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from skillvault.errors import EditedError
+from skillvault.model.errors import EditedError
 from skillvault.vault.drafts import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.trees import EXECUTABLE

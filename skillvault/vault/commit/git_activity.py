@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.text import shorten
+from skillvault.model.text.text import shorten
 from skillvault.vault.commit.locks import command_line
 from skillvault.vault.git.process import is_ours
 

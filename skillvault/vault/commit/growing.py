@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from skillvault.errors import EditedError
+from skillvault.model.errors import EditedError
 from skillvault.vault.commit.files import draft_file, place_file
 from skillvault.vault.commit.git_activity import writers_of
 from skillvault.vault.drafts import draft_name, is_abandoned

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from skillvault.errors import PausedError
+from skillvault.model.errors import PausedError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.git_activity import clear_git_locks
 from skillvault.vault.commit.growing import GrowingFile

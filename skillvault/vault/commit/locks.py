@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from skillvault.errors import VaultBusyError
+from skillvault.model.errors import VaultBusyError
 from skillvault.vault.drafts import is_alive
 from skillvault.vault.failpoint import reach
 

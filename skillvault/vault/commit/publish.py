@@ -17,8 +17,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.change import Change, by_commit, headline_of, message_of
-from skillvault.errors import EditedError, GitError, VaultBusyError
+from skillvault.model.change import Change, by_commit, headline_of, message_of
+from skillvault.model.errors import EditedError, GitError, VaultBusyError
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit

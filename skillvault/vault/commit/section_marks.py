@@ -8,11 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from skillvault import front_matter
-from skillvault.records import Record, Skill
-from skillvault.vault.files import codec
-from skillvault.vault.files.work_tree import parsed
-from skillvault.written import (
+from skillvault.model.records import Record, Skill
+from skillvault.model.text import front_matter
+from skillvault.model.written import (
     DESCRIPTION,
     as_words,
     heading_mark,
@@ -21,6 +19,8 @@ from skillvault.written import (
     read_marks,
     text_mark,
 )
+from skillvault.vault.files import codec
+from skillvault.vault.files.work_tree import parsed
 
 KEY = ("metadata", "written")
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.hidden_characters import escaped, has_hidden
-from skillvault.records import Trust
+from skillvault.model.records import Trust
+from skillvault.model.text.hidden_characters import escaped, has_hidden
 
 MAX_OUTCOME = 256 * 1024
 DRAFT = re.compile(

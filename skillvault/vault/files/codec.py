@@ -12,9 +12,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from skillvault import front_matter, strict_json, strict_yaml
-from skillvault.errors import BadInputError
-from skillvault.intake import (
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import (
     plain_recommendation,
     plain_session,
     stored,
@@ -22,7 +21,7 @@ from skillvault.intake import (
     stored_recommendation,
     stored_session,
 )
-from skillvault.records import (
+from skillvault.model.records import (
     LINK_TYPES,
     ORIGINS,
     SKILL_KINDS,
@@ -43,6 +42,7 @@ from skillvault.records import (
     plain,
     stamp,
 )
+from skillvault.model.text import front_matter, strict_json, strict_yaml
 
 # EurekaClaw's own keys: read as aliases, never written.
 ALIASES = {

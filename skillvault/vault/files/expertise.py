@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
-from skillvault import strict_yaml
-from skillvault.errors import BadInputError
-from skillvault.front_matter import text_of
-from skillvault.intake import stored
-from skillvault.records import EvolutionEntry, Expertise, LearnedPattern
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import stored
+from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
+from skillvault.model.text import strict_yaml
+from skillvault.model.text.front_matter import text_of
 
 
 def decode(content: bytes) -> Expertise:

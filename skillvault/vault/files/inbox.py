@@ -16,8 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.errors import BadInputError, UsageError
-from skillvault.records import Trust
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.records import Trust
 from skillvault.vault.drafts import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout

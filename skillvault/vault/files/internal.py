@@ -4,8 +4,8 @@ A host that walks the whole tree, such as `npx skills`, leaves such files out. T
 a shelf: what stands in proposed/ or archive/ has it. Bytes in, bytes out.
 """
 
-from skillvault import front_matter
-from skillvault.errors import BadInputError, EditedError
+from skillvault.model.errors import BadInputError, EditedError
+from skillvault.model.text import front_matter
 
 KEY = ("metadata", "internal")
 

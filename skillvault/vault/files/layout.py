@@ -8,9 +8,9 @@ from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
 
-from skillvault import records
-from skillvault.errors import NotAVaultError
-from skillvault.records import (
+from skillvault.model import records
+from skillvault.model.errors import NotAVaultError
+from skillvault.model.records import (
     Answer,
     Evaluation,
     Fact,
@@ -24,7 +24,7 @@ from skillvault.records import (
     Session,
     Skill,
 )
-from skillvault.text import is_slug
+from skillvault.model.text.text import is_slug
 
 MARK = "vault.yaml"
 LEARNINGS = "LEARNINGS.md"  # rules that agents append

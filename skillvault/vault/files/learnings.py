@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 from skillvault.vault.files import layout
 
 _MOST = 8 << 20  # bytes that are read at all

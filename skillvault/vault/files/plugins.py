@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import is_zipfile
 
-from skillvault.errors import BadInputError
-from skillvault.records import Problem
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Problem
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.errors import BadInputError, UsageError
-from skillvault.records import stamp
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.records import stamp
 from skillvault.vault.drafts import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout

@@ -21,9 +21,8 @@ from detect_secrets.plugins.keyword import (
     PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX,
 )
 
-from skillvault import hidden_characters
-from skillvault.errors import BadInputError
-from skillvault.intake import (
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import (
     plain_recommendation,
     plain_session,
     session_id,
@@ -31,7 +30,8 @@ from skillvault.intake import (
     stored_recommendation,
     stored_session,
 )
-from skillvault.records import Outcome, Recommendation, Session, plain
+from skillvault.model.records import Outcome, Recommendation, Session, plain
+from skillvault.model.text import hidden_characters
 from skillvault.vault.files.secret_cues import is_no_secret, with_markers
 from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 

@@ -3,7 +3,7 @@
 import getpass
 import secrets
 
-from skillvault.text import slug
+from skillvault.model.text.text import slug
 from skillvault.vault.git.process import CLONE
 from skillvault.vault.git.repository import Git
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from skillvault.errors import GitError, PausedError
-from skillvault.records import stamp
+from skillvault.model.errors import GitError, PausedError
+from skillvault.model.records import stamp
 from skillvault.vault.git.config import Settings
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from skillvault.change import SOURCE, STEP, TARGET, Part, parts_in
-from skillvault.records import Commit
+from skillvault.model.change import SOURCE, STEP, TARGET, Part, parts_in
+from skillvault.model.records import Commit
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.trees import SUBMODULE, Entry
 

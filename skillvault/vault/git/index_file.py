@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from skillvault.vault.drafts import draft_name
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.ref_transaction import ABSENT

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.change import STEP
+from skillvault.model.change import STEP
 from skillvault.vault.files import layout
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.ref_transaction import ABSENT

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from skillvault.vault.git import trees
 from skillvault.vault.git.process import PARTIAL
 from skillvault.vault.git.trees import Entry, Tree

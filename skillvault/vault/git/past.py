@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from skillvault.errors import UsageError
+from skillvault.model.errors import UsageError
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.repository import Git
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 
 # Location, config injection and executables must not reach us from the environment;
 # GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_CONFIG_GLOBAL are the person's and stay.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from skillvault.vault.git.process import Runner, failure_of
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, with_mode
 

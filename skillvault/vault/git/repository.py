@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from skillvault.errors import GitError, NotAVaultError
+from skillvault.model.errors import GitError, NotAVaultError
 from skillvault.vault.drafts import draft_name, is_abandoned
 from skillvault.vault.git import head as files
 from skillvault.vault.git.committer import Committer

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault.change import Program
+from skillvault.model.change import Program
 
 FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
 REGULAR, EXECUTABLE = "100644", "100755"

@@ -6,7 +6,7 @@ Nobody is asked for anything, and no hook runs. What git cannot reach is a GitEr
 import re
 from typing import Literal
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from skillvault.vault.git.process import as_environment
 from skillvault.vault.git.repository import Git
 

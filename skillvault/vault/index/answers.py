@@ -1,6 +1,6 @@
 """The answers of the vault: by their questions' keys, by what they are about, by who gave them."""
 
-from skillvault.records import Answer
+from skillvault.model.records import Answer
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import Reader
 

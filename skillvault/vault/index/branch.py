@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
-from skillvault.errors import BadInputError
-from skillvault.policy import Policy
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import Policy
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 from skillvault.vault.git.repository import Git

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from skillvault.errors import DamagedIndexError, VaultBusyError
+from skillvault.model.errors import DamagedIndexError, VaultBusyError
 from skillvault.vault.index import schema
 from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.reader import Rows

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from skillvault.change import Part
-from skillvault.records import LEARNED
+from skillvault.model.change import Part
+from skillvault.model.records import LEARNED
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.connection import Pin
 from skillvault.vault.index.rows import (

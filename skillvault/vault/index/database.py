@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from skillvault.due import Agenda, Event
-from skillvault.policy import Policy
+from skillvault.model.due import Agenda, Event
+from skillvault.model.policy import Policy
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.connection import Connection, Pin
 from skillvault.vault.index.rows import File

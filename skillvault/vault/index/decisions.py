@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from skillvault.observed import observed
-from skillvault.records import Outcome, Recommendation
+from skillvault.model.observed import observed
+from skillvault.model.records import Outcome, Recommendation
 from skillvault.vault.index.rows import bound, decoded
 
 _CHUNK = 500

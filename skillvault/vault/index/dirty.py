@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from skillvault.due import (
+from skillvault.model.due import (
     Agenda,
     Event,
     InDomain,
@@ -25,7 +25,7 @@ from skillvault.due import (
     Uses,
     When,
 )
-from skillvault.records import Ref
+from skillvault.model.records import Ref
 from skillvault.vault.index.rows import bound
 
 _MARK = "insert or ignore into due select"

@@ -1,6 +1,6 @@
 """Under which keys the facts of the vault are found: which may say the same as another.
 
-What a key is `sameness` says; one that is not kept yet is `steps.alike_facts`' to look through.
+What a key is `sameness` says; one that is not kept yet is `loop.alike_facts`' to look through.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from skillvault.records import Evaluation, Fact, JudgeInfo, Status
+from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
 

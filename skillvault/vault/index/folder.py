@@ -3,7 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from typing import Generic, TypeVar
 
-from skillvault.records import Answer, Evaluation, Fact, Link, Outcome, Retraction, Session, Skill
+from skillvault.model.records import (
+    Answer,
+    Evaluation,
+    Fact,
+    Link,
+    Outcome,
+    Retraction,
+    Session,
+    Skill,
+)
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import Row
 

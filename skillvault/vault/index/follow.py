@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 
-from skillvault.errors import BadInputError
-from skillvault.records import Ref
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed, policy_of
 from skillvault.vault.git.repository import Git

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
-from skillvault.records import Commit, Ref
+from skillvault.model.records import Commit, Ref
 from skillvault.vault.index.reader import Reader
 
 _NEWEST = "order by depth desc, date desc, sha desc"

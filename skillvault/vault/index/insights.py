@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from skillvault.records import Status
+from skillvault.model.records import Status
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import Row, bound

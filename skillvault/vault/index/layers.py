@@ -6,7 +6,7 @@ from operator import itemgetter
 
 import msgspec
 
-from skillvault.records import Problem, Shelved, Skill
+from skillvault.model.records import Problem, Shelved, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from skillvault.records import Link, LinkType, Ref
+from skillvault.model.records import Link, LinkType, Ref
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILE, Reader
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from skillvault.claims import Claim, claim_of, own
-from skillvault.records import Outcome, Recommendation, Status, Trust
+from skillvault.model.claims import Claim, claim_of, own
+from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
 from skillvault.vault.index.rows import Row, micros, moment, words

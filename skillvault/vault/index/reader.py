@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from skillvault.errors import GitError
-from skillvault.policy import Policy
-from skillvault.records import Problem, Record, Ref
+from skillvault.model.errors import GitError
+from skillvault.model.policy import Policy
+from skillvault.model.records import Problem, Record, Ref
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bound, decoded, read_value

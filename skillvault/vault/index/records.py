@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import cast
 
-from skillvault.records import RecordKind, Ref
+from skillvault.model.records import RecordKind, Ref
 from skillvault.vault.files.work_tree import Key
 from skillvault.vault.index.reader import FILE, Reader
 from skillvault.vault.index.rows import Parsed

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from skillvault.records import (
+from skillvault.model.records import (
     LEARNED,
     Answer,
     Evaluation,
@@ -22,7 +22,7 @@ from skillvault.records import (
     Session,
     Skill,
 )
-from skillvault.text import tokens
+from skillvault.model.text.text import tokens
 from skillvault.vault.files import layout
 from skillvault.vault.search.ranking import Document, document_of
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault import policy, profiles, records
-from skillvault.change import FORGET
-from skillvault.due import Agenda
-from skillvault.records import Commit, Outcome, Ref
+from skillvault.model import policy, profiles, records
+from skillvault.model.change import FORGET
+from skillvault.model.due import Agenda
+from skillvault.model.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import Names
 from skillvault.vault.index import decisions, dirty

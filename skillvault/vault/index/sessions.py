@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from skillvault.records import Session, Trust
+from skillvault.model.records import Session, Trust
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import moment

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault.errors import GitError
-from skillvault.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
+from skillvault.model.errors import GitError
+from skillvault.model.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes

@@ -6,7 +6,7 @@ Texts in, texts out: what they mean is `learning.account`'s to say.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from skillvault.records import Placed, Subject
+from skillvault.model.records import Placed, Subject
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Reader

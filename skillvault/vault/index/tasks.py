@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from skillvault.claims import Claim
+from skillvault.model.claims import Claim
 from skillvault.vault.index.outcomes import Recommendations
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import moment

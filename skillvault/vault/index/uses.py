@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from skillvault.records import Status
+from skillvault.model.records import Status
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import bound

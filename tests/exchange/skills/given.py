@@ -5,13 +5,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from skillvault import front_matter, strict_yaml
-from skillvault.exchange.skills import SKILL_FORMATS
 from skillvault.exchange.skills.agent_skills import SkillFolder
 from skillvault.exchange.skills.folders import TreeSkill
+from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SourceTree, tree_of
-from skillvault.export import Export, OutgoingSkill
-from skillvault.records import Elsewhere, Problem
+from skillvault.model.export import Export, OutgoingSkill
+from skillvault.model.records import Elsewhere, Problem
+from skillvault.model.text import front_matter, strict_yaml
 
 BODY = "# Review\n\nLook twice.\n"
 WORD = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
-from skillvault import front_matter, strict_yaml
 from skillvault.exchange.skills.agent_skills import (
     SkillFolder,
     as_text,
@@ -17,7 +16,8 @@ from skillvault.exchange.skills.agent_skills import (
     read_skill,
     write_skill,
 )
-from skillvault.records import Problem, Ref, Skill
+from skillvault.model.records import Problem, Ref, Skill
+from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files.codec import decode
 
 BODY = "# Review\n\n---\n\nLook twice.\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from skillvault.exchange.source_tree import tree_of
-from skillvault.records import Problem
+from skillvault.model.records import Problem
 from tests.exchange.skills.given import every, meta_of, read_as
 
 TEXT = """\

@@ -10,12 +10,12 @@ from threading import Barrier
 import pytest
 
 from skillvault.api import Vault
-from skillvault.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
-from skillvault.errors import BadInputError
 from skillvault.judge.claude.retries import Question
 from skillvault.judge.claude.wire import _loop, _started_loop, params
-from skillvault.policy import policy_from
-from skillvault.records import Evaluation
+from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import policy_from
+from skillvault.model.records import Evaluation
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
 from tests.judge.conftest import appoint

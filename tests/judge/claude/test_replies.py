@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillvault.api import Vault
-from skillvault.records import Commit
+from skillvault.model.records import Commit
 from tests.conftest import NOW
 from tests.given import as_file, trade
 from tests.judge.server import (

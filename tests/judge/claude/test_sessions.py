@@ -3,8 +3,8 @@
 import pytest
 
 from skillvault.api import Vault
-from skillvault.claude_models import FAST
-from skillvault.records import Skill
+from skillvault.model.claude_models import FAST
+from skillvault.model.records import Skill
 from tests.conftest import NOW, Person
 from tests.given import as_file, ended
 from tests.judge.server import (

@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.brief import (
+from skillvault.judge.offline.drafting import drafted
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning.account.account import findings_of
+from skillvault.model.brief import (
     Account,
     Cause,
     Draft,
@@ -24,11 +27,8 @@ from skillvault.brief import (
     Statement,
     Tools,
 )
-from skillvault.judge.offline.drafting import drafted
-from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.account.account import findings_of
-from skillvault.policy import Policy
-from skillvault.records import Outcome, SkillKind
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, SkillKind
 from tests.given import START, evaluation, outcome, raw, trade
 from tests.rules import EVENING, context
 

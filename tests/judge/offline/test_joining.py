@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.brief import Agreement, Cause, Remedy, Rule, Statement
 from skillvault.judge.offline.joining import joined
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.records import Outcome, SkillKind
+from skillvault.model.brief import Agreement, Cause, Remedy, Rule, Statement
+from skillvault.model.records import Outcome, SkillKind
 from tests.given import outcome, raw, trade
 from tests.judge.offline.test_drafting import HOSTILE, KINDS, brief, cause, check_inert, hostile, of
 from tests.rules import EVENING, context

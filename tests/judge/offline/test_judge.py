@@ -13,20 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.brief import Case, Verdict
-from skillvault.intake import outcome_from
 from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.insight import insights_of
-from skillvault.reading import read
-from skillvault.records import (
-    Decision,
-    InsightType,
-    Lesson,
-    Outcome,
-    Result,
-)
-from skillvault.text import similarity
+from skillvault.model.brief import Case, Verdict
+from skillvault.model.intake import outcome_from
+from skillvault.model.reading import read
+from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
+from skillvault.model.text.text import similarity
 
 JUDGE: Judge = OfflineJudge()
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Period
-from skillvault.conditions import Condition, Separation
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.judge.offline.planning import planned
 from skillvault.learning.generate.strategy import period_of
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Outcome
+from skillvault.model.brief import Draft, Period
+from skillvault.model.conditions import Condition, Separation
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Outcome
 from tests.given import evaluation, outcome, raw, trade
 from tests.rules import context, of
 

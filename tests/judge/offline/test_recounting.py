@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from skillvault.brief import Draft, SessionExcerpt
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.distill.skill import excerpt_of
-from skillvault.records import Session
+from skillvault.model.brief import Draft, SessionExcerpt
+from skillvault.model.records import Session
 from tests.given import session
 
 

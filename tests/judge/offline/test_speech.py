@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.conditions import Condition, clause, risk
 from skillvault.judge.offline import speech
-from skillvault.text import figure, whole
+from skillvault.model.conditions import Condition, clause, risk
+from skillvault.model.text.text import figure, whole
 from tests.given import START, outcome, raw
 from tests.rules import EVENING
 

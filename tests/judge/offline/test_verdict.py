@@ -3,9 +3,9 @@
 import pytest
 from verdict import HALVES, RUNS, SHARED, on_runs, on_texts, separation
 
-from skillvault.brief import Verdict
 from skillvault.judge.offline.verdict import NOT_WEIGHED, judged
-from skillvault.records import Decision, Scalar
+from skillvault.model.brief import Verdict
+from skillvault.model.records import Decision, Scalar
 
 CONTEXT: dict[str, Scalar] = {"funding": 0.0009, "volatility": "high"}
 HOLLOW = (

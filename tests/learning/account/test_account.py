@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.brief import Cause, Extreme, Findings, RefusedAnswers, Remedy, Rule
 from skillvault.learning.account.account import (
     KINDS,
     calls_for_skill,
@@ -17,8 +16,9 @@ from skillvault.learning.account.account import (
     findings_of as of_account,
 )
 from skillvault.learning.account.account import findings_of as tell
-from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Outcome, SkillKind
+from skillvault.model.brief import Cause, Extreme, Findings, RefusedAnswers, Remedy, Rule
+from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.records import Outcome, SkillKind
 from tests.given import outcome, raw, trade
 from tests.learning.accounts import CHECKED, ERROR, PRICES, TENANT, account, ended, findings_of
 from tests.rules import context, of

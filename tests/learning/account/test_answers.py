@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.brief import RefusedAnswers
 from skillvault.learning.account.answers import answer_of, normal_value, refused_answers
-from skillvault.records import Outcome, Status
+from skillvault.model.brief import RefusedAnswers
+from skillvault.model.records import Outcome, Status
 from tests.given import outcome, raw
 
 QUIET = "I add the columns up and look at them."

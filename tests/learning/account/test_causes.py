@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.brief import Cause
 from skillvault.learning.account.causes import causes, form_of, own_values, signature
 from skillvault.learning.account.insight import insights_of
-from skillvault.records import Outcome
+from skillvault.model.brief import Cause
+from skillvault.model.records import Outcome
 from tests.given import outcome, trade
 from tests.learning.accounts import PRICES, TENANT, ended
 

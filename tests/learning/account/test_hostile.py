@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from skillvault import reading
 from skillvault.learning.account.answers import answer_of
 from skillvault.learning.account.causes import signature
+from skillvault.model import reading
 from tests.given import outcome, raw
 
 READERS: dict[str, Callable[[str], object]] = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.account.insight import insights_of
-from skillvault.records import Status
+from skillvault.model.records import Status
 from tests.given import outcome, raw
 
 ERROR = "FAILED test_payment - assert 504 == 200"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.account.reading import last_point, marks_of, points, read_until
-from skillvault.policy import GeneratePolicy, Policy
+from skillvault.model.policy import GeneratePolicy, Policy
 from tests.given import outcome, raw, trade
 
 SAME = ("error x",)

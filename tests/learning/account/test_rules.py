@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.conditions import Separation
 from skillvault.learning.account.rules import action_rules, rules_for, subject_rules
-from skillvault.policy import Policy
-from skillvault.records import Decision, Outcome, Result, Scalar, Source, Status
+from skillvault.model.conditions import Separation
+from skillvault.model.policy import Policy
+from skillvault.model.records import Decision, Outcome, Result, Scalar, Source, Status
 from tests.given import NOW, outcome, raw, trade
 from tests.rules import context, of
 from tests.thorough import one_of

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from skillvault.brief import Tools
-from skillvault.learning.account.tools import tools_of
-from skillvault.records import Outcome, Status
+from skillvault.learning.account.account import tools_of
+from skillvault.model.brief import Tools
+from skillvault.model.records import Outcome, Status
 from tests.given import outcome, raw
 
 

@@ -13,7 +13,7 @@ from skillvault.learning.capture.rules import (
     whole_blocks,
     without_rules,
 )
-from skillvault.text import rule_key
+from skillvault.model.text.text import rule_key
 
 HEAD = "# Learned patterns\n\nWhat agents wrote.\n\n---\n"
 LINES = st.sampled_from(

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from skillvault.conditions import Separation
 from skillvault.learning.contrast.separations import separations
-from skillvault.records import Decision, Outcome, Result, Scalar, Source
+from skillvault.model.conditions import Separation
+from skillvault.model.records import Decision, Outcome, Result, Scalar, Source
 
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 FAILURE: Literal["failure"] = "failure"

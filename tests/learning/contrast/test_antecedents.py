@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.conditions import Condition
 from skillvault.learning.contrast.antecedents import antecedents, is_result_word
 from skillvault.learning.contrast.recorded import is_met
-from skillvault.records import Outcome
+from skillvault.model.conditions import Condition
+from skillvault.model.records import Outcome
 from tests.learning.contrast.decisions import START, decision, decisions
 
 

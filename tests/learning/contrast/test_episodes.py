@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.contrast.episodes import LONGEST, episodes_of
-from skillvault.records import Outcome
+from skillvault.model.records import Outcome
 from tests.learning.contrast.decisions import START, decision
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from skillvault.conditions import Condition
 from skillvault.learning.contrast.separations import separations
-from skillvault.records import Outcome, Source
+from skillvault.model.conditions import Condition
+from skillvault.model.records import Outcome, Source
 from tests.learning.contrast.decisions import (
     FAILURE,
     START,

@@ -13,8 +13,8 @@ from skillvault.learning.distill.excerpt import (
     session_state,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import DistillPolicy
-from skillvault.records import Session
+from skillvault.model.policy import DistillPolicy
+from skillvault.model.records import Session
 from tests.given import session
 from tests.vectors import vectors
 

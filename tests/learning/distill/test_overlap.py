@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.distill.overlap import Overlaps, groups_of, says_all
-from skillvault.records import Session
+from skillvault.model.records import Session
 from tests.given import session
 
 REASONS = (

@@ -21,8 +21,8 @@ from skillvault.learning.effect.verdict import (
     verdict_on,
     wilson_lower,
 )
-from skillvault.policy import Policy
-from skillvault.records import Status
+from skillvault.model.policy import Policy
+from skillvault.model.records import Status
 from tests.given import START
 from tests.vectors import vectors
 

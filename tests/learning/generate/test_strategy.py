@@ -7,21 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.brief import Draft, Period
-from skillvault.change import Change, Edit, Move
-from skillvault.errors import BadInputError
 from skillvault.learning.generate import strategy
 from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, Written
-from skillvault.policy import GeneratePolicy, Policy, policy_from
-from skillvault.records import (
-    Link,
-    Outcome,
-    Ref,
-    Skill,
-    stamp,
-)
+from skillvault.model.brief import Draft, Period
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import GeneratePolicy, Policy, policy_from
+from skillvault.model.records import Link, Outcome, Ref, Skill, stamp
 from tests.given import NOW, evaluation, outcome, raw
 
 DRAFT = Draft("coding", "What outcomes in coding say together.", (("Context", "- x"),))

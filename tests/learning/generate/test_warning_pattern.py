@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from skills_ref import validate  # type: ignore[import-untyped]
 
-from skillvault.brief import Draft, Findings
-from skillvault.change import Change
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.account import digest
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import Present, standing
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import GeneratePolicy, Policy
-from skillvault.records import Link, Outcome, Ref, Skill, SkillKind, link_of
-from skillvault.text import tokens
+from skillvault.model.brief import Draft, Findings
+from skillvault.model.change import Change
+from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind, link_of
+from skillvault.model.text.text import tokens
 from skillvault.vault.files.codec import encode
 from tests.given import NOW, outcome, raw, trade
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of

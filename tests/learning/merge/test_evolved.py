@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.brief import Agreement, Draft
-from skillvault.change import Change, Edit, Move
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.length import OVERFLOW, STATEMENTS, References
@@ -19,10 +17,12 @@ from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import Group, Voice, cause_keys
 from skillvault.learning.naming import subject_key
 from skillvault.learning.sections import Version, Written, theirs
-from skillvault.policy import MergePolicy, Policy
-from skillvault.records import Link, Outcome, Ref, Skill
-from skillvault.text import tokens
-from skillvault.written import sections_of
+from skillvault.model.brief import Agreement, Draft
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.policy import MergePolicy, Policy
+from skillvault.model.records import Link, Outcome, Ref, Skill
+from skillvault.model.text.text import tokens
+from skillvault.model.written import sections_of
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
 
 TARGETS = ("billing", "checkout", "search")

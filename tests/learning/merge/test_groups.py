@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillvault.learning.merge.groups import Group, Voice, cause_keys, groups, rejected
 from skillvault.learning.rejection import Rejection
-from skillvault.policy import MergePolicy
+from skillvault.model.policy import MergePolicy
 from tests.learning.accounts import CHECKED, ERROR, PRICES, TENANT, ended, findings_of
 
 RULES = MergePolicy()

@@ -4,8 +4,8 @@ import pytest
 
 from skillvault.learning.merge.taken_in import TakenIn, taken_in, with_parts
 from skillvault.learning.sections import theirs
-from skillvault.records import Skill
-from skillvault.written import marks_after, marks_of
+from skillvault.model.records import Skill
+from skillvault.model.written import marks_after, marks_of
 
 BODY = "# W\n\n*head*\n\n## What Went Wrong\n\n- It fell."
 ASK = "## Ask first\n\nMara knows."

@@ -17,8 +17,8 @@ from skillvault.learning.promote.support import (
     fact_changes,
     witness_of,
 )
-from skillvault.policy import Policy
-from skillvault.records import Evaluation, Fact, Link, LinkType, Outcome, Status
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Fact, Link, LinkType, Outcome, Status
 from tests.given import evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
 

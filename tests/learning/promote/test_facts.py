@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.errors import UsageError
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote.facts import clusters
 from skillvault.learning.rejection import Rejections
-from skillvault.policy import Policy, PromotePolicy
-from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Status, link_of
-from skillvault.text import similarity, theme
+from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy, PromotePolicy
+from skillvault.model.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Status, link_of
+from skillvault.model.text.text import similarity, theme
 from tests.given import NOW, evaluation, outcome, raw
 
 SAID = "Raising the timeout hides the race and the test stays flaky afterwards"

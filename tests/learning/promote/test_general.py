@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.learning.promote.general import Recurring, recurrences
-from skillvault.records import Evaluation, Fact, Link, Outcome, Ref, Status, link_of
+from skillvault.model.records import Evaluation, Fact, Link, Outcome, Ref, Status, link_of
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
 

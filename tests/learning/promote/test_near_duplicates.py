@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.promote.near_duplicates import Neighbours
-from skillvault.text import similarity, words
+from skillvault.model.text.text import similarity, words
 
 TEXTS = st.lists(
     st.lists(st.sampled_from("aaaa bbbb cccc dddd eeee ffff".split()), max_size=6).map(" ".join),

@@ -8,12 +8,12 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.brief import Draft
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.sections import Version, Written
-from skillvault.policy import Policy
-from skillvault.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Skill, link_of
+from skillvault.model.brief import Draft
+from skillvault.model.policy import Policy
+from skillvault.model.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Skill, link_of
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.learning.promote.support import support_state
-from skillvault.records import Fact
+from skillvault.model.records import Fact
 from tests.learning.promote.runs import POLICY, KnownRuns, Run, run_of
 
 RETRY = "Do retry failed payments in pay.py, because the gateway drops 3 of 5 calls."

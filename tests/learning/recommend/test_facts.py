@@ -3,7 +3,7 @@
 import pytest
 
 from skillvault.learning.recommend.facts import FactHit, chosen_facts, facts_tokens
-from skillvault.policy import RecommendPolicy
+from skillvault.model.policy import RecommendPolicy
 
 RULES = RecommendPolicy()
 

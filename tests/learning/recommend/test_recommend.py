@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend as rules
 from skillvault.learning.recommend.disclosure import About
@@ -24,8 +24,8 @@ from skillvault.learning.recommend.recommend import (
 )
 from skillvault.learning.recommend.relevance import Match, value_of
 from skillvault.learning.recommend.render import prompt
-from skillvault.policy import Boost, EffectPolicy, Policy, RecommendPolicy, policy_from
-from skillvault.text import tokens
+from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy, policy_from
+from skillvault.model.text.text import tokens
 from tests.vectors import vectors
 
 GOOD = Evidence(times_applied=4, success_count=3, failure_count=1, success_rate=0.75)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skillvault.learning.recommend import shelf
 from skillvault.learning.recommend.render import skills_xml
 from skillvault.learning.recommend.shelf import Strategy
-from skillvault.records import Shelved, Skill
+from skillvault.model.records import Shelved, Skill
 from tests.vectors import skill_of, vectors
 
 

@@ -2,8 +2,8 @@
 
 from itertools import permutations
 
-from skillvault.learning.sync.twice_promoted import superseding
-from skillvault.records import Fact, Ref
+from skillvault.learning.sync.standing import superseding
+from skillvault.model.records import Fact, Ref
 from skillvault.vault.files import codec
 from tests.given import NOW
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import VaultBusyError
+from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit.fence import gc_lock
 
 KILLED = """

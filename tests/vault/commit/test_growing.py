@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.change import Adoption, Change, Replacement
-from skillvault.errors import EditedError
+from skillvault.model.change import Adoption, Change, Replacement
+from skillvault.model.errors import EditedError
 from skillvault.vault.commit import growing
 from skillvault.vault.commit.files import place_file
 from skillvault.vault.files.work_tree import blob_id

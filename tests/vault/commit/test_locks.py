@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import VaultBusyError
+from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit import git_activity, locks
 from skillvault.vault.commit.git_activity import GitLock
 from skillvault.vault.commit.locks import writer_lock

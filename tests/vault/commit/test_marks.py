@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from skillvault.api import Vault
-from skillvault.change import Change, Edit, Move, Rewrite
-from skillvault.errors import EditedError
-from skillvault.records import Skill
+from skillvault.model.change import Change, Edit, Move, Rewrite
+from skillvault.model.errors import EditedError
+from skillvault.model.records import Skill
+from skillvault.model.written import as_words, marks_of
 from skillvault.vault.index.snapshot import Snapshot
-from skillvault.written import as_words, marks_of
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, applied
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.change import Change, Edit, Move
-from skillvault.errors import EditedError, GitError, PausedError, VaultBusyError
-from skillvault.records import Problem, Skill
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.change import Change, Edit, Move
+from skillvault.model.errors import EditedError, GitError, PausedError, VaultBusyError
+from skillvault.model.records import Problem, Skill
 from skillvault.vault.commit.store import Store
 from tests.conftest import Person
 from tests.given import as_file, raw

@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
-from skillvault.errors import BadInputError
-from skillvault.front_matter import read as front_matter
-from skillvault.front_matter import split, text_of, with_body, with_key, without_key
-from skillvault.intake import outcome_from
-from skillvault.records import (
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import outcome_from
+from skillvault.model.records import (
     Elsewhere,
     Evaluation,
     Fact,
@@ -26,6 +24,8 @@ from skillvault.records import (
     link_of,
     plain,
 )
+from skillvault.model.text.front_matter import read as front_matter
+from skillvault.model.text.front_matter import split, text_of, with_body, with_key, without_key
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import (
     decode,

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.errors import BadInputError
-from skillvault.records import EvolutionEntry, Expertise, LearnedPattern, Missed
-from skillvault.strict_yaml import comments
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern, Missed
+from skillvault.model.text.strict_yaml import comments
 from skillvault.vault.files import expertise
 from skillvault.vault.files.expertise import decode, encode, rewritten
 from tests.vault.given import DATA, TEXTS

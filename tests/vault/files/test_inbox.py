@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.taken import Taken

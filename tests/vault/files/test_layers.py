@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.learning.recommend import shelf
-from skillvault.records import Problem, Shelved
+from skillvault.model.records import Problem, Shelved
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import plugins
 from skillvault.vault.files.listing import listed

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.errors import NotAVaultError
-from skillvault.records import Ref, Skill, link_of
+from skillvault.model.errors import NotAVaultError
+from skillvault.model.records import Ref, Skill, link_of
 from skillvault.vault.files import layout
 from tests.given import NOW, evaluation, outcome, recommendation, trade
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.hidden_characters import cleaned
+from skillvault.model.text.hidden_characters import cleaned
 from skillvault.vault.files.redact import redacted_text
 from skillvault.vault.files.secret_cues import CUES
 from skillvault.vault.files.token_formats import TOKEN, kind_of_token

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.errors import BadInputError
+from skillvault.model.errors import BadInputError
 from skillvault.vault.files.inbox import Inbox
 from tests.given import NOW
 

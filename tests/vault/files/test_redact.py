@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.records import plain
+from skillvault.model.records import plain
 from skillvault.vault.files.redact import redacted, redacted_text
 from tests.conftest import Person
 from tests.given import NOW, as_file, outcome, raw

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.vault.given import HAND_MADE

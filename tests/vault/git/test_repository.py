@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import GitError, NotAVaultError, PausedError
-from skillvault.records import Ref
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.errors import GitError, NotAVaultError, PausedError
+from skillvault.model.records import Ref
 from skillvault.vault.commit.store import Store
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.ref_transaction import RefUpdate

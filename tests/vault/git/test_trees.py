@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.errors import GitError
+from skillvault.model.errors import GitError
 from skillvault.vault.git import trees
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry

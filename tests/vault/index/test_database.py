@@ -11,8 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.records import Evaluation, Fact, Link, Outcome, Problem, Record, Ref, Skill, link_of
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.records import (
+    Evaluation,
+    Fact,
+    Link,
+    Outcome,
+    Problem,
+    Record,
+    Ref,
+    Skill,
+    link_of,
+)
 from skillvault.vault.files import codec
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.follow import follow

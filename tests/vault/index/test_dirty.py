@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from skillvault.due import (
+from skillvault.model.due import (
     Agenda,
     InDomain,
     LinkedFrom,
@@ -16,7 +16,7 @@ from skillvault.due import (
     Through,
     When,
 )
-from skillvault.records import Record, Ref, Skill, link_of
+from skillvault.model.records import Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode
 from skillvault.vault.index.database import IndexDatabase

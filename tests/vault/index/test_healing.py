@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.errors import DamagedIndexError
-from skillvault.steps.registry import AGENDA
+from skillvault.loop.registry import AGENDA
+from skillvault.model.errors import DamagedIndexError
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.search.ranking import Terms
 from tests.conftest import Person, unguarded

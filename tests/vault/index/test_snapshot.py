@@ -1,4 +1,4 @@
-"""snapshot: what the house asks of the committed vault."""
+"""snapshot: questions to the committed vault."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +11,8 @@ from skillvault.api import Vault
 from skillvault.learning import record
 from skillvault.learning.effect import detect, mentions
 from skillvault.learning.evaluate import evaluate
-from skillvault.records import Link, Ref, Skill, link_of
-from skillvault.steps.run import Run
+from skillvault.loop.run import Run
+from skillvault.model.records import Link, Ref, Skill, link_of
 from skillvault.vault.files import codec, layout
 from skillvault.vault.index.snapshot import Snapshot
 from skillvault.vault.index.subjects import VoiceRow

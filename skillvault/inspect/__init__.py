@@ -1,0 +1,1 @@
+"""What people see: status, doctor, why-not, log, and the data of the page."""

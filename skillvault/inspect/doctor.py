@@ -1,0 +1,556 @@
+"""What keeps a vault from working: each check asks for itself, and none can end the others.
+
+It takes nothing for granted, not even a repository.
+Nothing is changed here but what a killed skillvault left half-made, and on request what a person's
+git left in no branch: a row names the command, the person decides.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from skillvault import __version__
+from skillvault.inspect import mend
+from skillvault.judge.claude import wire
+from skillvault.loop.registry import AGENDA
+from skillvault.model.errors import (
+    BadInputError,
+    GitError,
+    NotAVaultError,
+    PausedError,
+    SkillvaultError,
+    VaultBusyError,
+)
+from skillvault.model.policy import Policy
+from skillvault.model.text.text import shorten
+from skillvault.vault import lost, setup
+from skillvault.vault.commit import fence, git_activity, locks
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.git import unsafe_config
+from skillvault.vault.git.process import COMPLETION
+from skillvault.vault.git.repository import Git
+from skillvault.vault.index.snapshot import Snapshot
+
+State = Literal["ok", "note", "problem"]
+
+_PYTHON = (3, 11)
+_GIT = (2, 36)  # knows `mktree --batch`, `core.fsync` and what else is asked of it
+_GITPYTHON = (3, 1, 60)
+_SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
+_IDENTITY = "git config --global user.name NAME && git config --global user.email ADDRESS"
+_LIST = ("config", "--show-scope", "--show-origin", "-z", "--list")
+_NEVER = "skillvault itself never runs it"
+_MIB = 1024 * 1024
+_SHOWN = 100  # characters of a setting's value
+
+
+class Row(Struct, frozen=True):
+    """What one check found, and the command or the step that fixes it."""
+
+    check: str
+    state: State
+    detail: str
+    fix: str | None = None
+
+
+class Visit:
+    """The place that is looked at, and when; `mends`: lost commits are made once more."""
+
+    def __init__(self, root: Path, now: datetime, *, mends: bool = False) -> None:
+        self.root = root
+        self.now = now
+        self.mends = mends
+        self.store = Store(root, AGENDA)
+        self.git: Git = self.store.git
+
+    @property
+    def dirs(self) -> tuple[Path, Path]:
+        """(git dir, git common dir), where they must be even if git refuses to say so."""
+        try:
+            return self.git.asked_dirs()
+        except NotAVaultError:
+            folder = self.root / ".git"
+            if not folder.is_dir():
+                raise
+            return folder, folder
+
+    def head(self) -> Snapshot:
+        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read."""
+        self.git.asked_dirs()
+        try:
+            head = self.store.head()
+        except GitError as error:
+            raise NotAVaultError(str(error)) from None
+        # The index of the vault shows a commit that it knows, even if git has lost it.
+        if self.git.head() is None and self.named():
+            raise NotAVaultError("the commit of HEAD is gone")
+        return head
+
+    def named(self) -> str:
+        """The id that HEAD leads to, whether or not it stands for anything; "" for none."""
+        return self.git.text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
+
+
+Check = Callable[[Visit], Iterator[Row]]
+
+
+def examine(start: Path, now: datetime, *, mends: bool = False) -> list[Row]:
+    """A row or more of every check, of the vault at or above `start` or what is left of it."""
+    visit = Visit(_root(start), now, mends=mends)
+    return [
+        Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
+        for name, check in CHECKS.items()
+        for row in _guarded(name, check, visit)
+    ]
+
+
+def _root(start: Path) -> Path:
+    """The vault's folder; without a vault.yaml the repository's, else a folder that exists."""
+    try:
+        return layout.find_root(start)
+    except NotAVaultError:
+        above = [start.resolve(), *start.resolve().parents]
+        repositories = [folder for folder in above if (folder / ".git").exists()]
+        return next(folder for folder in (*repositories, *above) if folder.is_dir())
+
+
+def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:
+    """The rows of a check; what it failed of is a row like the others."""
+    rows: list[Row] = []
+    try:
+        for row in check(visit):
+            rows.append(row)  # noqa: PERF402 (those before a failure are kept)
+    except NotAVaultError:
+        rows.append(
+            Row(name, "note", "not checked: it needs a repository with a HEAD that can be read")
+        )
+    except (SkillvaultError, OSError, ValueError, LookupError, ImportError) as error:
+        rows.append(Row(name, "problem", f"could not be checked: {error}"))
+    return rows
+
+
+# ── versions ─────────────────────────────────────────────────────────────────────────
+
+
+def _program(_: Visit) -> Iterator[Row]:
+    yield Row("skillvault", "ok", __version__)
+    yield _version("python", ".".join(map(str, sys.version_info[:3])), _PYTHON)
+
+
+def _git(visit: Visit) -> Iterator[Row]:
+    yield _version("git", visit.git.text("version").removeprefix("git version "), _GIT)
+
+
+def _libraries(_: Visit) -> Iterator[Row]:
+    minimums: dict[str, tuple[int, ...]] = {"GitPython": _GITPYTHON, "pygit2": ()}
+    versions = {
+        distribution.metadata["Name"]: distribution.version
+        for distribution in metadata.distributions()
+    }
+    for name, least in minimums.items():
+        if name in versions:
+            yield _version(name.lower(), versions[name], least)
+
+
+def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
+    numbers = version.partition(" ")[0].split(".")
+    parts = tuple(int(part) for part in numbers if part.isdigit())
+    if parts[: len(least)] >= least:
+        return Row(name, "ok", version)
+    needed = ".".join(map(str, least))
+    return Row(name, "problem", f"{version} is too old", f"install {name} {needed} or newer")
+
+
+# ── the vault and its repository ─────────────────────────────────────────────────────
+
+
+def _vault(visit: Visit) -> Iterator[Row]:
+    mark = visit.root / layout.MARK
+    head = visit.head()
+    if layout.MARK not in head.files:
+        what = "is not committed" if mark.is_file() else "is not here or above"
+        yield Row("vault", "problem", f"{mark} {what}: no vault yet", "skillvault init")
+    elif not mark.is_file():
+        yield Row("vault", "problem", f"{mark} is gone", "git restore vault.yaml")
+    else:
+        yield Row("vault", "ok", str(visit.root))
+
+
+def _database(visit: Visit) -> Iterator[Row]:
+    visit.head()
+    if visit.store.index.verify():
+        detail = "the vault's index differed from git; it is built anew"
+        yield Row("database", "note", detail)
+    else:
+        yield Row("database", "ok", "the vault's index says what git does")
+
+
+def _policy(visit: Visit) -> Iterator[Row]:
+    head = visit.head()
+    try:
+        policy = head.policy
+    except BadInputError as error:
+        yield Row("policy", "problem", error.message, "correct vault.yaml and commit it")
+        return
+    domains = ", ".join(policy.domains) or "none named"
+    yield Row("policy", "ok", f"learns on {policy.branch}; domains: {domains}")
+
+
+def _repository(visit: Visit) -> Iterator[Row]:
+    try:
+        own, common = visit.git.asked_dirs()
+    except NotAVaultError as error:
+        yield Row("repository", "problem", *_unusable(visit.root, str(error)))
+        return
+    if visit.git.text("rev-parse", "--is-bare-repository") == "true":
+        fix = "git config --local core.bare false"
+        yield Row("repository", "problem", "it is bare, without a work tree", fix)
+        return
+    if visit.git.is_partial():
+        yield Row("repository", "note", "partial: objects may be missing", COMPLETION)
+    elif (common / "shallow").exists():
+        yield Row("repository", "note", "shallow: its history is incomplete")
+    else:
+        yield Row("repository", "ok", str(own))
+
+
+def _unusable(root: Path, message: str) -> tuple[str, str]:
+    """(what git says, what to do about it) of a folder that is no usable repository."""
+    message = message.partition("; run `skillvault init`")[0]
+    if "dubious ownership" in message:
+        return message, f"git config --global --add safe.directory {shlex.quote(str(root))}"
+    if "bad config" in message:
+        return message, "correct the line of the file that git names"
+    if "needs one with sha1" in message or "must be the root" in message:
+        return message, "run `skillvault init` in a new folder, and copy your files into it"
+    if (root / ".git").exists():
+        return (
+            message,
+            "repair .git, or clone the vault again and keep this folder until that works",
+        )
+    return message, "skillvault init"
+
+
+def _head(visit: Visit) -> Iterator[Row]:
+    visit.git.asked_dirs()
+    named = visit.named()
+    branch = visit.git.branch()
+    where = f"on branch {branch}" if branch else "detached"
+    if not named:
+        yield Row("head", "note", f"{where}, without a commit")
+        return
+    try:
+        commit = visit.git.head()
+        files = len(visit.git.history.tree(commit)) if commit else None
+    except GitError as error:
+        commit, files = str(error), None
+    if files is None:
+        fix = "git fsck --full names what is missing; fetch it from a remote or a backup"
+        detail = f"{where}, {named[:10]} cannot be read" + (f" ({commit})" if commit else "")
+        yield Row("head", "problem", detail, fix)
+    else:
+        yield Row("head", "ok" if branch else "note", f"{where} at {named[:10]}, {files} files")
+
+
+def _index(visit: Visit) -> Iterator[Row]:
+    visit.git.asked_dirs()
+    out = visit.git.run("ls-files", "--unmerged", "-z").split(b"\0")
+    paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
+    if paths:
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        fix = "resolve them, then git add and git commit"
+        yield Row("index", "note", f"unmerged: {paths[0]}{more}", fix)
+    else:
+        yield Row("index", "ok", "nothing is unmerged")
+
+
+def _driver(visit: Visit) -> Iterator[Row]:
+    visit.git.asked_dirs()
+    if setup.lacks_driver(visit.root, visit.git):
+        detail = ".gitattributes names the merge driver skillvault, and this clone has none"
+        yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
+    else:
+        yield Row("merge driver", "ok", "`git merge` goes by the rules of `skillvault sync`")
+
+
+def _judge(visit: Visit) -> Iterator[Row]:
+    try:
+        rules = visit.head().policy.judge
+    except BadInputError:  # told by the policy's own check
+        yield Row("judge", "note", "not known: vault.yaml cannot be read")
+        return
+    if rules.provider == "offline":
+        yield Row("judge", "ok", "offline: no model is asked")
+        return
+    if rules.provider == "agent":
+        yield Row("judge", "ok", "agent: `skillvault ask` prints what it may answer")
+        return
+    if find_spec("anthropic") is None:
+        detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
+        yield Row("judge", "note", detail, "pip install 'skillvault-git[claude]'")
+    elif wire.key_given() is None:
+        # The daemon's environment may be another.
+        detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"
+        yield Row("judge", "note", detail, f"export {wire.KEY}=...")
+    else:
+        yield Row("judge", "ok", f"{rules.model}, and {wire.KEY} is set")
+
+
+def _paused(visit: Visit) -> Iterator[Row]:
+    head = visit.head()
+    try:
+        policy = head.policy
+    except BadInputError:
+        # Which branch learns cannot be read, so the one that stands there is no reason.
+        policy = Policy(branch=visit.git.branch() or Policy().branch)
+    reason = visit.store.paused(policy)
+    if reason is None:
+        yield Row("paused", "ok", "no: commits can be made")
+    else:
+        why, _, fix = reason.partition("; ")
+        yield Row("paused", "problem", why, fix or None)
+
+
+def _killed(visit: Visit) -> Iterator[Row]:
+    visit.head()
+    try:
+        recovered = visit.store.recover(wait=False)
+    except VaultBusyError:
+        yield Row("killed writer", "ok", "not looked for: another skillvault is writing")
+        return
+    except PausedError as error:
+        yield Row("killed writer", "problem", str(error).removeprefix("paused: "))
+        return
+    if recovered:
+        yield Row("killed writer", "note", "what it left half-made is finished or undone")
+    else:
+        yield Row("killed writer", "ok", "nothing is left half-made")
+
+
+def _lost(visit: Visit) -> Iterator[Row]:
+    head = visit.head()
+    if visit.mends and (count := mend.mend(visit.store, visit.now)):
+        yield Row("lost commits", "ok", f"made once more, with {count} file(s)")
+        return
+    if sentence := lost.sentence(lost.lost_changes(visit.git, head)):
+        yield Row("lost commits", "note", sentence, "skillvault doctor --mend")
+    else:
+        yield Row("lost commits", "ok", "no commit of skillvault stands in the reflog alone")
+
+
+# ── who commits ──────────────────────────────────────────────────────────────────────
+
+
+def _identity(visit: Visit) -> Iterator[Row]:
+    visit.git.run("config", "--list")  # where this fails, git's own words say why
+    if visit.git.nameless():
+        yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
+        return
+    identity = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+    yield Row("identity", "ok", identity.rpartition(">")[0] + ">")
+
+
+def _signing(visit: Visit) -> Iterator[Row]:
+    signs = visit.git.text("config", "--type=bool", "--get", "commit.gpgSign", ok=(0, 1))
+    if signs != "true":
+        yield Row("signing", "ok", "off: commits are not signed")
+        return
+    form = visit.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
+    program, named_here = _signer(visit, form)
+    path = shutil.which(Path(program).expanduser()) if program else None
+    aside = "; the program that the vault's own config names is not used" if named_here else ""
+    if path:
+        yield Row("signing", "ok", f"on, by {path} ({form}){aside}")
+        return
+    fix = (
+        f"install {program or 'the program that signs'}, or git config --local commit.gpgSign false"
+    )
+    yield Row("signing", "problem", f"on, and {program or form} is not found{aside}", fix)
+
+
+def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
+    """(the program that signs, whether the vault's own config names one, in vain)."""
+    keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
+    named = [
+        entry for entry in unsafe_config.config_lines(visit.git.run(*_LIST)) if entry.key in keys
+    ]
+    trusted = [entry.value for entry in named if not entry.own and entry.value]
+    program = trusted[-1] if trusted else _SIGNERS.get(form)
+    return program, any(line.own for line in named)
+
+
+# ── code that git would run ──────────────────────────────────────────────────────────
+
+
+def _config(visit: Visit) -> Iterator[Row]:
+    own, common = visit.git.asked_dirs()
+    settings = unsafe_config.settings(visit.git.run(*_LIST), visit.root)
+    for setting in settings:
+        values = shorten(", ".join(setting.values), _SHOWN)
+        fix = unsafe_config.removal(setting, own, common)
+        if setting.key.startswith("include"):
+            what = "git takes more settings from there"
+        else:
+            what = f"git runs it; {_NEVER}"
+        yield Row("config", "note", f"{setting.key} = {values}: {what}", fix)
+    if not settings:
+        yield Row("config", "ok", "the vault's own git config names no program")
+
+
+def _hooks(visit: Visit) -> Iterator[Row]:
+    hooks = list(unsafe_config.hooks(visit.dirs[1] / "hooks"))
+    for path in hooks:
+        fix = f"chmod -x {shlex.quote(str(path))}"
+        yield Row(
+            "hooks", "note", f"{path.name} was not installed by init: git runs it; {_NEVER}", fix
+        )
+    gone = setup.idle_hooks(visit.git)
+    for path in gone:
+        detail = f"{path.name} does nothing: the Python that it names is gone"
+        yield Row("hooks", "problem", detail, "skillvault init")
+    if not (hooks or gone):
+        yield Row("hooks", "ok", "only those that init installed")
+
+
+# ── locks ────────────────────────────────────────────────────────────────────────────
+
+
+def _locks(visit: Visit) -> Iterator[Row]:
+    own, common = visit.dirs
+    for name in ("writer", "daemon"):
+        who = locks.holder(common / "skillvault" / f"{name}.lock")
+        yield Row(f"{name} lock", "ok", f"locked by {who}" if who else "free")
+    for lock in git_activity.git_locks(visit.root, own, common, visit.now.timestamp()):
+        yield _git_lock(lock, git_activity.what_holds(lock.path, visit.root, own, common))
+    if holder := fence.gc_holder(common / "gc.pid"):
+        fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
+        yield Row("git lock", "note", holder, fix)
+
+
+def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
+    age = f"{lock.path}: {_age(lock.age)} old"
+    if lock.stale:
+        fix = f"rm {shlex.quote(str(lock.path))}"
+        return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
+    what = f"in use: {holder}" if lock.used and holder else "in use" if lock.used else "young"
+    return Row(
+        "git lock",
+        "note",
+        f"{age}, {what}",
+        "wait for that git to end, then run skillvault doctor again",
+    )
+
+
+# ── what happened and what waits ─────────────────────────────────────────────────────
+
+
+def _last(visit: Visit) -> Iterator[Row]:
+    commits = visit.head().history.log(1)
+    if not commits:
+        yield Row("last commit", "note", "the program has made none yet")
+        return
+    age = visit.now - datetime.fromisoformat(commits[0].date)
+    ago = _age(max(0.0, age.total_seconds()))
+    yield Row("last commit", "ok", f"{commits[0].subject}, {commits[0].date}, {ago} ago")
+
+
+def _waiting(visit: Visit) -> Iterator[Row]:
+    inbox = Inbox(visit.root)
+    counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.names())}
+    nexts = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
+    for name, count in counts.items():
+        if not (visit.root / name).is_dir():
+            yield Row(name, "note", "there is no such folder", "skillvault init")
+        elif count:
+            yield Row(name, "note", f"{count} file(s) wait", nexts[name])
+        else:
+            yield Row(name, "ok", "empty")
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+# ── the disk ─────────────────────────────────────────────────────────────────────────
+
+
+class Space(Struct, frozen=True):
+    """What a file system has left; `inodes` is None if it does not count them."""
+
+    free: int
+    inodes: int | None
+    writable: bool
+
+
+def _disk(visit: Visit) -> Iterator[Row]:
+    yield disk_row("disk", visit.root, _space(visit.root))
+    own, common = visit.dirs
+    for folder in dict.fromkeys((own, common)):
+        apart = folder.stat().st_dev != visit.root.stat().st_dev
+        if apart or not os.access(folder, os.W_OK):
+            yield disk_row("disk of git", folder, _space(folder))
+
+
+def _space(folder: Path) -> Space:
+    status = os.statvfs(folder)
+    inodes = status.f_favail if status.f_files else None
+    return Space(status.f_bavail * status.f_frsize, inodes, os.access(folder, os.W_OK))
+
+
+def disk_row(name: str, folder: Path, space: Space) -> Row:
+    """What a folder's file system has left, and whether that is enough."""
+    counted = f", {space.inodes} inodes" if space.inodes is not None else ""
+    detail = f"{folder}: {space.free // _MIB} MiB free{counted}"
+    if not space.writable:
+        return Row(
+            name, "problem", f"{detail}, not writable", f"chmod u+w {shlex.quote(str(folder))}"
+        )
+    inodes = space.inodes if space.inodes is not None else sys.maxsize
+    if space.free < 50 * _MIB or inodes < 1000:
+        return Row(
+            name, "problem", detail, "free 50 MiB and 1,000 inodes; until then nothing is committed"
+        )
+    if space.free < 500 * _MIB or inodes < 10_000:
+        return Row(name, "note", detail, "free 500 MiB and 10,000 inodes soon")
+    return Row(name, "ok", detail)
+
+
+CHECKS: dict[str, Check] = {
+    "skillvault": _program,
+    "git": _git,
+    "libraries": _libraries,
+    "database": _database,
+    "vault": _vault,
+    "policy": _policy,
+    "judge": _judge,
+    "repository": _repository,
+    "head": _head,
+    "killed writer": _killed,
+    "lost commits": _lost,
+    "index": _index,
+    "paused": _paused,
+    "identity": _identity,
+    "signing": _signing,
+    "config": _config,
+    "hooks": _hooks,
+    "merge driver": _driver,
+    "locks": _locks,
+    "last commit": _last,
+    "inbox": _waiting,
+    "disk": _disk,
+}

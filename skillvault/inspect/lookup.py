@@ -1,0 +1,88 @@
+"""Which record a person means by a name, a path or the beginning of an id, and who removed one."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from skillvault.model.errors import SkillvaultError, UsageError
+from skillvault.model.records import Commit, Problem, Record, Ref, Shelved, Skill, kind_of
+from skillvault.vault import provenance
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import View
+from skillvault.vault.index.snapshot import Topics
+
+
+def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
+    """The record that `text` means; of one that was removed the error names the commit."""
+    try:
+        return provenance.resolve(head, store.root, text, forward=forward)
+    except UsageError:
+        name = text.replace("_", "-")
+        removals = store.git.history.deletions(head.commit) if head.commit else {}
+        for path, sha in removals.items():
+            ref = layout.ref_of(path)
+            if ref and ref.kind != "link" and name in (ref.id, path):
+                raise UsageError(
+                    f"{text}: was removed by commit {sha[:10]}; `git show {sha[:10]}` shows "
+                    "it, `git revert` brings it back"
+                ) from None
+        raise
+
+
+def read(store: Store, name: str) -> tuple[Record, str]:
+    """(record, path) that a name means; SkillvaultError if it cannot be read."""
+    head = store.head()
+    path = head.records.path_of(resolve(store, head, name)) or ""
+    record = head.records.at([path])[path]
+    if isinstance(record, Problem):
+        raise SkillvaultError(f"{path}: {record.message}")
+    return record, path
+
+
+def read_skill(store: Store, name: str) -> tuple[Skill, str]:
+    """(skill, path) in whatever folder it is; UsageError if there is none."""
+    record, path = read(store, name)
+    if not isinstance(record, Skill):
+        kind = kind_of(record)
+        raise UsageError(f"{name}: is a {kind}, not a skill; see `skillvault skill list`")
+    return record, path
+
+
+def with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
+    """`{ref, commits}`: a record, and every commit that touched it."""
+    commits = head.history.commits_touching([ref])
+    return {
+        "ref": provenance.node(head, ref),
+        "commits": [_commit_shape(commit) for commit in commits],
+    }
+
+
+def beside(head: Topics, other: Shelved) -> dict[str, Any]:
+    """`{ref, commits}`: a skill of another layer, and what was decided about it here."""
+    ref = Ref("skill", other.skill.name)
+    commits = head.history.commits_changing(ref)
+    node = {"kind": ref.kind, "id": ref.id, "path": other.path, "layer": other.layer}
+    return {"ref": node, "commits": [_commit_shape(commit) for commit in commits]}
+
+
+def _commit_shape(commit: Commit) -> dict[str, Any]:
+    return {key: getattr(commit, key) for key in ("sha", "step", "subject", "date")}
+
+
+def remover(store: Store, head: Topics, view: View) -> Callable[[Ref], str | None]:
+    """Who removed a record that is not in `view`, in words; None for nobody."""
+
+    @cache
+    def deletions() -> dict[str, str]:
+        history = store.git.history.deletions(head.commit) if head.commit else {}
+        refs = ((layout.ref_of(path), sha) for path, sha in reversed(history.items()))
+        return {str(ref): sha for ref, sha in refs if ref}
+
+    def removed(ref: Ref) -> str | None:
+        if ref in head.records and str(ref) not in view.paths:
+            return "removed here and not committed yet"
+        commit = deletions().get(str(ref))
+        return f"removed by commit {commit[:10]}" if commit else None
+
+    return removed

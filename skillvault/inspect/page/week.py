@@ -1,0 +1,319 @@
+"""What happened in some days: what was learned and why, by which commit, and what surprised."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, cast, get_args
+
+from msgspec import Struct
+
+from skillvault.inspect.page.contents import Contents
+from skillvault.learning.promote.facts import is_surprise, statement_of
+from skillvault.learning.rejection import REJECT
+from skillvault.model.change import FORGET, parts_in
+from skillvault.model.records import Commit, Outcome, RecordKind, Ref, Skill
+from skillvault.model.text.text import flat, how_many, lead
+from skillvault.vault.files import layout
+
+Event = Literal[
+    "learned", "strengthened", "contradicted", "refreshed", "merged", "retired", "proposed",
+    "approved", "rejected",
+]  # fmt: skip
+EVENTS: tuple[Event, ...] = get_args(Event)
+
+_INTAKE = ("", "record", "evaluate")  # and what a person did
+_WHY = 280  # characters of a reason
+_SAME = 40  # characters by which a text is known again
+_WHAT = 160  # characters of what something says
+# What a step does whatever was there before.
+_ALWAYS: Mapping[str, Event] = {
+    REJECT: "rejected",
+    FORGET: "proposed",
+    "expire": "retired",
+    "retire": "retired",
+    "approve": "approved",
+    "pin": "approved",
+    "restore": "approved",
+    "merge": "merged",
+}
+_WEIGHED: Mapping[str, Event] = {"reinforced": "strengthened", "contradicted": "contradicted"}
+_ITEM = re.compile(r"(?m)^- (?=\S+: )")
+
+
+class Happened(Struct, frozen=True, kw_only=True):
+    """One thing that a commit did to a skill or a fact: what it is now, and why it was done."""
+
+    event: Event
+    ref: Ref
+    what: str
+    why: str
+    commit: str
+    at: datetime
+    domain: str | None = None
+
+
+class Surprise(Struct, frozen=True, kw_only=True):
+    """An outcome that ended otherwise than its agent claimed, or than the judge was sure of."""
+
+    outcome: str
+    domain: str
+    about: str
+    title: str
+    why: str
+    at: datetime
+    is_refused: bool  # somebody else saw fail what the agent called a success
+
+
+class Week(Struct, frozen=True, kw_only=True):
+    """What happened from `since` to `until`, newest first; `counts` has every event.
+
+    `recorded` and `evaluated` count outcomes, `ended` how those that were recorded ended.
+    """
+
+    since: datetime
+    until: datetime
+    recorded: int
+    evaluated: int
+    ended: Mapping[str, int]
+    counts: Mapping[Event, int]
+    surprises: Sequence[Surprise]
+    happened: Sequence[Happened]
+
+
+def week_of(vault: Contents) -> Week:
+    """What happened in the days that a page tells."""
+    commits = [
+        commit
+        for commit in vault.view.history.since(vault.since)
+        if datetime.fromisoformat(commit.date) <= vault.until
+    ]
+    recorded = [
+        vault.outcomes[name] for name in _named(commits, "record") if name in vault.outcomes
+    ]
+    evaluated = [name for name in _named(commits, "evaluate") if name in vault.evaluations]
+    happened = [*_happened(vault, commits), *_rejected(vault, commits)]
+    happened.sort(key=lambda entry: entry.at, reverse=True)
+    return Week(
+        since=vault.since,
+        until=vault.until,
+        recorded=len(recorded),
+        evaluated=len(evaluated),
+        ended=Counter(outcome.result.status for outcome in recorded),
+        counts={event: sum(entry.event == event for entry in happened) for event in EVENTS},
+        surprises=sorted(
+            _surprises(vault, {*(outcome.id for outcome in recorded), *evaluated}),
+            key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
+        ),
+        happened=happened,
+    )
+
+
+def _named(commits: Iterable[Commit], step: str) -> list[str]:
+    """The ids that a step's commits made, each once."""
+    targets = (target for commit in commits if commit.step == step for target in commit.targets)
+    return list(dict.fromkeys(target.partition(":")[2] for target in targets))
+
+
+# ── what commits did ─────────────────────────────────────────────────────────────────
+
+
+def _happened(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
+    learning = [commit for commit in commits if commit.step not in _INTAKE]
+    ends = [(commit, ref) for commit in learning for ref in _targets(commit)]
+    first = vault.view.history.first_named({ref for _, ref in ends})
+    last = {ref: commit.sha for commit, ref in reversed(ends)}
+    messages = _messages(vault) if learning else {}
+    for commit in learning:
+        message = messages.get(commit.sha, "")
+        for ref, event in _events(vault, commit, first, last):
+            domain = _domain_of(vault, ref)
+            if vault.is_told(domain):
+                what = _said(vault, ref)
+                yield Happened(
+                    event=event,
+                    ref=ref,
+                    what=what,
+                    why=_beyond(what, why_in(message, ref.id)),
+                    commit=commit.sha[:10],
+                    at=datetime.fromisoformat(commit.date),
+                    domain=domain,
+                )
+
+
+def _targets(commit: Commit) -> list[Ref]:
+    """The skills and facts that a commit names as what it made."""
+    pairs = (target.partition(":") for target in commit.targets)
+    return [
+        Ref(cast("RecordKind", kind), name) for kind, _, name in pairs if kind in ("fact", "skill")
+    ]
+
+
+def _events(
+    vault: Contents, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
+) -> Iterator[tuple[Ref, Event]]:
+    """What a step did in a commit, to what."""
+    made = _targets(commit)
+    for ref in made:
+        is_first = first.get(ref) == commit.sha
+        yield ref, _event(vault, commit, ref, (is_first, last[ref] == commit.sha))
+    weighed: dict[Ref, set[str]] = defaultdict(set)
+    for target in commit.targets:
+        link = vault.by_id.get(target.removeprefix("link:"))
+        if link is not None and link.type in _WEIGHED and link.target not in made:
+            weighed[link.target].add(link.type)
+    for ref, types in weighed.items():
+        yield from ((ref, event) for type_, event in _WEIGHED.items() if type_ in types)
+
+
+def _event(vault: Contents, commit: Commit, ref: Ref, place: tuple[bool, bool]) -> Event:
+    """What a step did to a record; `place`: whether it is its first commit, and its latest."""
+    is_first, is_last = place
+    shelf = next((name for name, of in vault.shelves.items() if ref.id in of), "")
+    present = shelf if ref.kind == "skill" and is_last else ""
+    if commit.step in _ALWAYS:
+        return _ALWAYS[commit.step]
+    if present == "archive" and commit.step in ("assess", "refresh"):
+        return "retired"
+    if is_first:
+        return "proposed" if present == "proposed" else "learned"
+    return "strengthened" if commit.step in ("assess", "promote") else "refreshed"
+
+
+def _domain_of(vault: Contents, ref: Ref) -> str | None:
+    record = vault.facts.get(ref.id) if ref.kind == "fact" else vault.skill(ref.id)
+    return record.domain if record else None
+
+
+def _said(vault: Contents, ref: Ref) -> str:
+    """What a fact or a skill says, in a sentence; its name if it is gone."""
+    if ref.kind == "fact":
+        fact = vault.facts.get(ref.id)
+        return lead(flat(statement_of(fact)), _WHAT) if fact else ref.id
+    skill = vault.skill(ref.id)
+    return title_of(skill) if skill else ref.id
+
+
+def title_of(skill: Skill) -> str:
+    """A skill's heading, else its name."""
+    first = skill.body.lstrip().partition("\n")[0]
+    return lead(flat(first), _WHAT) if first.startswith("# ") else skill.name
+
+
+# ── why ──────────────────────────────────────────────────────────────────────────────
+
+
+def _messages(vault: Contents) -> dict[str, str]:
+    commit = vault.view.commit
+    return vault.run.store.git.history.messages(commit, vault.since) if commit else {}
+
+
+def why_in(message: str, name: str) -> str:
+    """What a commit's message says of a record: of several that share it, the part about it.
+
+    If the message was cut before that, what its trailers say.
+    """
+    text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
+    parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
+    for part in parts:
+        for line in _ITEM.split(part)[1:]:
+            if line.startswith(f"{name}: "):
+                return _sentence(line.removeprefix(f"{name}: "))
+        head, _, rest = part.partition("\n")
+        if rest and head.rpartition(" ")[2] == name and ": " in head:
+            return _sentence(rest)
+    made = parts_in(message.splitlines())
+    if len(made) > 1:
+        ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in made)
+        return _made_of(next((sources for sources, names in ends if name in names), ()))
+    prose = [part for part in parts if not part.startswith("  ")]
+    return _sentence(prose[0]) if prose else ""
+
+
+def _made_of(sources: Iterable[str]) -> str:
+    """How many records a change was made of, by kind."""
+    kinds = Counter(source.partition(":")[0] for source in sources)
+    return f"From {' and '.join(how_many(n, kind) for kind, n in kinds.items())}." if kinds else ""
+
+
+def _beyond(what: str, why: str) -> str:
+    """A reason up to where it repeats what it is the reason for."""
+    place = why.find(what[:_SAME])
+    return why[:place].rstrip() if place > 0 else why
+
+
+def _sentence(prose: str) -> str:
+    return lead(flat(prose), _WHY)
+
+
+# ── what a person took away ──────────────────────────────────────────────────────────
+
+
+def _rejected(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
+    """The skills and facts that a person removed in these days, and that are gone."""
+    theirs = {commit.sha: commit for commit in commits if not commit.step}
+    head = vault.view.commit
+    if not theirs or head is None:
+        return
+    removals = vault.run.store.git.history.deletions(head, vault.since)
+    removed = {
+        ref: theirs[sha]
+        for path, sha in removals.items()
+        if sha in theirs and (ref := layout.ref_of(path)) and ref.kind in ("skill", "fact")
+    }
+    present = vault.view.records.existing(removed)
+    for ref, commit in removed.items():
+        if ref not in present and vault.domain is None:
+            yield Happened(
+                event="rejected",
+                ref=ref,
+                what=ref.id,
+                why=f"A person removed it: {flat(commit.subject)}",
+                commit=commit.sha[:10],
+                at=datetime.fromisoformat(commit.date),
+            )
+
+
+# ── what surprised ───────────────────────────────────────────────────────────────────
+
+_REFUSED = "claimed success, {} refused"
+
+
+def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
+    """Those of these outcomes whose claim was refused, or whose verdict was sure and wrong."""
+    for name in sorted(ids):
+        outcome, evaluation = vault.outcomes.get(name), vault.evaluations.get(name)
+        if outcome is None:
+            continue
+        if outcome.is_claim_refused:
+            seen = outcome.result.evidence or outcome.result.summary or outcome.result.claim
+            title = _REFUSED.format(_observer(outcome))
+            yield _surprise(outcome, title, seen)
+        elif evaluation is not None and is_surprise(evaluation, vault.run.policy):
+            good = "good" if evaluation.was_good_decision else "bad"
+            title = f"looked like a {good} decision, ended in {outcome.result.status}"
+            yield _surprise(outcome, title, evaluation.key_insight or outcome.result.summary)
+
+
+def _surprise(outcome: Outcome, title: str, why: str) -> Surprise:
+    return Surprise(
+        outcome=outcome.id,
+        domain=outcome.domain,
+        about=subject_words(outcome),
+        title=title,
+        why=lead(flat(why), _WHY),
+        at=outcome.occurred_at,
+        is_refused=outcome.is_claim_refused,
+    )
+
+
+def _observer(outcome: Outcome) -> str:
+    return {"ci": "CI", "exit-code": "the exit code", "commit": "the commit"}.get(
+        outcome.observer, f"the {outcome.observer}"
+    )
+
+
+def subject_words(outcome: Outcome) -> str:
+    """What an outcome is about: its action, and on what."""
+    _, action, target = outcome.subject
+    return " on ".join(filter(None, (action or "a decision", target)))

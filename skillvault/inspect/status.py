@@ -1,0 +1,161 @@
+"""A vault at a glance: what it holds, what waits for each step, who judges."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.learning.accuracy import Accuracy
+from skillvault.learning.sync.undecided import undecided
+from skillvault.loop import evaluate, learned, record
+from skillvault.loop.judging.judges import record_of
+from skillvault.loop.learner import learner_elsewhere, silence
+from skillvault.loop.registry import STEPS, Step
+from skillvault.loop.run import Run
+from skillvault.model.change import FORMAT
+from skillvault.model.errors import UnavailableError
+from skillvault.vault.check import edited
+from skillvault.vault.commit import fence
+from skillvault.vault.files import layout
+from skillvault.vault.git.upstream import upstream_of
+
+
+class JudgeStatus(Struct, frozen=True):
+    """Who judges, and what it took since midnight UTC.
+
+    `closed`: why nobody asks it now, and until when. `aside`: outcomes it failed at too often.
+    `accuracy`: how its verdicts agree with the results; None if too few were compared.
+    """
+
+    provider: str
+    model: str | None = None
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    closed: str | None = None
+    aside: list[str] = []
+    accuracy: Accuracy | None = None
+
+
+class Status(Struct, frozen=True):
+    """A vault at a glance; `waiting` counts what each step has to do.
+
+    `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
+    files of the vault that a person edited locally, told if a step has to do: what concerns them
+    waits. `inbox` counts the files there, `git` names the person's git that they wait for. `rules`
+    are those of LEARNINGS.md, `patterns` those that code bears out. `learner` is the clone that
+    learns, `silent` says that it does nothing; `unpushed` counts commits that a remote lacks, as
+    far as is known here, `undecided` are keys of vault.yaml that clones set otherwise.
+    """
+
+    format: int
+    head: str | None
+    domains: list[str]
+    outcomes: int
+    evaluations: int
+    facts: int
+    skills: int
+    proposed: int
+    archived: int
+    inbox: int
+    quarantine: int
+    links: dict[str, int]
+    waiting: dict[str, int]
+    tomorrow: dict[str, int]
+    edited: list[str]
+    judge: JudgeStatus
+    git: str | None
+    paused: str | None
+    patterns: int
+    rules: int
+    learner: str | None
+    unpushed: int
+    silent: str | None
+    undecided: dict[str, list[str]]
+
+
+def status(run: Run) -> Status:
+    """The vault at a glance."""
+    head = run.view
+    files, links = head.records.count_by_folder(), head.links.count_by_type()
+    inbox, counts = len(run.inbox.names()), waiting(run)
+    paused = run.store.paused(run.policy)
+    patterns, rules = learned.counts(run.store, head)
+    return Status(
+        format=FORMAT,
+        head=head.commit,
+        domains=head.domains,
+        outcomes=files.get("outcomes", 0),
+        evaluations=files.get("evaluations", 0),
+        facts=files.get("memory", 0),
+        skills=files.get("skills", 0),
+        proposed=files.get("proposed", 0),
+        archived=files.get("archive", 0),
+        inbox=inbox,
+        quarantine=len(run.inbox.quarantine.names()),
+        links={"total": sum(links.values()), **links},
+        waiting=counts,
+        tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
+        edited=edited(run.store.git) if any(counts.values()) and not paused else [],
+        judge=_judge(run),
+        git=fence.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
+        paused=paused,
+        patterns=patterns,
+        rules=rules,
+        learner=run.policy.learner,
+        unpushed=_unpushed(run),
+        silent=silence(
+            head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
+        ),
+        undecided=_undecided(run.store.root),
+    )
+
+
+def _undecided(root: Path) -> dict[str, list[str]]:
+    """What vault.yaml in the work tree leaves open; a branch without it leaves nothing."""
+    mark = root / layout.MARK
+    return undecided(mark.read_text("utf-8", "replace")) if mark.exists() else {}
+
+
+def _unpushed(run: Run) -> int:
+    upstream = upstream_of(run.store.git, run.policy.branch)
+    return upstream.unpushed(run.view.commit) if upstream else 0
+
+
+def _judgeable(counts: Mapping[str, int]) -> int:
+    """How many outcomes wait for the learner."""
+    return counts.get("evaluate", 0)
+
+
+def _judge(run: Run) -> JudgeStatus:
+    record = record_of(run.judge, run.view)
+    judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
+    if judge.provider != "claude":
+        return judge
+    ledger = run.store.ledger
+    try:
+        spent, closed = ledger.today(), ledger.closed_until()
+    except UnavailableError as error:
+        return replace(judge, closed=str(error))
+    return replace(
+        judge,
+        model=run.policy.judge.model,
+        calls=spent.calls,
+        tokens=spent.tokens,
+        usd=round(spent.usd, 6),
+        closed=closed,
+        aside=sorted(evaluate.set_aside(run)),
+    )
+
+
+def waiting(run: Run) -> dict[str, int]:
+    """How much each step has to do."""
+    return {
+        name: step.waiting(run) if step.waiting else _due(run, step) for name, step in STEPS.items()
+    }
+
+
+def _due(run: Run, step: Step) -> int:
+    """How many keys lie in a step's queues."""
+    return sum(len(run.view.due.keys(queue.name)) for queue in step.depends_on)

@@ -1,0 +1,34 @@
+"""assess: skills that help are proven, skills that hurt are retired, and back."""
+
+from collections.abc import Iterator
+from functools import cache, partial
+
+from skillvault.learning import assess
+from skillvault.loop.assessed import assessed
+from skillvault.loop.clock import clock
+from skillvault.loop.run import Run
+from skillvault.model.change import Change
+
+
+def step(run: Run) -> Iterator[Change]:
+    """One commit a skill."""
+    run.shelf.follow(run.store.staged)
+    yield from list(due(run))
+
+
+def waiting(run: Run) -> int:
+    """How many skills get another status."""
+    return len(list(due(run)))
+
+
+def due(run: Run) -> Iterator[Change]:
+    """The changes of status that follow from what is known of the skills' use."""
+    view = run.view
+    known = run.shelf.uses.evidence(view)
+    clock_of = cache(partial(clock, view, now=run.now))
+    for row in view.skills.statuses(known):
+        at = clock_of(row.domain) or run.now
+        skill = assessed(view, row, known[row.name], at)
+        found = assess.status_change(skill, run.policy)
+        if found:
+            yield found

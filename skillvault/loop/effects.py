@@ -1,0 +1,292 @@
+"""What is known of each skill's use: outcomes joined with what was shown, added up, estimated.
+
+Computed from HEAD and kept in the index, which can be deleted at
+any time; only what changed is looked at again.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, cast
+
+from skillvault.learning.contrast import episodes
+from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.lift import Observation, Offer, Prior, Sums
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.expire import time_of
+from skillvault.loop.registry import STEPS
+from skillvault.model.change import BATCH
+from skillvault.model.policy import Policy
+from skillvault.model.records import Outcome, Ref
+from skillvault.vault.commit.skill_versions import skill_texts
+from skillvault.vault.commit.store import Store
+from skillvault.vault.index.rows import micros, moment
+from skillvault.vault.index.snapshot import Staged, Topics
+from skillvault.vault.index.uses import DecidedRow, Used, UseRow
+
+_PAGE = 500  # outcomes that are read at once
+_APPLIED = frozenset({"tool", "explicit", "implicit"})
+
+
+class Uses:
+    """The uses of a vault's skills, and of those of the layers before the vault's."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: tuple[object, dict[str, Evidence]] | None = None
+        self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
+
+    def follow(self, head: Staged) -> None:
+        """Compute what changed since it was computed last."""
+        self._follow_uses(head)
+        self._follow_versions(head)
+        self._follow_lifts(head)
+
+    def evidence(self, head: Topics) -> dict[str, Evidence]:
+        """Skill -> what is known of its use, as it was computed last."""
+        state = head.uses.state
+        evidence = self._known
+        if evidence is None or evidence[0] != state:
+            evidence = self._known = state, head.uses.evidence(Evidence)
+        return evidence[1]
+
+    # ── which skills a decision used ─────────────────────────────────────────────────
+
+    def names(self, head: Topics) -> dict[str, tuple[str, ...]]:
+        """Every skill that a decision may name, by its first word."""
+        stored = [
+            name for place in ("skills", "proposed", "archive") for name in head.skills.names(place)
+        ]
+        names = [*stored, *head.layers.names()]
+        by_first_word = self._names
+        if names != by_first_word[0]:
+            by_first_word = self._names = names, mentions.by_first_word(names)
+        return by_first_word[1]
+
+    def read(self, head: Topics) -> "detect.ReadText":
+        """Reads a skill's text at a version: what git has, or another layer as it is now."""
+
+        def read(name: str, blob: str) -> str:
+            other = head.layers.of_name(name)
+            if other is not None and other.blob == blob:
+                return other.skill.body
+            return head.skills.body_at(name, blob)
+
+        return read
+
+    def _follow_uses(self, head: Staged) -> None:
+        renamed = head.due.keys(NAME)
+        forms = map(mentions.shortest_form, renamed)
+        due = sorted({*head.due.keys(USE), *(head.outcomes.mentioning(forms) if renamed else ())})
+        head.due.mark_done(NAME, renamed)
+        known = self.names(head) if due else {}
+        read = self.read(head)
+        for start in range(0, len(due), _PAGE):
+            page = due[start : start + _PAGE]
+            outcomes = head.outcomes.get_many(page).values()
+            rows = [row for outcome in outcomes for row in _used(head, outcome, known, read)]
+            head.uses.keep(page, rows)
+            head.due.mark_done(USE, page)
+
+    # ── which text it had ────────────────────────────────────────────────────────────
+
+    def _follow_versions(self, head: Staged) -> None:
+        """Note when a person rewrote a skill's text, or brought the skill back."""
+        due = head.due.keys(VERSION)
+        if not due:
+            return
+        commits = {
+            name: self._by_persons(head, name) for name in head.history.skills_touched_twice(due)
+        }
+        places = [
+            (commit, name)
+            for name, found in commits.items()
+            for sha, _ in found
+            for commit in (f"{sha}^", sha)
+        ]
+        texts = skill_texts(self._store.git, places)
+        begun = {
+            name: {at for sha, at in commits.get(name, ()) if _begins(texts, name, sha)}
+            | _trial_start(head, name)
+            for name in due
+        }
+        head.uses.keep_version_starts({name: sorted(starts) for name, starts in begun.items()})
+        head.due.mark_done(VERSION, due)
+
+    @staticmethod
+    def _by_persons(head: Topics, name: str) -> list[tuple[str, int]]:
+        """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
+        found = head.history.commits_touching([Ref("skill", name)])[::-1]
+        theirs = (commit for commit in found[1:] if commit.step not in STEPS)
+        return [(one.sha, micros(datetime.fromisoformat(one.date))) for one in theirs]
+
+    # ── what it changed ──────────────────────────────────────────────────────────────
+
+    def _follow_lifts(self, head: Staged) -> None:
+        domains, touched = head.due.keys(LIFT), head.due.keys(COUNT)
+        if not (domains or touched):
+            return
+        uses, begun, merged = head.uses, head.uses.version_starts(), head.uses.merged()
+        for domain in domains:
+            uses.keep_sums(domain, _sums(head, domain, begun, merged))
+        head.due.mark_done(LIFT, domains)
+        self._keep_evidence(head, set(touched), begun, merged)
+        head.due.mark_done(COUNT, touched)
+
+    def _keep_evidence(
+        self,
+        head: Staged,
+        touched: set[str],
+        begun: Mapping[str, list[int]],
+        merged: Mapping[str, str],
+    ) -> None:
+        """Count anew what was touched; the lift of every skill follows from all domains."""
+        sums = head.uses.sums(Sums).values()
+        lifted = estimate.estimate_lifts(sums, _prior(head.policy))
+        known = self.evidence(head) | _counted(head, touched, begun, merged)
+        kept = {
+            skill: effect.with_lifts(
+                one, [lifted.get((skill, i)) for i in range(len(one.earlier) + 1)]
+            )
+            if one.of_any
+            else None
+            for skill, one in known.items()
+        }
+        before = self.evidence(head)
+        head.uses.keep_evidence((s, one) for s, one in kept.items() if before.get(s) != one)
+
+
+def _used(
+    head: Topics, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
+) -> Iterator[Used]:
+    decision = outcome.decision.id
+    shown = head.recommendations.by_decision(decision) if decision else []
+    ends = head.outcomes.ends(decision) if decision and shown else []
+    for one in detect.detected_uses(outcome, shown, known, read, ends=ends):
+        told = (one.match, one.confidence, one.quote, one.offer)
+        yield Used(outcome.id, one.skill, micros(one.made), *told)
+
+
+def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
+    """Whether a commit gave a skill another text, or took it out of archive/."""
+    old, new = texts.get((f"{sha}^", name)), texts.get((sha, name))
+    if old is None or new is None:
+        return False
+    back = old.shelf == "archive" and new.shelf != "archive"
+    return bool(back or old.body.strip() != new.body.strip())
+
+
+def _trial_start(head: Topics, name: str) -> set[int]:
+    """From when on a skill is tried again: after all that was known when it was decided."""
+    skill = head.skills.find(name)
+    at = time_of(skill.trial) if skill else None
+    return set() if at is None else {micros(at) + 1}
+
+
+def _sums(
+    head: Topics, domain: str, begun: Mapping[str, list[int]], merged: Mapping[str, str]
+) -> object | None:
+    """What a domain's closed decisions come to; None if there are none."""
+    totals = head.uses.totals(domain)
+    if not totals:
+        return None
+    episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
+    found = (
+        Observation(
+            decision=row.outcome,
+            skill=_whole(row.skill, merged),
+            group=row.group,
+            success=row.status == "success",
+            made=row.made,
+            applied=row.match in _APPLIED,
+            weight=detect.weight(row.match, row.confidence),
+            offer=cast("Offer", row.offer),
+            episode=episode_of.get(row.outcome, ""),
+        )
+        for row in head.uses.exposures(domain)
+    )
+    return estimate.add_up(found, totals, begun, _prior(head.policy))
+
+
+def _prior(policy: Policy) -> "Prior":
+    rules = policy.effect
+    return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+
+
+def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:
+    """Decision -> the episode that it is of."""
+    occasions = [
+        episodes.Occasion(
+            id=row.outcome,
+            at=row.at if row.made is None else row.made,
+            about=row.action,
+            is_timed=row.made is not None and not (row.batch and row.task),
+            session=(row.agent, row.session) if row.session else None,
+            task=row.task or (row.target,),
+        )
+        for row in rows
+    ]
+    numbers = episodes.episodes_among(occasions, minutes)
+    return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
+
+
+def _whole(skill: str, merged: Mapping[str, str]) -> str:
+    """The skill that stands for one that was merged, and again."""
+    if skill not in merged:  # as nearly all of a million uses
+        return skill
+    seen: set[str] = set()
+    while skill in merged and skill not in seen:
+        seen.add(skill)
+        skill = merged[skill]
+    return skill
+
+
+def _counted(
+    head: Topics,
+    skills: set[str],
+    begun: Mapping[str, list[int]],
+    merged: Mapping[str, str],
+) -> dict[str, Evidence]:
+    """Skill -> its counts; those of what was merged into it among them."""
+    wanted = {_whole(name, merged) for name in skills} | skills
+    sources = [name for name in merged if _whole(name, merged) in wanted]
+    rows: dict[str, list[UseRow]] = {name: [] for name in wanted}
+    found = sorted(head.uses.by_skill({*wanted, *sources}), key=itemgetter(0))
+    for skill, some in groupby(found, key=itemgetter(0)):
+        uses = list(some)
+        for name in {skill, _whole(skill, merged)} & wanted:
+            rows[name] += uses
+    # A bulk is looked at when all of it is there, not after each of its full commits.
+    bulk = head.uses.crowded({row.commit for row in found if row.commit}, BATCH)
+    return {
+        name: _evidence(head, name, some, begun.get(name, ()), bulk=bulk)
+        for name, some in rows.items()
+    }
+
+
+def _evidence(
+    head: Topics,
+    name: str,
+    rows: Iterable[UseRow],
+    starts: Sequence[int],
+    *,
+    bulk: Collection[int],
+) -> Evidence:
+    """A skill's counts; `bulk` are the commits that more of the same bulk follow."""
+    decisions = [
+        effect.ClosedDecision(
+            outcome=row.outcome,
+            at=moment(row.at),
+            status=row.status,
+            made=row.made,
+            applied=row.match in _APPLIED,
+            offer=row.offer,
+            overruled=row.match == "overruled",
+            look=0 if row.commit is None or row.commit in bulk else row.commit,
+        )
+        for row in rows
+    ]
+    trial = bool(starts) and starts[-1] in _trial_start(head, name)
+    return effect.evidence_by_version(decisions, starts, trial=trial)

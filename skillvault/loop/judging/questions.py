@@ -1,0 +1,162 @@
+"""Which questions are open for an agent: computed from the tree, the best first.
+
+Nothing is stored but what was dropped here, and answers.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any, NamedTuple
+
+from skillvault.judge.agent import AgentJudge
+from skillvault.judge.claude import prompts
+from skillvault.judge.claude.judge import ClaudeJudge
+from skillvault.judge.claude.questions import Asked
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning.promote.facts import is_surprise
+from skillvault.loop.clock import clock
+from skillvault.loop.judging.cases import case_of
+from skillvault.loop.judging.judge_replies import AnswerPlace, standing_of, standing_of_brief
+from skillvault.loop.judging.texts import Telling, general_texts, session_texts, texts_about
+from skillvault.loop.run import Run
+from skillvault.model.brief import Brief, Case, InsightText, Recurrence, Verdict
+from skillvault.model.records import Evaluation, Outcome
+
+# What is asked first; of equals the latest.
+_SURPRISE, _CONTRAST, _INSIGHT, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT = range(7)
+_RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
+
+
+class OpenQuestion(NamedTuple):
+    """A question that nobody answered: what is asked, about what, and for whom it is not.
+
+    `about` names a skill or an outcome. `sessions` made the decision that is judged, and may not
+    answer. `text` is the skill's text that an answer rewrites, None for an evaluation.
+    """
+
+    asked: Asked[Any]
+    about: str
+    rank: int
+    standing: AnswerPlace
+    sessions: frozenset[str] = frozenset()
+    text: Telling | None = None
+
+    @property
+    def matter_key(self) -> str:
+        """By which it is answered."""
+        return self.asked.matter.question
+
+    @property
+    def place(self) -> tuple[int, float, str]:
+        """Where it stands: the best first, of equals the latest."""
+        return (self.rank, -self.standing.at.timestamp(), self.matter_key)
+
+
+def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> list[OpenQuestion]:
+    """What an agent may be asked about what is not older than its patience, the best first."""
+    recent = {
+        domain: _recent(run, domain, untrusted=untrusted)
+        for domain in sorted(run.view.outcomes.domains("untrusted"))
+    }
+    questions: dict[str, OpenQuestion] = {}
+    for question in _all_questions(
+        run, judge, {key: names for key, names in recent.items() if names}
+    ):
+        allowed = untrusted or question.standing.trust == "local"
+        if allowed and question.matter_key not in run.view.answers:
+            questions.setdefault(question.matter_key, question)
+    return sorted(questions.values(), key=lambda question: question.place)
+
+
+def _all_questions(
+    run: Run, judge: AgentJudge, recent: Mapping[str, Sequence[str]]
+) -> Iterator[OpenQuestion]:
+    """What may be asked about the recent outcomes of each domain, answered or not."""
+    for domain, names in recent.items():
+        yield from _of_outcomes(run, judge, names)
+        for text in texts_about(run, domain, names):
+            if _is_about(text.brief, names):
+                yield from _of_text(judge, text)
+    names = list(chain.from_iterable(recent.values()))
+    for text in general_texts(run) if names else ():
+        if _is_about(text.brief, names):
+            yield from _of_text(judge, text)
+    for domain in sorted(run.view.sessions.domains_of("untrusted")):
+        since = _since(run, domain)
+        for text in session_texts(run, domain):
+            if standing_of_brief(text.brief).at >= since:
+                yield from _of_text(judge, text)
+
+
+def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
+    """Whether a text tells of any of these, as far as it may tell of others alone."""
+    if not isinstance(brief, Recurrence):
+        return True
+    return not {evaluation.id for evaluation in brief.evaluations}.isdisjoint(outcomes)
+
+
+def _recent(run: Run, domain: str, *, untrusted: bool) -> list[str]:
+    """The evaluated outcomes of a domain within the patience, by its clock; latest first."""
+    return run.view.outcomes.since(domain, _since(run, domain), None if untrusted else "local")
+
+
+def _since(run: Run, domain: str) -> datetime:
+    now = clock(run.view, domain, run.now) or run.now
+    return now - timedelta(days=run.policy.judge.patience)
+
+
+def _of_outcomes(run: Run, judge: AgentJudge, names: Sequence[str]) -> Iterator[OpenQuestion]:
+    outcomes = run.view.outcomes.get_many(names)
+    evaluations = run.view.evaluations.get_many(outcomes)
+    for name, evaluation in evaluations.items():
+        yield from _of_outcome(run, judge, outcomes[name], evaluation)
+
+
+def _of_outcome(
+    run: Run, judge: AgentJudge, outcome: Outcome, evaluation: Evaluation
+) -> Iterator[OpenQuestion]:
+    """What it teaches, and what its decision is worth: not for who made it or saw its end."""
+    case, blind = case_of(run, outcome), verdict_asked(judge, outcome)
+    insight = insight_asked(judge, case)
+    standing = standing_of([outcome])
+    if insight is None:
+        return
+    if outcome.decision.reasoning.strip():
+        saw = (answer.session for answer in run.view.answers.about(outcome.id))
+        sessions = frozenset(filter(None, [outcome.source.session, *saw]))
+        yield OpenQuestion(blind, outcome.id, _VERDICT, standing, sessions)
+    surprise = is_surprise(evaluation, run.policy)
+    rank = _SURPRISE if surprise else _RANKS.get(insight.matter.kind, _INSIGHT)
+    yield OpenQuestion(insight, outcome.id, rank, standing)
+
+
+def verdict_asked(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Asked[Verdict]:
+    """The question how good a decision was."""
+    return judge.questions.verdict_question(
+        outcome.domain,
+        outcome.decision,
+        context=outcome.context,
+        applied=outcome.applied,
+        entry_value=outcome.result.entry_value,
+    )
+
+
+def insight_asked(judge: AgentJudge, case: Case) -> Asked[InsightText] | None:
+    """The question what an outcome teaches; None where it supports no statement."""
+    o, size = case.outcome, case.outcome.result.entry_value
+    verdict = judge.verdict(o.domain, o.decision, o.context, o.applied, size)
+    return judge.questions.insight_question(case, verdict)
+
+
+def _of_text(judge: AgentJudge, text: Telling) -> Iterator[OpenQuestion]:
+    """How a text might read; nothing where it can say no more."""
+    asked = None if prompts.says_too_little(text.brief) else text_asked(judge, text)
+    if asked is not None:
+        rank = _RANKS.get(asked.matter.kind, _TEXT)
+        yield OpenQuestion(asked, text.skill, rank, standing_of_brief(text.brief), text=text)
+
+
+def text_asked(judge: AgentJudge, text: Telling) -> Asked[Any] | None:
+    """The question for a skill's text; None where the material supports none."""
+    plain = OfflineJudge().write(text.brief)
+    return None if plain is None else judge.questions.text_question(text.brief, plain)

@@ -1,0 +1,178 @@
+"""The texts of skills that a question may be about: what each is written from, what rewrites it.
+
+What a person wrote stays, as in any rewriting.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from skillvault.learning.account.account import KINDS, calls_for_skill, digest
+from skillvault.learning.distill.skill import excerpt_of, reworded_change
+from skillvault.learning.generate import strategy as strategies
+from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.merge import evolved
+from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.merge.sessions import sessions_digest
+from skillvault.learning.promote import general
+from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.general import GeneralPattern
+from skillvault.learning.promote.skills import Pattern
+from skillvault.learning.refresh import refreshing
+from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.loop import strategy
+from skillvault.loop.derived_skills import shelf_of
+from skillvault.loop.general import told_everywhere
+from skillvault.loop.merge import current_merging, references
+from skillvault.loop.next_versions import with_waiting_account
+from skillvault.loop.promote import of_some, told_patterns
+from skillvault.loop.run import Run
+from skillvault.loop.sessions import DomainSessions
+from skillvault.model.brief import Brief, Draft, Findings, Period, SessionExcerpt
+from skillvault.model.change import Change
+from skillvault.model.records import Ref, Skill
+
+
+class Telling(NamedTuple):
+    """The text of a living skill: by name, what it is written from, and what writes it anew."""
+
+    skill: str
+    brief: Brief
+    rewritten: Callable[[Draft], Change | None]
+
+
+def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Telling]:
+    """The texts of a domain: accounts that these outcomes are told in, and all others."""
+    if run.policy.choices.skills == "subject":
+        yield from _accounts(run, outcomes)
+    if run.policy.choices.merges == "causes":
+        yield from _agreements(run, domain)
+    yield from _strategy(run, domain)
+    yield from _recurrences(run, domain)
+
+
+def general_texts(run: Run) -> Iterator[Telling]:
+    """The texts of no domain."""
+    for found, pattern in told_everywhere(run, of_some):
+        brief = general.general_brief(pattern, found)
+        if pattern.skill is not None:
+            rewritten = partial(_general_text, run, pattern, pattern.skill)
+            yield Telling(pattern.skill.name, brief, rewritten)
+
+
+def _general_text(run: Run, pattern: GeneralPattern, skill: Skill, draft: Draft) -> Change | None:
+    written, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return general.retold_change(pattern, draft, skill, written, shelf=shelf, policy=run.policy)
+
+
+def session_texts(run: Run, domain: str) -> Iterator[Telling]:
+    """The texts of a domain that tell of finished sessions."""
+    view, excerpts = run.view, DomainSessions(run.view, domain, run.policy)
+    names = [*view.skills.names("skills", domain), *view.skills.names("proposed", domain)]
+    for name, skill in sorted(view.skills.live(names).items()):
+        if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
+            continue
+        if skill.replaces:
+            continue  # told as the text of the skill that it replaces
+        behind = excerpts.excerpts_behind(name)
+        if skill.kind != "evolved":
+            links = view.links.by_target([Ref("skill", name)])
+            own = {link.source.id for link in links if link.type == "distilled"}
+            behind = [session for session in behind if session.id in own]
+        elif with_waiting_account(view, skill).account != sessions_digest(behind):
+            continue
+        if behind:
+            brief = excerpt_of(behind)
+            yield Telling(name, brief, partial(_session_text, run, brief, skill))
+
+
+def _session_text(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:
+    shelf = shelf_of(run, skill)
+    return reworded_change(
+        brief,
+        draft,
+        skill,
+        run.versions(skill.name),
+        shelf=shelf,
+        references=references(run, shelf, skill),
+        policy=run.policy,
+    )
+
+
+def _recurrences(run: Run, domain: str) -> Iterator[Telling]:
+    for found, pattern, skill in told_patterns(run, domain):
+        brief = recurrence.pattern_brief(pattern, found)
+        yield Telling(skill.name, brief, partial(_recurring_text, run, pattern, skill))
+
+
+def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> Change | None:
+    written, shelf = run.versions(skill.name), shelf_of(run, skill)
+    return recurrence.growth_change(
+        pattern, draft, skill, written, shelf=shelf, now=run.now, policy=run.policy
+    )
+
+
+def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[Telling]:
+    for history in run.accounts.histories(outcomes, set()):
+        read = run.accounts.read_part(history)
+        if not read:
+            continue
+        for findings, present in run.accounts.both(run.accounts.account(read)):
+            if _is_as_counted(run, findings, present) and present.skill is not None:
+                rewritten = partial(_account_text, run, findings, present)
+                yield Telling(present.skill.name, findings, rewritten)
+
+
+def _is_as_counted(run: Run, findings: Findings, present: Present) -> bool:
+    """Whether a subject's skill lives, is the program's to write, and says what is counted now."""
+    skill = present.skill
+    if skill is None or present.shelf == "archive" or present.group or present.put_away:
+        return False
+    is_ours = skill.status not in ("pinned", "retired") and skill.origin == "generated"
+    return is_ours and calls_for_skill(findings, run.policy) and skill.account == digest(findings)
+
+
+def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) -> Change | None:
+    assert present.skill is not None
+    due = Refreshing(what="refresh", findings=findings, present=present)
+    return refreshing.rewrite_change(
+        due,
+        draft,
+        run.versions(present.skill.name),
+        references=references(run, present.shelf, present.skill),
+        policy=run.policy,
+    )
+
+
+def _agreements(run: Run, domain: str) -> Iterator[Telling]:
+    for kind in KINDS:
+        for group in run.accounts.groups(domain, kind):
+            merging = current_merging(run, group)
+            skill = merging.present.skill if merging else None
+            if merging is not None and skill is not None:
+                yield Telling(skill.name, merging.brief, partial(_agreed_text, run, merging))
+
+
+def _agreed_text(run: Run, merging: Merging, draft: Draft) -> Change | None:
+    skill = merging.present.skill
+    assert skill is not None
+    files = references(run, merging.present.shelf, skill)
+    written = run.versions(skill.name)
+    return evolved.growth_change(merging, draft, written, references=files, policy=run.policy)
+
+
+def _strategy(run: Run, domain: str) -> Iterator[Telling]:
+    material = strategy.material(run, domain)
+    if material.skill is None or material.skill.status in ("pinned", "retired"):
+        return
+    if material.path is None or material.path.startswith("archive/") or not material.read:
+        return
+    brief = strategy.brief_of(run, material)
+    yield Telling(material.name, brief, partial(_strategy_text, run, material, brief))
+
+
+def _strategy_text(
+    run: Run, material: strategies.StrategyMaterial, brief: Period, draft: Draft
+) -> Change | None:
+    written = run.versions(material.name)
+    return strategies.next_change(material, brief, draft, written, policy=run.policy)

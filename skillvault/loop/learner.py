@@ -1,0 +1,38 @@
+"""Which clone of a team learns: the one that `learner` in vault.yaml names, or all of them.
+
+The others record, capture and let people decide; what they would derive is the learner's.
+"""
+
+from datetime import datetime, timedelta
+
+from skillvault.loop.registry import STEPS
+from skillvault.model.policy import Policy
+from skillvault.vault.git.repository import Git
+from skillvault.vault.index.snapshot import Topics
+
+ALL = "all"
+_SILENT = timedelta(days=1)
+_DERIVING = frozenset(name for name, step in STEPS.items() if not step.everywhere)
+
+
+def learner_elsewhere(git: Git, policy: Policy) -> str | None:
+    """The clone that learns, if it is not this one; None if this one may."""
+    if policy.learner in (None, ALL) or policy.learner == git.settings().clone:
+        return None
+    return policy.learner
+
+
+def silence(head: Topics, learner: str | None, waiting: int, now: datetime) -> str | None:
+    """That the learner has done nothing for a day though outcomes wait; None if it has."""
+    if learner is None or not waiting:
+        return None
+    dates = [commit.date for commit in head.history.log() if commit.step in _DERIVING]
+    latest = datetime.fromisoformat(max(dates)) if dates else None
+    if latest is not None and now - latest < _SILENT:
+        return None
+    since = f"since {latest:%Y-%m-%d}" if latest else "at all"
+    outcomes = f"{waiting} outcome waits" if waiting == 1 else f"{waiting} outcomes wait"
+    return (
+        f"{outcomes}, and {learner}, which learns, has made no commit {since}; run "
+        "it there, or `skillvault sync --take-over` here"
+    )

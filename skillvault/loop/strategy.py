@@ -1,0 +1,158 @@
+"""strategy, a part of generate: a domain with enough new outcomes gets its one strategy."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from skillvault.learning.account.rules import action_rules
+from skillvault.learning.expire import STEP as EXPIRE
+from skillvault.learning.generate import STRATEGY, strategy
+from skillvault.learning.generate.strategy import period_of
+from skillvault.learning.generate.warning_pattern import STEP
+from skillvault.learning.naming import strategy_name
+from skillvault.loop.clock import clock
+from skillvault.loop.judging.cases import domain_facts
+from skillvault.loop.judging.judge_replies import draft_by, told_by
+from skillvault.loop.next_versions import with_version, with_waiting_account
+from skillvault.loop.run import Run
+from skillvault.model.brief import Period
+from skillvault.model.change import Change
+from skillvault.model.conditions import Separation
+from skillvault.model.records import Outcome, Ref
+
+
+def due(run: Run) -> Iterator[Change]:
+    """One commit a domain whose strategy is due."""
+    for domain in run.view.due.keys(STRATEGY):
+        found = material(run, domain)
+        state = strategy.strategy_state(found, _clock(run, domain), run.policy).state
+        if found.rejection and found.read:
+            run.report.rejected.append(found.rejection)
+        elif state == "due":
+            changes = list(run.written(partial(_written, run, found), found.name))
+            if not changes and not run.report.unavailable:
+                run.settle(STRATEGY, [domain])
+            yield from changes
+        else:
+            run.settle(STRATEGY, [domain])
+
+
+def standings(run: Run) -> dict[str, strategy.StrategyState]:
+    """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
+    return {
+        domain: strategy.strategy_state(material(run, domain), _clock(run, domain), run.policy)
+        for domain in sorted(run.view.outcomes.evaluated_domains())
+    }
+
+
+def waiting(run: Run) -> int:
+    """How many domains get a strategy now."""
+    found = (material(run, domain) for domain in run.view.due.keys(STRATEGY))
+    states = (strategy.strategy_state(m, _clock(run, m.domain), run.policy) for m in found)
+    return sum(state.state == "due" for state in states)
+
+
+def _clock(run: Run, domain: str) -> datetime:
+    return clock(run.view, domain, run.now) or run.now
+
+
+def material(run: Run, domain: str) -> strategy.StrategyMaterial:
+    """What the rule reads for a domain."""
+    target = Ref("skill", strategy_name(domain))
+    skill = run.view.skills.find(target.id)
+    is_recounted = target.id in run.options.recounts
+    by_run = run.policy.choices.clock == "run"
+    return strategy.StrategyMaterial(
+        domain=domain,
+        **_outcomes(run, domain)._asdict(),
+        is_recounted=is_recounted,
+        made_at=run.now if by_run else None,
+        skill=with_waiting_account(run.view, skill) if skill else None,
+        path=run.view.records.path_of(target),
+        expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
+        rejection=run.rejections.of_target(target),
+    )
+
+
+class _Window(NamedTuple):
+    """Which outcomes a strategy looks at, and how many it does not, or not yet."""
+
+    read: tuple[str, ...]
+    unread: int
+    linked: frozenset[str]
+    waits: bool = False
+
+
+def _outcomes(run: Run, domain: str) -> _Window:
+    """Those of full tens, or the latest once there are enough since the last strategy."""
+    rules, outcomes = run.policy.generate, run.view.outcomes
+    if run.policy.choices.strategies == "tens":
+        count = outcomes.count_evaluated(domain)
+        unread = strategy.unread(count, rules)
+        size = min(count - unread, rules.strategy_max)
+        names = outcomes.evaluated_before_latest(domain, size, unread) if size else []
+        return _Window(tuple(names), unread, frozenset(_linked(run, domain, names)))
+    most = max(rules.strategy_max, rules.strategy_every)
+    names = outcomes.evaluated_before_latest(domain, most, 0)
+    linked = _linked(run, domain, names)
+    since = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
+    read = tuple(names[-rules.strategy_max :])
+    return _Window(read, since, frozenset(linked), waits=since < rules.strategy_every)
+
+
+def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
+    """Those of these that its strategy was made of; a link that a person removed is not remade."""
+    own = strategy_name(domain)
+    sources = [Ref("evaluation", name) for name in ids]
+    made = run.view.history.targets_of(STEP, "skill", sources)
+    linked = {source for source, name in made if name == own}
+    ends = with_version(run.view, own)
+    return linked.union(*(run.view.links.sources_among(sources, end) for end in ends))
+
+
+def rules(run: Run, read: Sequence[Outcome]) -> dict[str, tuple[Separation, ...]]:
+    """What separates the outcomes of each action, up to the last that a strategy looks at."""
+    actions = {outcome.decision.action: outcome.domain for outcome in read}
+    alone = run.policy.choices.strategies == "latest"
+    by_action = {
+        action: action_rules([o for o in read if o.decision.action == action], run.policy)
+        if alone
+        else run.accounts.actions.rules(domain, action, until=read[-1].id)
+        for action, domain in sorted(actions.items())
+    }
+    return {action: separations for action, separations in by_action.items() if separations}
+
+
+def brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
+    """What a strategy is written from."""
+    outcomes = run.view.outcomes.get_many(material.read)
+    read = [outcomes[name] for name in material.read if name in outcomes]
+    brief = period_of(
+        material.domain,
+        read,
+        run.view.evaluations.get_many(material.read),
+        rules=rules(run, read),
+        policy=run.policy,
+    )
+    if run.policy.judge.provider == "offline":
+        return brief
+    current = material.skill.body if material.skill else ""
+    facts = domain_facts(run, material.domain)
+    return msgspec.structs.replace(brief, current=current, facts=tuple(facts))
+
+
+def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
+    """The strategy, new or rewritten; None where the judge writes no text."""
+    brief = brief_of(run, material)
+    draft = draft_by(run.judge, brief)
+    if draft is None:
+        return None
+    if material.skill is None:
+        made = strategy.first_change(material, brief, draft, policy=run.policy)
+        return told_by(made, draft, run.view)
+    written = run.versions(material.name)
+    made = strategy.next_change(material, brief, draft, written, policy=run.policy)
+    return told_by(made, draft, run.view)

@@ -1,0 +1,1 @@
+"""Records, changes, policy and errors: values without I/O, clock or randomness."""

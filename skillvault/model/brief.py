@@ -1,0 +1,368 @@
+"""What a judge is given, and what it gives back: frozen values, no I/O.
+
+A brief is the material of one skill's text; `Judge.write` takes any of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from skillvault.model.conditions import Separation
+from skillvault.model.records import (
+    Answer,
+    Applicability,
+    Evaluation,
+    Fact,
+    Fraction,
+    InsightType,
+    JudgeInfo,
+    Observer,
+    Outcome,
+    Session,
+    Skill,
+    SkillKind,
+    question_key,
+)
+from skillvault.model.text.text import flat, shorten
+
+WARNING = 200  # characters of what is said before acting
+
+InsightKind = Literal[
+    "lesson",  # what the agent says that it learned
+    "error",  # what the result says went wrong
+    "answer",  # what was answered
+    "stopped",  # the step that was announced last, and not carried out
+    "unchecked",  # what it went on with unchecked
+    "exposed",  # what it went into without a way out
+    "guess",  # what was guessed and never settled
+    "certainty",  # certainty in place of grounds
+    "claim",  # what was reported as done
+    "risk",  # a risk that was named
+    "ground",  # what the decision rested on
+    "found",  # what was found on the way
+    "check",  # how it was checked
+]
+
+
+class Insight(Struct, frozen=True, kw_only=True):
+    """What one outcome shows, about itself alone: of which kind, and the words that it quotes.
+
+    A lesson is `supposed` if no words of its outcome bear it out.
+    """
+
+    kind: InsightKind
+    quote: str
+    supposed: bool = False
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """What a judge is told of an outcome after its blind verdict.
+
+    `failures` are those of its subject that it ended, oldest first: what separates it from them is
+    asked instead of what it teaches by itself. `account` is what is known of its subject, `facts`
+    what the domain holds to be true, by id, in a line each.
+    """
+
+    outcome: Outcome
+    insights: tuple[Insight, ...] = ()
+    failures: tuple[Outcome, ...] = ()
+    account: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class Cause(Struct, frozen=True, kw_only=True):
+    """Insights of one kind that say the same, or of which the kind alone agrees (not `alike`).
+
+    `quote` is the words of the one most like the others. `shown_by` are the outcomes that the skill
+    is about and that show it, of so many (`of`); `agreeing` is how many of all that ended so say
+    it, `against` which ended otherwise though they say the same. Ids, oldest first. A lesson is
+    `supposed` if all that show it suppose it. What is a `report` may have been written when the
+    result was known: it is told, never advised.
+    """
+
+    kind: InsightKind
+    quote: str
+    shown_by: tuple[str, ...]
+    of: int
+    agreeing: int = 0
+    against: tuple[str, ...] = ()
+    alike: bool = True
+    supposed: bool = False
+    report: bool = False
+
+
+class RefusedAnswers(Struct, frozen=True, kw_only=True):
+    """The answers that were refused for one task: (value, runs), the most frequent first.
+
+    `task` is "" if none was recorded; `shown_by` are the outcomes that gave them, oldest first.
+    """
+
+    task: str
+    refused: tuple[tuple[str, int], ...]
+    shown_by: tuple[str, ...]
+
+
+class Remedy(Struct, frozen=True, kw_only=True):
+    """What those show that ended well after a failure."""
+
+    cause: Cause
+
+
+class Extreme(Struct, frozen=True, kw_only=True):
+    """The greatest loss or gain of a subject, and all that are beyond the bound."""
+
+    score: float
+    outcome: str
+    shown_by: tuple[str, ...]
+
+
+class Outlier(Struct, frozen=True, kw_only=True):
+    """A number of the greatest loss or gain that is far from those of the others.
+
+    `low` to `high` is the middle half of the `of` others; `at` is when it ended.
+    """
+
+    outcome: str
+    at: datetime
+    key: str
+    value: float
+    low: float
+    high: float
+    of: int
+
+
+class Tools(Struct, frozen=True, kw_only=True):
+    """What most used that ended well and few that did not: (users, of so many) of each."""
+
+    names: tuple[str, ...]
+    worked: tuple[int, int]
+    failed: tuple[int, int]
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """What separates the outcomes of a subject's action.
+
+    `own` counts the subject's outcomes that meet it: (with the result, of so many); None for the
+    subject that is the action itself, of whatever target.
+    """
+
+    separation: Separation
+    own: tuple[int, int] | None = None
+
+
+class RefusedClaims(Struct, frozen=True, kw_only=True):
+    """How many failures their agents had claimed as successes, of so many that failed.
+
+    `by` are those who saw them fail and how often, the most frequent first.
+    """
+
+    by: tuple[tuple[Observer, int], ...]
+    of: int
+    shown_by: tuple[str, ...]
+
+
+Statement = Rule | RefusedAnswers | RefusedClaims | Extreme | Outlier | Tools | Remedy | Cause
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """What is known of a subject, as of so many outcomes, oldest first.
+
+    `evaluations` are theirs by id. `tasks` says what was asked, of those of which it is known.
+    `rules` are what separates the outcomes of its action.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    evaluations: Mapping[str, Evaluation]
+    tasks: Mapping[str, str]
+    rules: tuple[Separation, ...] = ()
+
+
+class Spent(Struct, frozen=True):
+    """What an answer took of a judge that is paid."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "Spent | None") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
+
+
+def spent_of(info: JudgeInfo) -> Spent | None:
+    """What the answers of a judge took; None if they are free."""
+    return None if info.tokens is None else Spent(info.tokens, info.cost_usd or 0.0)
+
+
+def billed(info: JudgeInfo, spent: Spent) -> JudgeInfo:
+    """A judge, with what its answers took."""
+    usd = round(spent.cost_usd, 6)
+    return replace(info, tokens=spent.tokens, cost_usd=usd)
+
+
+class Matter(Struct, frozen=True):
+    """What a question is about, whatever its wording; its answer holds until that changes.
+
+    `material` is a digest of what it tells of its `subject`.
+    """
+
+    kind: str
+    subject: str
+    material: str
+
+    @property
+    def question(self) -> str:
+        """By which the question is known, and its answer."""
+        return question_key(self.kind, self.subject, self.material)
+
+
+class GivenAnswer(Struct, frozen=True, kw_only=True):
+    """An answer as it was accepted, to be kept beside what it makes."""
+
+    matter: Matter
+    reply: dict[str, Any]
+    judge: JudgeInfo
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """How good the decision was, said before the result is known."""
+
+    was_good_decision: bool
+    quality_score: Fraction
+    strengths: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    missed_factors: tuple[str, ...] = ()
+    spent: Spent | None = None
+    answer: GivenAnswer | None = None
+
+
+class InsightText(Struct, frozen=True, kw_only=True):
+    """What the outcome teaches, in a judge's words, said after the verdict.
+
+    An empty `key_insight` teaches nothing. `repeats` or `contradicts` is the fact that it does so
+    to; `slug` says in a few words what a fact of it is called.
+    """
+
+    key_insight: str
+    insight_type: InsightType
+    applicability: Applicability = "domain"
+    better_approach: str | None = None
+    repeats: str | None = None
+    contradicts: str | None = None
+    slug: str | None = None
+    spent: Spent | None = None
+    answer: GivenAnswer | None = None
+
+
+class Opinion(Struct, frozen=True, kw_only=True):
+    """What a judge says of a decision before it is carried out; see `learning.advise`."""
+
+    quality: Fraction
+    confidence: Fraction
+    warnings: tuple[str, ...] = ()
+    suggestion: str = ""
+    insight: str = ""
+
+
+def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
+    """What the warnings among skills say, a line each."""
+    warnings = (skill for skill in skills if skill.kind == "warning")
+    return tuple(shorten(f"{w.name}: {flat(w.description)}", WARNING) for w in warnings)
+
+
+class Draft(Struct, frozen=True):
+    """The text of a skill before it has a name.
+
+    `title` stands without its kind. `sections` are (heading, text). `note` says if the text is not
+    the appointed judge's own. `tags`, `roles` and `stages` are slugs, where it says any. `record`
+    is the answer that it was made of, as the vault keeps it.
+    """
+
+    title: str
+    description: str
+    sections: tuple[tuple[str, str], ...]
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    answer: GivenAnswer | None = None
+    record: Answer | None = None
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    """A subject's account, for its warning or its pattern.
+
+    `statements` are what it says, the most useful first; `significant` the outcomes that it is
+    about, oldest first.
+    """
+
+    kind: SkillKind
+    account: Account
+    statements: tuple[Statement, ...]
+    significant: tuple[Outcome, ...]
+
+
+class Recurrence(Struct, frozen=True, kw_only=True):
+    """Facts that say the same, for a pattern skill.
+
+    `facts` stand in their order, `evaluations` are those that support them, `outcomes` are
+    theirs by id, `theme` is what the facts share. `against` counts the runs that speak against
+    any of them.
+    """
+
+    kind: SkillKind = "pattern"
+    domain: str
+    theme: str
+    facts: tuple[Fact, ...]
+    evaluations: tuple[Evaluation, ...]
+    outcomes: Mapping[str, Outcome]
+    against: int = 0
+
+
+class Period(Struct, frozen=True, kw_only=True):
+    """The outcomes of a domain that a strategy is made of, oldest first.
+
+    `rules` are what separates the outcomes of each action, as of its last reading point;
+    `episodes` says in how many they were decided, "" if each is one. `heading`
+    is the domain's word for its context; `graded` says whether the results have scores; `outliers`
+    are what stood out of the greatest loss and gain. `insights` are what each outcome shows by
+    itself, by its id. A model is told too which text the strategy has now (`current`), and what the
+    domain holds to be true (`facts`): by id, in a line each.
+    """
+
+    domain: str
+    heading: str
+    outcomes: tuple[Outcome, ...]
+    evaluations: Mapping[str, Evaluation]
+    graded: bool = False
+    rules: Mapping[str, tuple[Separation, ...]] = field(default_factory=dict)
+    episodes: str = ""
+    outliers: tuple[Outlier, ...] = ()
+    insights: Mapping[str, tuple[Insight, ...]] = field(default_factory=dict)
+    current: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Subjects whose outcomes say the same, for one evolved skill.
+
+    `together` is what the outcomes of all of them say, `apart` what those of each do.
+    """
+
+    together: Findings
+    apart: tuple[Findings, ...]
+
+
+class SessionExcerpt(Struct, frozen=True, kw_only=True):
+    """What of finished sessions is told: of one, or of several that say the same.
+
+    `sessions` are cut to that, oldest first.
+    """
+
+    kind: SkillKind
+    domain: str
+    sessions: tuple[Session, ...]
+
+
+Brief = Findings | Recurrence | Period | Agreement | SessionExcerpt

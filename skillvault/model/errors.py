@@ -1,0 +1,102 @@
+"""What can go wrong, in sentences that end with the next step.
+
+Each class owns its exit code. An error is for an impossible request; a mistake in a
+file that a person edits is a `records.Problem`, a value, and the rest goes on.
+"""
+
+from skillvault.model.text.hidden_characters import escaped
+
+
+class SkillvaultError(Exception):
+    """Base of every error a door turns into one line of text."""
+
+    exit_code = 1
+
+
+class UsageError(SkillvaultError):
+    """The request itself makes no sense."""
+
+    exit_code = 2
+
+
+class NotAVaultError(SkillvaultError):
+    """No vault.yaml in this folder or above it."""
+
+    exit_code = 3
+
+
+class VaultBusyError(SkillvaultError):
+    """Another writer holds the vault."""
+
+    exit_code = 4
+
+
+class OutrunError(VaultBusyError):
+    """The branch moved on while a merge with it was computed."""
+
+
+class EditedError(SkillvaultError):
+    """The target was edited by a person and is not committed."""
+
+    exit_code = 5
+
+
+class UnavailableError(SkillvaultError):
+    """The judge cannot be asked now; what it was to be asked about waits.
+
+    `tried`: it was asked, and did not answer.
+    """
+
+    exit_code = 6
+
+    def __init__(self, message: str, *, tried: bool = False) -> None:
+        super().__init__(message)
+        self.tried = tried
+
+
+class UnansweredError(SkillvaultError):
+    """The judge has no usable answer to one question, and asking it again is no use now."""
+
+    exit_code = 6
+
+
+class PausedError(SkillvaultError):
+    """The repository is in the middle of something, so nothing may be committed."""
+
+    exit_code = 7
+
+
+class GitError(SkillvaultError):
+    """Git refused; the message is git's own, shortened."""
+
+
+class DamagedIndexError(SkillvaultError):
+    """The index of the vault cannot be used, not even after it was built anew."""
+
+
+class BadInputError(SkillvaultError):
+    """An input cannot be taken.
+
+    `code` is a stable slug, `key` the dotted path of the bad value, `line` its 1-based line.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, key: str | None = None, line: int | None = None
+    ) -> None:
+        message = _readable(message)
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.key = key
+        self.line = line
+
+
+_LONGEST = 600  # characters of a message that quotes what it refuses
+
+
+def _readable(message: str) -> str:
+    """A message in one line; of a very long one the beginning and the end, the next step."""
+    line = " ".join(escaped(" ".join(message.split())).split())
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST // 2]}…{line[-_LONGEST // 3 :]}"

@@ -1,0 +1,65 @@
+"""An export of skills, as values: what goes out, the files that it becomes, what of each is ours.
+
+No I/O here: a format writes exports, a folder is brought in step with one elsewhere.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from skillvault.model.records import Elsewhere
+
+Units = Mapping[str, Mapping[str, bytes]]  # folder below the target -> path in it -> bytes
+
+
+class OutgoingSkill(Struct, frozen=True):
+    """A live skill as it leaves a vault: its files as they stand there, what its use showed."""
+
+    name: str
+    description: str
+    files: Mapping[str, bytes]
+    uses: Elsewhere | None = None
+
+
+class LeftOut(Struct, frozen=True):
+    """A live skill that is not exported, and why."""
+
+    skill: str
+    reason: str
+
+
+class OwnPart(NamedTuple):
+    """What of a file is an export's; the rest is a person's, or another program's.
+
+    `read` gives it (None: there is none), `put` the file with another one in place, or None for a
+    file that has to go. Both are told the file's path in its folder.
+    """
+
+    read: Callable[[str, bytes], bytes | None]
+    put: Callable[[str, bytes | None, bytes | None], bytes | None]
+
+
+def _all_of(_path: str, content: bytes) -> bytes:
+    return content
+
+
+def _all_new(_path: str, _before: bytes | None, part: bytes | None) -> bytes | None:
+    return part
+
+
+WHOLE = OwnPart(_all_of, _all_new)
+
+
+class Export(Struct, frozen=True):
+    """The files of an export, and the skills that are in it, best first.
+
+    What stands in one folder of `units` is written together or not at all. `cut` is to how many
+    characters descriptions were cut, None if all are whole.
+    """
+
+    units: Units
+    skills: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    own: OwnPart = WHOLE
+    cut: int | None = None

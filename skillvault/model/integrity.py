@@ -1,0 +1,342 @@
+"""What must hold in any vault, as problems and notes. Pure: records in, values out.
+
+A problem is a mistake to mend; a note is something a person did that the reader should
+know of, such as an end of a link that somebody removed.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from skillvault.model.intake import session_id
+from skillvault.model.records import (
+    LEARNED,
+    PROGRAMS_OWN,
+    Answer,
+    Evaluation,
+    Fact,
+    Link,
+    Problem,
+    Record,
+    Ref,
+    Retraction,
+    Session,
+    Skill,
+    link_id,
+    question_key,
+)
+from skillvault.model.text.text import is_slug
+
+MAX_DESCRIPTION = 1024
+_NO_SKILL = "SKILL.md"
+_MARK = "metadata.internal"
+_ENDS = {  # between which kinds of records a link of a type may lead
+    "contradicted": ("evaluation", "fact"),
+    "distilled": ("session", "skill"),
+}
+
+
+class VaultRecords(Struct, frozen=True, kw_only=True):
+    """A vault as integrity sees it.
+
+    `records` are the readable ones by path, `existing` the `<kind>:<id>` of every record
+    that is there, readable or not, `strays` the paths in record folders that are no
+    record's. `removed` names the commit that took a record away, None if none did.
+    """
+
+    records: Mapping[str, Record]
+    existing: frozenset[str]
+    strays: tuple[str, ...]
+    removed: Callable[[Ref], str | None]
+
+
+def problems(view: VaultRecords) -> Iterator[Problem]:
+    """Everything that must be mended."""
+    for path in view.strays:
+        yield Problem(path, None, "stray", _stray(path))
+    for path, record in view.records.items():
+        match record:
+            case Skill():
+                yield from _skill(path, record)
+            case Evaluation() | Retraction():
+                yield from _about_outcome(path, record)
+            case Session():
+                yield from _session(path, record)
+            case Answer():
+                yield from _answer(path, record)
+            case Fact():
+                yield from _fact(path, record)
+            case Link():
+                yield from _link(path, record)
+    yield from _twice(view)
+    yield from (problem for problem, removed in _missing_ends(view) if removed is None)
+
+
+def notes(view: VaultRecords) -> Iterator[Problem]:
+    """What a reader should know and nobody has to mend."""
+    for problem, removed in _missing_ends(view):
+        if removed is not None:
+            yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {removed}")
+    linked = {record.target for record in view.records.values() if isinstance(record, Link)}
+    for path, record in view.records.items():
+        if isinstance(record, Skill):
+            yield from _skill_notes(path, record)
+            is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
+            # A next version rests on what links to the skill that it replaces, too.
+            if is_made and not record.replaces and Ref("skill", record.name) not in linked:
+                yield Problem(
+                    path,
+                    None,
+                    "no-links",
+                    f"a {record.origin} skill without links; restore links/{record.name}/ with git",
+                )
+        if isinstance(record, Fact) and record.kind == "judge":
+            yield from _fact_notes(path, record, linked)
+
+
+def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:
+    if Ref("fact", fact.id) not in linked:
+        message = f"a judge's fact without links; restore links/{fact.id}/ with git"
+        yield Problem(path, None, "no-links", message)
+
+
+def _stray(path: str) -> str:
+    top = path.partition("/")[0]
+    if top in ("skills", "proposed", "archive") and path.endswith(".md"):
+        return f"a skill needs a folder of its own; move it to {path[:-3]}/{_NO_SKILL}"
+    if top in ("skills", "proposed", "archive"):
+        return f"a skill's folder without a {_NO_SKILL}; add one or remove the folder"
+    return f"not a name that a file below {top}/ has; move it elsewhere"
+
+
+def _skill(path: str, skill: Skill) -> Iterator[Problem]:
+    folder = path.split("/")[1]
+    if not is_slug(folder):
+        yield Problem(
+            path,
+            "name",
+            "bad-name",
+            f"the folder {folder!r} is no skill name; use lower-case letters, digits and "
+            "single hyphens, at most 64",
+        )
+    if skill.name != folder:
+        yield Problem(
+            path,
+            "name",
+            "name-mismatch",
+            f"name: {skill.name!r} is not the folder's name; write `name: {folder}`",
+        )
+    if len(skill.description) > MAX_DESCRIPTION:
+        yield Problem(
+            path,
+            "description",
+            "too-long",
+            f"description: {len(skill.description)} characters; at most {MAX_DESCRIPTION}",
+        )
+    if skill.domain is not None and not is_slug(skill.domain):
+        yield Problem(
+            path,
+            "metadata.domain",
+            "bad-domain",
+            f"metadata.domain: {skill.domain!r} cannot be a folder name; use a slug",
+        )
+    for key, value in (("created", skill.created), ("expires", skill.expires)):
+        if value is not None and not _is_time(value):
+            yield Problem(
+                path,
+                f"metadata.{key}",
+                "bad-time",
+                f"metadata.{key}: {value!r} is no time; write 2026-11-20T10:15:00Z",
+            )
+
+
+def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
+    top = path.partition("/")[0]
+    if top == "skills" and skill.status in ("proposed", "retired"):
+        yield Problem(
+            path,
+            "metadata.status",
+            "served",
+            f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
+            "correct the status, or move the skill",
+        )
+    yield from _mark_notes(path, skill)
+    if skill.foreign:
+        yield Problem(
+            path,
+            skill.foreign[0],
+            "foreign-key",
+            f"{', '.join(skill.foreign)}: not in the Agent Skills specification, so a host may "
+            "refuse the skill; move it under metadata",
+        )
+    if not skill.body:
+        yield Problem(path, None, "no-body", "the skill has no text below its front matter")
+
+
+def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
+    """That a host would load what is not served, or leave out what is."""
+    served = path.startswith("skills/")
+    if served and skill.internal:
+        message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
+        yield Problem(path, _MARK, "internal", f"{_MARK}: {message}")
+    if not served and not skill.internal:
+        message = (
+            "not true, so `npx skills` installs what is not served; write `internal: true` under "
+            "metadata"
+        )
+        yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
+
+
+def _about_outcome(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
+    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
+    if evaluation.outcome != name:
+        yield Problem(
+            path,
+            "outcome",
+            "id-mismatch",
+            f"outcome: {evaluation.outcome!r} is not the file's name; write `outcome: {name}`",
+        )
+
+
+def _session(path: str, session: Session) -> Iterator[Problem]:
+    name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
+    if name != session_id(session.name, session.trust):
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            f"id: {session.name!r} is not the file's name; restore the file with git",
+        )
+    if not is_slug(session.domain):
+        yield Problem(
+            path,
+            "domain",
+            "bad-domain",
+            f"domain: {session.domain!r} cannot be a folder name; use a slug",
+        )
+
+
+def _answer(path: str, answer: Answer) -> Iterator[Problem]:
+    if answer.id != question_key(answer.kind, answer.subject, answer.material):
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            "id: does not derive from what was asked; an answer is written once, restore the file",
+        )
+
+
+def _fact(path: str, fact: Fact) -> Iterator[Problem]:
+    name = path.rsplit("/", 1)[-1].removesuffix(".md")
+    if not is_slug(name):
+        yield Problem(
+            path,
+            "id",
+            "bad-name",
+            f"the file name {name!r} is no id; use lower-case letters, digits and single "
+            "hyphens, at most 64",
+        )
+    if fact.id != name:
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            f"id: {fact.id!r} is not the file's name; write `id: {name}`",
+        )
+    if fact.review_by is not None and not _is_time(fact.review_by):
+        yield Problem(
+            path,
+            "review_by",
+            "bad-time",
+            f"review_by: {fact.review_by!r} is no date; write 2026-11-20",
+        )
+
+
+def _link(path: str, link: Link) -> Iterator[Problem]:
+    _, folder, name = path.split("/")
+    if link.id != name.removesuffix(".yaml") or link.target.id != folder:
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            f"id: {link.id!r} to {link.target.id!r} does not belong at this path; "
+            "restore the file with git",
+        )
+    elif link.id != link_id(link.type, link.source, link.target):
+        yield Problem(
+            path,
+            "id",
+            "id-mismatch",
+            "id: does not derive from the link's type and ends; restore the file",
+        )
+    elif (link.source.kind == "origin") != (link.type == "installed") or (
+        link.target.kind == "origin"
+    ):
+        yield Problem(
+            path,
+            "type",
+            "bad-ends",
+            "type: installed leads from an origin to a skill, and nothing else from or to one; "
+            "restore the file with git",
+        )
+    elif (link.source.kind, link.target.kind) != (ends := _ends_of(link)):
+        source, target = map(_article, ends)
+        yield Problem(
+            path,
+            "type",
+            "bad-ends",
+            f"type: {link.type} leads from {source} to {target}; restore the file with git",
+        )
+
+
+def _ends_of(link: Link) -> tuple[str, str]:
+    """The kinds between which a link of its type leads; its own where any will do."""
+    return _ENDS.get(link.type, (link.source.kind, link.target.kind))
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
+
+
+def _twice(view: VaultRecords) -> Iterator[Problem]:
+    """A name or id that two records of one kind have."""
+    paths: dict[tuple[str, str], str] = {}
+    for path, record in sorted(view.records.items()):
+        if isinstance(record, Link):
+            continue
+        name = path.split("/")[1] if isinstance(record, Skill) else record.id
+        key = (type(record).__name__, name)
+        if key in paths:
+            key_name = "name" if isinstance(record, Skill) else "id"
+            yield Problem(
+                path,
+                key_name,
+                "name-taken",
+                f"{key_name}: {name} is in {paths[key]} too; keep one",
+            )
+        paths.setdefault(key, path)
+
+
+def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
+    """Each end that is not there, with the words for who removed it."""
+    for path, record in view.records.items():
+        ends: tuple[tuple[str, Ref], ...] = ()
+        if isinstance(record, Link):
+            ends = (("source", record.source), ("target", record.target))
+        elif isinstance(record, Evaluation):
+            ends = (("outcome", Ref("outcome", record.outcome)),)
+        elif isinstance(record, Fact) and record.supersedes:
+            ends = (("supersedes", Ref("fact", record.supersedes)),)
+        for key, ref in ends:
+            if ref.kind != "origin" and str(ref) not in view.existing:
+                message = f"{key}: {ref.kind} {ref.id} is not in this vault"
+                yield Problem(path, key, "missing-end", message), view.removed(ref)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

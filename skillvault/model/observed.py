@@ -1,0 +1,127 @@
+"""Which of a decision's outcomes counts, and what the others add to it.
+
+Outcomes are written once. Of those that one agent has of a decision the one that the strongest
+observer saw counts, of equal ones the latest; what somebody else saw is completed by what the agent
+said of the decision. Pure: records in, records out, in whatever order they came.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.model.records import OBSERVERS, Decision, Observer, Outcome, Recommendation, Result
+
+# What is taken of an agent's own words together: the reasoning belongs to its time.
+_REASONED = ("reasoning", "made_at", "reasoning_at", "confidence")
+_SUBJECT = ("action", "target")
+_SILENT = (None, "")
+
+
+class Observed(Struct, frozen=True):
+    """An outcome as its decision's others complete it, and whether it is the one that counts."""
+
+    outcome: Outcome
+    counts: bool
+
+
+def strength(observer: Observer) -> int:
+    """How much an observer's word counts beside others'."""
+    return -OBSERVERS.index(observer)
+
+
+def counting(outcomes: Iterable[Outcome]) -> Outcome | None:
+    """Of the outcomes that one agent has of a decision the one that counts."""
+    return max(outcomes, key=_rank, default=None)
+
+
+def observed(outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]) -> list[Observed]:
+    """The outcomes of one decision id, of whatever trusts and agents, as they stand together."""
+    asked = list(receipts)
+    groups: dict[tuple[str, str | None], list[Outcome]] = defaultdict(list)
+    every = list(outcomes)
+    for outcome in every:
+        agent = outcome.source.agent
+        if agent is None and not outcome.is_described:
+            agent = _owner([o for o in every if o.trust == outcome.trust], asked)
+        groups[outcome.trust, agent].append(_of_agent(outcome, agent))
+    return [joined for members in groups.values() for joined in _together(members)]
+
+
+def _together(members: Sequence[Outcome]) -> Iterable[Observed]:
+    """The outcomes of one trust, agent and decision."""
+    best = counting(members)
+    counted = best and best.id
+    for outcome in members:
+        others = [other for other in members if other.id != outcome.id]
+        yield Observed(completed(outcome, others), outcome.id == counted)
+
+
+def completed(outcome: Outcome, others: Iterable[Outcome]) -> Outcome:
+    """What somebody else saw, with what the agent said of the decision where it says nothing."""
+    described = [other for other in others if other.is_described]
+    if outcome.observer == "agent" or not described:
+        return outcome
+    description = max(described, key=_agents_word_first)
+    return replace(
+        outcome,
+        domain=outcome.domain if outcome.is_described else description.domain,
+        decision=_decision_described(outcome.decision, description.decision),
+        result=_result_with_claim(outcome.result, description),
+        # What a result alone came with is known only once it is there: no part of the decision.
+        context={**(outcome.context if outcome.is_described else {}), **description.context},
+        applied=description.applied if outcome.applied is None else outcome.applied,
+        lesson=outcome.lesson or description.lesson,
+        source=replace(
+            outcome.source,
+            session=outcome.source.session or description.source.session,
+            batch=outcome.source.batch or description.source.batch,
+        ),
+    )
+
+
+def _decision_described(own: Decision, said: Decision) -> Decision:
+    keys = [key for key in ("task", "report") if getattr(own, key) in _SILENT]
+    keys += () if own.action else _SUBJECT
+    keys += () if own.reasoning else _REASONED
+    return replace(own, **{key: getattr(said, key) for key in keys})
+
+
+def _result_with_claim(own: Result, said: Outcome) -> Result:
+    """The result with what the agent claimed of it, which no other key may hold."""
+    result = said.result
+    claim, claimed = result.claim, result.claimed
+    if said.observer == "agent":
+        claim, claimed = claim or result.summary, claimed or result.status
+    return replace(
+        own,
+        answer=own.answer or result.answer,
+        claim=own.claim or claim,
+        claimed=own.claimed or claimed,
+    )
+
+
+def _of_agent(outcome: Outcome, agent: str | None) -> Outcome:
+    if agent == outcome.source.agent:
+        return outcome
+    return replace(outcome, source=replace(outcome.source, agent=agent))
+
+
+def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> str | None:
+    """Whose decision it is that somebody saw the end of: of who described it, else of who asked."""
+    described = [outcome for outcome in outcomes if outcome.is_described]
+    if described:
+        return min(described, key=lambda outcome: outcome.order).source.agent
+    named = sorted((r.at, r.id, r.agent) for r in receipts if r.agent and r.trust == "local")
+    return named[0][2] if named else None
+
+
+def _rank(outcome: Outcome) -> tuple[int, datetime, str]:
+    return strength(outcome.observer), *outcome.order
+
+
+def _agents_word_first(outcome: Outcome) -> tuple[bool, datetime, str]:
+    """The agent's own word first, then the latest."""
+    return outcome.observer == "agent", *outcome.order

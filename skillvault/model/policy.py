@@ -1,0 +1,880 @@
+"""Policy: what `vault.yaml` may say, one section a step, every threshold with its sentence.
+
+`vault.yaml` holds only what differs from these defaults. The README's table is made
+from here (`table`), and a test compares the two.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from skillvault.model.claude_models import FAST, MODELS, THOROUGH, Price
+from skillvault.model.errors import BadInputError
+from skillvault.model.intake import stored
+from skillvault.model.profiles import PROFILES, Choices, ProfileName
+from skillvault.model.records import SkillKind
+from skillvault.model.text.text import is_slug
+
+_DIGITS = 9  # of a score: what is computed may be off beyond them
+# What git takes for a branch's name, and what no command could take for anything else.
+_BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
+
+
+class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much may be taken in a day (UTC): files, and bytes of what is recorded of them."""
+
+    files: Annotated[int, Meta(ge=0)] = 100
+    bytes: Annotated[int, Meta(ge=0)] = 1 << 20
+
+    def __str__(self) -> str:
+        return f"{{files: {self.files}, bytes: {self.bytes}}}"
+
+
+class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose the commits are."""
+
+    author: Annotated[
+        Literal["program", "person"],
+        Meta(
+            description="The author of what the program learns: skillvault <skillvault@localhost>, "
+            "or who commits it."
+        ),
+    ] = "program"
+
+
+class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which outcomes are taken in."""
+
+    domains: Annotated[
+        Literal["open", "closed"],
+        Meta(description="open: an outcome may name a new domain; closed: only a listed one."),
+    ] = "open"
+    scores: Annotated[
+        Literal["bounded", "unbounded"],
+        Meta(description="bounded: refuses a score outside -1..1, which is probably a percentage."),
+    ] = "bounded"
+    days_ahead: Annotated[
+        float,
+        Meta(ge=0, description="Refuses an outcome dated more than so many days in the future."),
+    ] = 1.0
+    settle_seconds: Annotated[
+        float,
+        Meta(ge=0, le=60, description="Takes an inbox file once it has not changed for this long."),
+    ] = 0.5
+    untrusted_per_day: Annotated[
+        DailyQuota,
+        Meta(description="The most that is taken of inbox/untrusted/ in a day (UTC); more waits."),
+    ] = DailyQuota()
+
+
+class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When the judge's words count."""
+
+    peers: Annotated[
+        int,
+        Meta(ge=20, description="The latest outcomes of an action in which a rule is looked for."),
+    ] = 200
+    min_insight: Annotated[
+        int, Meta(ge=1, description="Ignores an insight shorter than this, in characters.")
+    ] = 10
+    episode_minutes: Annotated[
+        int, Meta(ge=0, description="Decisions of one action so close to each other count as one.")
+    ] = 10
+    untrusted_per_day: Annotated[
+        int,
+        Meta(ge=0, description="The most untrusted outcomes that are judged in a day (UTC), last."),
+    ] = 50
+
+
+class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which insights become facts, and which facts a skill."""
+
+    gate: Annotated[
+        Literal["verdict", "quality"],
+        Meta(description="verdict: confirmed bad decisions teach too; quality: only good ones."),
+    ] = "verdict"
+    quality: Annotated[
+        float,
+        Meta(
+            gt=0.5,
+            le=1,
+            description="The least quality of a good decision; a bad one has at most 1 minus this.",
+        ),
+    ] = 0.7
+    high_from: Annotated[
+        float, Meta(ge=0, le=1, description="A fact at least this strong gets high importance.")
+    ] = 0.85
+    duplicate_above: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Under seed: an insight more similar to a fact than this repeats it.",
+        ),
+    ] = 0.6
+    cluster_above: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="A fact more similar than this to a cluster's first fact joins it.",
+        ),
+    ] = 0.4
+    cluster_size: Annotated[
+        int,
+        Meta(
+            ge=2, description="How many facts make a pattern, or how many sessions behind one fact."
+        ),
+    ] = 3
+    min_sessions: Annotated[
+        int,
+        Meta(ge=0, description="How many sessions a pattern needs to be served without approval."),
+    ] = 2
+    general_domains: Annotated[
+        int,
+        Meta(ge=2, description="In how many domains a fact must recur to hold in every domain."),
+    ] = 2
+    general_runs: Annotated[
+        int, Meta(ge=1, description="How many runs must stand behind it there.")
+    ] = 5
+    general_rate: Annotated[
+        float, Meta(ge=0, le=1, description="Which share of these must have ended well.")
+    ] = 0.5
+    every: Annotated[
+        int, Meta(ge=1, description="The daemon looks for patterns every so many cycles.")
+    ] = 1
+
+
+class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which outcomes are significant enough for a skill, and how long it lives."""
+
+    gate: Annotated[
+        Literal["never", "unproven", "always"],
+        Meta(
+            description="Which new skills wait in proposed/ for a person. unproven: what rests on "
+            "one session; always: all, and what changes in approved ones; never: none. What is "
+            "untrusted always waits."
+        ),
+    ] = "unproven"
+    warning_below: Annotated[
+        float, Meta(lt=0, description="A score strictly below this makes a warning.")
+    ] = -0.10
+    pattern_above: Annotated[
+        float, Meta(gt=0, description="A score strictly above this makes a pattern.")
+    ] = 0.20
+    warning_days: Annotated[int, Meta(ge=1, description="Days until a new warning expires.")] = 60
+    pattern_days: Annotated[int, Meta(ge=1, description="Days until a new pattern expires.")] = 90
+    evolved_days: Annotated[
+        int, Meta(ge=1, description="Days until an evolved skill expires after it last grew.")
+    ] = 180
+    strategy_days: Annotated[
+        int, Meta(ge=1, description="Days until a strategy expires after it was last written.")
+    ] = 180
+    strategy_every: Annotated[
+        int, Meta(ge=2, description="New outcomes in a domain that make a strategy due.")
+    ] = 10
+    strategy_max: Annotated[
+        int, Meta(ge=1, description="The most outcomes a strategy looks at, the latest ones.")
+    ] = 200
+    max_tokens: Annotated[
+        int,
+        Meta(
+            ge=100,
+            description="The longest text of a warning or pattern; the rest goes to references/.",
+        ),
+    ] = 400
+    context_headings: Annotated[
+        dict[str, str],
+        Meta(description="A domain's heading for its context, if not Market Context or Context."),
+    ] = field(default_factory=dict)
+
+    def makes_warning(self, score: float) -> bool:
+        """Whether a score is below its bound, by more than a computed one may be off."""
+        return round(score, _DIGITS) < round(self.warning_below, _DIGITS)
+
+    def makes_pattern(self, score: float) -> bool:
+        """Whether a score is above its bound, by more than a computed one may be off."""
+        return round(score, _DIGITS) > round(self.pattern_above, _DIGITS)
+
+
+class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which finished sessions become a skill, and how much of them."""
+
+    min_failures: Annotated[
+        int, Meta(ge=1, description="A session with so many different failures becomes a skill.")
+    ] = 2
+    min_successes: Annotated[
+        int, Meta(ge=1, description="And so does one with so many successes.")
+    ] = 5
+    failures: Annotated[
+        int, Meta(ge=0, description="The most failures of a session that are told, the first ones.")
+    ] = 5
+    successes: Annotated[
+        int,
+        Meta(ge=0, description="The most successes of a session that are told, the first ones."),
+    ] = 5
+    min_similar: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="How many others must share more than `merge.similarity` of the fewer "
+            "statements with a session's skill to become one with it.",
+        ),
+    ] = 1
+    max_tokens: Annotated[
+        int,
+        Meta(ge=256, description="The most tokens of a model's reply about a session."),
+    ] = 1024
+
+
+class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which skills say the same, and how long the one that stands for them may be."""
+
+    similarity: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Subjects that share more than this part of the fewer causes say the same.",
+        ),
+    ] = 0.5
+    min_similar: Annotated[
+        int,
+        Meta(ge=1, description="How many others must say the same as a subject to get one skill."),
+    ] = 2
+    max_tokens: Annotated[
+        int,
+        Meta(
+            ge=100,
+            description="The longest text of an evolved skill; the rest goes to references/.",
+        ),
+    ] = 400
+
+
+class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a rule of LEARNINGS.md becomes a pattern, and how many of both a prompt gets."""
+
+    code: Annotated[
+        tuple[str, ...],
+        Meta(description="Folders of code that bear rules out, from the vault's root."),
+    ] = ()
+    hours: Annotated[
+        float, Meta(gt=0, description="Hours after which evidence is looked for once more.")
+    ] = 24
+    files: Annotated[
+        int, Meta(ge=1, description="A rule that so many files bear out becomes a pattern.")
+    ] = 3
+    high: Annotated[
+        int, Meta(ge=1, description="With so many files the confidence of a pattern is high.")
+    ] = 5
+    missed_hours: Annotated[
+        float, Meta(ge=0, description="Hours between the two misses that end a pattern.")
+    ] = 24
+    budget: Annotated[
+        int, Meta(ge=0, description="The most tokens of patterns and rules in a prompt.")
+    ] = 1000
+
+
+class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where skills come from besides the package and the vault."""
+
+    dirs: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Folders of skills, later ones override earlier; outside the vault: "
+            "docs/agents.md."
+        ),
+    ] = ()
+    seeds: Annotated[
+        tuple[str, ...],
+        Meta(description="Domains in which the package's skills are recommended and found."),
+    ] = ()
+    hidden: Annotated[
+        tuple[str, ...],
+        Meta(description="Skills of packages and folders that are never served."),
+    ] = ()
+    pinned: Annotated[
+        tuple[str, ...],
+        Meta(description="Skills of packages and folders that are kept whatever their effect."),
+    ] = ()
+
+
+class Boost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is added to the relevance of the skills that all its conditions hold for."""
+
+    add: float
+    kind: SkillKind | None = None
+    when: dict[str, str | float | bool] = field(default_factory=dict)  # context keys that are so
+    above: dict[str, float] = field(default_factory=dict)  # context keys with a larger number
+    unless: tuple[str, ...] = ()  # context keys that are not true
+    says: tuple[str, ...] = ()  # any of these in the skill's text
+
+    @property
+    def name(self) -> str:
+        """Its conditions in words, such as `warning above recent_loss_count 0`."""
+        parts: list[str] = [self.kind or ""]
+        parts += [f"when {key} {value}" for key, value in self.when.items()]
+        parts += [f"above {key} {value:g}" for key, value in self.above.items()]
+        parts += [f"unless {key}" for key in self.unless]
+        parts += [f"says {' or '.join(self.says)}"] if self.says else []
+        return " ".join(filter(None, parts)) or "always"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.add:+g}"
+
+
+BOOSTS = (
+    Boost(add=0.2, kind="strategy"),
+    Boost(add=0.15, kind="warning", above={"recent_loss_count": 0}),
+    Boost(add=0.1, kind="pattern", unless=("has_open_positions",)),
+    Boost(add=0.15, kind="evolved"),
+    Boost(add=0.1, kind="warning", when={"volatility": "high"}),
+    Boost(add=0.1, when={"trend": "bearish"}, says=("exit", "loss")),
+)
+
+
+class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which skills earn a place before a task, and how many."""
+
+    limit: Annotated[
+        int, Meta(ge=1, description="The most skills to recommend if no task is given.")
+    ] = 5
+    answers: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="With a task: leaves out what says less than this share of what is asked.",
+        ),
+    ] = 0.14
+    beside: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="With a task: leaves out what is about other actions than the best one and "
+            "says less than this share of what that says.",
+        ),
+    ] = 0.8
+    named: Annotated[
+        int,
+        Meta(
+            ge=1, description="With a task: the most skills that are named, in whole or in a line."
+        ),
+    ] = 10
+    bodies: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="The most skills whose texts are given, the best first; None: all."),
+    ] = 3
+    facts: Annotated[
+        int, Meta(ge=0, description="With a task: the most facts that answer it, a line each.")
+    ] = 5
+    budget: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="The most tokens of the whole answer; None: any."),
+    ] = 700
+    base: Annotated[
+        float, Meta(ge=0, le=1, description="The relevance that every skill starts with.")
+    ] = 0.5
+    boosts: Annotated[
+        tuple[Boost, ...],
+        Meta(description="Added to it if kind, context and text match; the sum is capped at 1."),
+    ] = BOOSTS
+    task: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="What the best match for a task gains, and a text without a match loses; "
+            "0: tasks are not read.",
+        ),
+    ] = 0.25
+    min_relevance: Annotated[
+        float, Meta(ge=0, le=1, description="Leaves out a skill that is less relevant.")
+    ] = 0.3
+    proven: Annotated[
+        float, Meta(ge=0, description="How much a proven skill ranks above its relevance.")
+    ] = 0.1
+
+
+class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How what a skill changes is learned, and what follows."""
+
+    holdout: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.5,
+            description="The share of a decision's skills that is held out, to compare with.",
+        ),
+    ] = 0.1
+    holdout_proven: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.5,
+            description="To what that share falls as P(lift > 0) of a skill grows until proven.",
+        ),
+    ] = 0.02
+    latest: Annotated[
+        int,
+        Meta(
+            ge=10,
+            description="Of so many applications is what a skill changes of late, which ranks it.",
+        ),
+    ] = 60
+    explore: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="The share of decisions whose last place goes to a new skill."
+        ),
+    ] = 0.9
+    explore_until: Annotated[
+        int, Meta(ge=0, description="A skill applied less often than this is new.")
+    ] = 7
+    explore_cost: Annotated[
+        float,
+        Meta(ge=0, description="How much each use lowers a new skill's rank for the next try."),
+    ] = 0.2
+    sampling: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="The share of a lift's uncertainty that randomizes the ranking."
+        ),
+    ] = 0.2
+    bonus: Annotated[
+        float, Meta(ge=0, description="How much a lift of 1 adds to a skill's rank.")
+    ] = 1.0
+    scale: Annotated[
+        float,
+        Meta(
+            gt=0, le=1, description="How far from 0 lifts are expected: larger shrinks them less."
+        ),
+    ] = 0.15
+    carry: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="How much of its old lift a rewritten skill is expected to keep.",
+        ),
+    ] = 0.5
+    min_applied: Annotated[
+        int, Meta(ge=1, description="A skill applied less often than this gets no verdict.")
+    ] = 3
+    proven_above: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill becomes proven.")
+    ] = 0.95
+    proven_chance: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="A bound on how likely a skill without effect ever looks as helpful.",
+        ),
+    ] = 0.12
+    proven_below: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
+    ] = 0.8
+    helps_above: Annotated[
+        float,
+        Meta(ge=0, le=1, description="P(lift > 0) above which the verdict is that a skill helps."),
+    ] = 0.75
+    hurts_below: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="P(lift > 0) below which a skill is left out, unless tried as new.",
+        ),
+    ] = 0.27
+    retired_below: Annotated[
+        float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
+    ] = 0.05
+    retired_lately: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="Or P(lift > 0) of its latest applications below which it is."
+        ),
+    ] = 0.01
+    retired_chance: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="A bound on how likely a skill without effect ever looks as harmful.",
+        ),
+    ] = 0.12
+    retire_after: Annotated[
+        int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
+    ] = 10
+    restored_above: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="P(lift > 0) from which a hurtful or retired skill gets another chance.",
+        ),
+    ] = 0.2
+    trial_days: Annotated[
+        int,
+        Meta(ge=1, description="Days after which a skill that use retired is tried again."),
+    ] = 90
+    trial_decisions: Annotated[
+        int, Meta(ge=1, description="Or so many decisions of its domain after which it is.")
+    ] = 200
+    trial_pause: Annotated[
+        int, Meta(ge=1, description="Days between two trials of a skill, at the least.")
+    ] = 365
+    trial_shown: Annotated[
+        int, Meta(ge=1, description="Decisions that a skill is shown to before its trial ends.")
+    ] = 10
+
+
+class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who judges and writes, what it may cost, and when a judge says no."""
+
+    provider: Annotated[
+        Literal["offline", "claude", "agent"],
+        Meta(
+            description="offline: free and deterministic; claude: asks the Anthropic API; agent: "
+            "offline, until an agent answers what `skillvault ask` prints."
+        ),
+    ] = "offline"
+    model: Annotated[str, Meta(description="The Claude model that evaluates and writes.")] = (
+        THOROUGH
+    )
+    fast_model: Annotated[
+        str,
+        Meta(
+            description="The Claude model asked before acting if little is at stake, and about "
+            "sessions."
+        ),
+    ] = FAST
+    max_tokens: Annotated[
+        int, Meta(ge=256, description="The most tokens of a reply, thinking included.")
+    ] = 8192
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="Sent if set; only models up to the 4.6 generation accept it."),
+    ] = None
+    usd_per_day: Annotated[
+        float, Meta(ge=0, description="The most dollars that this clone spends in a day (UTC).")
+    ] = 5.0
+    calls_per_day: Annotated[
+        int, Meta(ge=0, description="The most requests that this clone sends in a day (UTC).")
+    ] = 1000
+    deadline_seconds: Annotated[
+        float,
+        Meta(ge=1, le=600, description="The longest that one question may take, retries included."),
+    ] = 120.0
+    attempts: Annotated[
+        int, Meta(ge=1, description="Sets an outcome aside after so many failed attempts.")
+    ] = 5
+    thorough_from: Annotated[
+        float,
+        Meta(ge=0, description="Asks `model` before acting on an amount this large or larger."),
+    ] = 1000.0
+    inline_seconds: Annotated[
+        float, Meta(ge=1, le=600, description="How long to wait for an answer before acting.")
+    ] = 30.0
+    min_quality: Annotated[
+        float, Meta(ge=0, le=1, description="Before acting, a lower quality is a no.")
+    ] = 0.4
+    min_confidence: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="Before acting, a lower confidence (agent's or judge's) is a no.",
+        ),
+    ] = 0.5
+    skip: Annotated[
+        tuple[str, ...],
+        Meta(description="Actions that do nothing, so no judge is asked before them."),
+    ] = ("hold", "wait", "none", "skip", "noop")
+    patience: Annotated[
+        int, Meta(ge=0, description="An agent is asked about what is at most so many days old.")
+    ] = 3
+    asks_per_session: Annotated[
+        int, Meta(ge=0, description="The most questions that one session of an agent answers.")
+    ] = 2
+    concurrency: Annotated[
+        int, Meta(ge=1, le=32, description="The most outcomes judged at once.")
+    ] = 4
+    prices: Annotated[
+        dict[str, tuple[float, float]],
+        Meta(description="Dollars per million tokens in and out, for models we have no price for."),
+    ] = field(default_factory=dict)
+
+    def price(self, model: str) -> Price:
+        """What a model costs."""
+        stated = self.prices.get(model)
+        return Price(*stated) if stated else MODELS[model]
+
+
+class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What of a client's transcript says how a prompt ended."""
+
+    checks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="What begins like one of these is a test, a build or a linter: regular "
+            "expressions, matched at the start of each part of a command."
+        ),
+    ] = (
+        r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
+        r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
+        r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
+        r"(?:py\.test|pytest-\d|isort --check\S*)",
+        r"(?:(?:python[\d.]*|node|ruby|php) )?(?:test_\w+|\w+_test|run_?tests?)\.(?:py|rb|php|js)",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* (?:t|test|lint)\b",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* build\b",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?))* (?:check|verify|type-?check|tsc)\b",
+        r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?))* (?:jest|vitest|eslint|mocha)\b",
+        r"(?:jest|vitest|mocha|ava|eslint|tsc|vue-tsc|pyright|oxlint|stylelint|karma start)\b",
+        r"(?:biome (?:check|lint|ci)|prettier (?:--check|-c)|playwright test|cypress run)\b",
+        r"(?:vite build|next build|webpack|node --(?:test|check))\b",
+        r"(?:ng|nx|turbo|lerna)(?: run)? (?:test|build|lint|check)\b",
+        r"(?:go|cargo|swift|dotnet|mix|bazel|deno|zig) (?:test|build|vet|check|clippy|lint)\b",
+        r"(?:cargo nextest run|(?:sbt|stack|cabal|dune|gleam) (?:test|build|check|runtest))\b",
+        r"(?:lein|meson|rails|forge) (?:test|build|check|compile)\b",
+        r"(?:flutter|dart) (?:test|analyze|build)\b",
+        r"(?:xcodebuild\b.* (?:test|build)\b|nix (?:flake check|build)\b)",
+        r"(?:mvn|mvnw|gradle|gradlew)\b.*\b(?:test|verify|build|check|package|compile\w*)\b",
+        r"make(?: -C \S+| -\S+)*(?: (?:test|check|lint|build|all|ci|verify)\b|$)",
+        r"(?:just|task|rake|invoke)(?: -\S+)* (?:test|spec|check|lint|build|all|ci|verify)\b",
+        r"(?:ctest|cmake --build|ninja|rspec|rubocop|phpunit|pest|phpstan|bats|prove|robot)\b",
+        r"(?:composer|php artisan) (?:test|check|lint)\b",
+        r"(?:shellcheck|golangci-lint run|staticcheck|swiftlint|ktlint|pre-commit run)\b",
+        r"(?:hadolint|actionlint|yamllint|ansible-lint|helm lint|markdown-link-check|lychee)\b",
+        r"(?:(?:terraform|tofu) (?:validate|plan)|dbt (?:test|build|compile))\b",
+        r"(?:mkdocs build|sphinx-build)\b",
+        r"(?:docker|podman)(?: buildx| compose|-compose)? build\b",
+        r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:tests?|check|lint|build)(?:[-_]\w+)*\.sh\b",
+        r"(?:\./|scripts?/|bin/|tools/)\S*\b(?:run[-_])?(?:tests?|lint|check)(?=\s|$)",
+    )
+
+
+class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the hooks of an agent's client do."""
+
+    domains: Annotated[
+        dict[str, str],
+        Meta(
+            description="Path pattern (`~/work/shop*`): the domain of the folders that it meets; "
+            "else `--domain`, else the repository's name."
+        ),
+    ] = field(default_factory=dict)
+    ask: Annotated[
+        Literal["never", "surprises", "always"],
+        Meta(
+            description="When an agent that stops is asked for a lesson: if what was observed "
+            "contradicts its claim or the skill it applied, once a session; or after each prompt."
+        ),
+    ] = "surprises"
+    briefing: Annotated[
+        int, Meta(ge=0, description="The most tokens that a session begins with; 0: none.")
+    ] = 300
+
+
+class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything `vault.yaml` may say."""
+
+    format: Annotated[Literal[1], Meta(description="The version of the vault's file format.")] = 1
+    branch: Annotated[
+        str,
+        Meta(
+            pattern=_BRANCH,
+            description="The branch that learns; on any other branch, everything waits.",
+        ),
+    ] = "main"
+    learner: Annotated[
+        str | None,
+        Meta(
+            description="The clone that learns (docs/team.md), or all; the others record. "
+            "The first `skillvault sync` names one."
+        ),
+    ] = None
+    durability: Annotated[
+        Literal["full", "normal"],
+        Meta(description="full: a commit survives a power loss; normal: when the system syncs."),
+    ] = "full"
+    domains: Annotated[
+        tuple[str, ...], Meta(description="The domains that this vault expects.")
+    ] = ()
+    profile: Annotated[
+        ProfileName,
+        Meta(description="seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove."),
+    ] = "lift"
+    commit: CommitPolicy = field(default_factory=CommitPolicy)
+    record: RecordPolicy = field(default_factory=RecordPolicy)
+    evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)
+    promote: PromotePolicy = field(default_factory=PromotePolicy)
+    generate: GeneratePolicy = field(default_factory=GeneratePolicy)
+    distill: DistillPolicy = field(default_factory=DistillPolicy)
+    merge: MergePolicy = field(default_factory=MergePolicy)
+    capture: CapturePolicy = field(default_factory=CapturePolicy)
+    shelf: ShelfPolicy = field(default_factory=ShelfPolicy)
+    recommend: RecommendPolicy = field(default_factory=RecommendPolicy)
+    effect: EffectPolicy = field(default_factory=EffectPolicy)
+    judge: JudgePolicy = field(default_factory=JudgePolicy)
+    transcripts: TranscriptsPolicy = field(default_factory=TranscriptsPolicy)
+    hook: HookPolicy = field(default_factory=HookPolicy)
+
+    @property
+    def choices(self) -> Choices:
+        """Which rules hold, of those that a vault can choose between."""
+        return PROFILES[self.profile].choices
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far in the future an outcome may lie."""
+        return timedelta(days=self.record.days_ahead)
+
+    def days(self, kind: str) -> int | None:
+        """Days a skill of this kind lives; None for one that does not expire."""
+        return {
+            "warning": self.generate.warning_days,
+            "pattern": self.generate.pattern_days,
+            "strategy": self.generate.strategy_days,
+            "evolved": self.generate.evolved_days,
+        }.get(kind)
+
+
+_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
+_HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
+
+
+def policy_from(raw: Any) -> Policy:
+    """The policy that the parsed `vault.yaml` states; BadInputError names the key."""
+    if raw is None:
+        raw = {}
+    if not isinstance(raw, Mapping):
+        raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
+    _check_headings(raw)
+    try:
+        policy = stored(_with_profile(raw), Policy)
+    except BadInputError as error:
+        raise _with_suggestion(error) from None
+    _check_models(policy.judge)
+    _check_patterns(policy.transcripts)
+    for name in policy.domains:
+        if not is_slug(name):
+            raise BadInputError(
+                f"domains: {name!r} cannot be a folder name; use lower-case letters, digits "
+                "and single hyphens",
+                code="bad-domain",
+                key="domains",
+            )
+    return policy
+
+
+def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What `vault.yaml` says, and what it leaves to its profile."""
+    name = raw.get("profile")
+    profile = PROFILES.get(name) if isinstance(name, str) else None
+    complete = dict(raw)
+    for section, numbers in profile.settings.items() if profile else ():
+        own = raw.get(section, {})
+        complete[section] = {**numbers, **own} if isinstance(own, Mapping) else own
+    return complete
+
+
+def _check_headings(raw: Mapping[Any, Any]) -> None:
+    """The keys of this one mapping are no settings, so a bad one is named here."""
+    rules = raw.get("generate")
+    headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
+    for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
+        key = f"generate.context_headings.{domain}"
+        if not (isinstance(domain, str) and is_slug(domain)):
+            raise BadInputError(
+                f"{key}: {domain!r} is not a domain's name; use a slug such as perps",
+                code="bad-domain",
+                key=key,
+            )
+        if not isinstance(heading, str) or not _HEADING.fullmatch(heading):
+            raise BadInputError(
+                f"{key}: expected a heading of one line, such as `Market Context`",
+                code="bad-value",
+                key=key,
+            )
+
+
+def _check_patterns(transcripts: TranscriptsPolicy) -> None:
+    for pattern in transcripts.checks:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise BadInputError(
+                f"transcripts.checks: {pattern[:80]!r} is no regular expression ({error}); "
+                "correct it, or quote it",
+                code="bad-value",
+                key="transcripts.checks",
+            ) from None
+
+
+def _check_models(judge: JudgePolicy) -> None:
+    """A model whose price nobody knows has no cap; one that takes no temperature refuses all."""
+    for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
+        if model not in {*MODELS, *judge.prices}:
+            raise BadInputError(
+                f"{key}: the price of {model!r} is unknown; choose one of {', '.join(MODELS)}, "
+                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
+                code="unknown-model",
+                key=key,
+            )
+        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
+            raise BadInputError(
+                f"judge.temperature: {model} accepts none; remove the key, or choose another {key}",
+                code="bad-value",
+                key="judge.temperature",
+            )
+
+
+def rows() -> Iterator[tuple[str, str, str]]:
+    """(key, default, sentence) of every setting, in the order of `vault.yaml`."""
+    for name, default, meta in _settings(Policy):
+        if isinstance(default, Struct):
+            for key, value, inner in _settings(type(default)):
+                yield f"{name}.{key}", _default_text(value), inner
+        else:
+            yield name, _default_text(default), meta
+
+
+def table() -> str:
+    """The policy as the table of docs/policy.md."""
+    lines = ["| key | default | what it means |", "|---|---|---|"]
+    lines += [f"| `{key}` | `{default}` | {sentence} |" for key, default, sentence in rows()]
+    return "\n".join(lines)
+
+
+def _settings(kind: type[Struct]) -> Iterator[tuple[str, Any, str]]:
+    for setting in msgspec.structs.fields(kind):
+        metas = [a for a in get_args(setting.type) if isinstance(a, Meta)]
+        default = (
+            setting.default
+            if setting.default is not msgspec.NODEFAULT
+            else setting.default_factory()
+        )
+        yield setting.name, default, (metas[0].description or "") if metas else ""
+
+
+def _default_text(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+def _with_suggestion(error: BadInputError) -> BadInputError:
+    unknown = _UNKNOWN.search(error.message)
+    if unknown is None:
+        return error
+    key = ".".join(filter(None, (error.key, unknown["name"])))
+    names = [name for name, _, _ in rows()] + [f.name for f in msgspec.structs.fields(Policy)]
+    close = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
+    return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)

@@ -1,0 +1,435 @@
+"""Statements read out of a decision's reasoning: what was guessed, checked, weighed, claimed.
+
+Every statement is a fragment of the text as it was written, so that a reader finds it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from skillvault.model.records import Outcome
+from skillvault.model.text.text import sentences
+
+_FLAGS = re.IGNORECASE
+_UNCHECKED = re.compile(
+    r"\b(?:can't|cannot|can not|could(?: not|n't)|unable to|no way to)\s+(?:easily\s+)?"
+    r"(?:verify|check|confirm|test|validate)"
+    r"|\bassum(?:e|ing) (?:success|that it|it (?:work|is)|correct)"
+    r"|\bwithout (?:checking|verifying|testing|looking)"
+    r"|\b(?:not|never) (?:verified|tested|checked|validated|reproduced)\b"
+    r"|\b(?:instead of|rather than|without|skip(?:ped|ping)?|no time (?:to|for))\s+(?:\w+\s+){0,2}"
+    r"(?:check|verif|test|reproduc|measur|validat|confirm)\w*|无法验证|未验证|没有检查",
+    _FLAGS,
+)
+_EXPOSED = re.compile(
+    r"\b(?:no|without(?: an?y?)?|never (?:set|use)|not (?:set|setting|using)(?: an?y?)?)\s+"
+    r"(?:hard |mental )?(?:stop|hedge|exit|rollback|limit|backup)\b"
+    r"|\bstop(?:-loss)? (?:later|afterwards)\b"
+    r"|(?:没有|未|不设|不做)\S{0,4}(?:止损|回滚|备份)",
+    _FLAGS,
+)
+# The surer the sign of a guess, the higher it stands.
+_GUESS = tuple(
+    (weight, re.compile("|".join(cues), _FLAGS))
+    for weight, cues in (
+        (5, (r"\bassum(?:e|es|ed|ing|ption)\b", r"\bpresum(?:e|ably|ed)\b", "假设|假定")),
+        (4, (r"\bnot sure\b|\bunsure\b|\bno idea\b", r"\bguess|\bhope(?:fully)?\b", "不确定|估计")),
+        (3, (r"\bprobably\b|\bsimplif(?:y|ying|ied)\b", r"\bshould be (?:fine|ok)", "大概|应该")),
+        (2, (r"\blikely\b|\bi think\b(?! i should)|\bgood enough\b", "也许|或许|可能")),
+        (1, (r"\bmaybe\b|\bmight\b|\bperhaps\b",)),
+    )
+)
+_CHECK = re.compile(
+    r"\b(?:re-?)?(?:verif(?:y|ied|ies|ying|ication)|validat(?:e|ed|es|ing|ion))\b"
+    r"|\bdouble-check|\bconfirm(?:ed|s|ing)?\b|\brecalculat|\breconcil|\bcross-?check"
+    r"|\b(?:zero|no|0) errors?\b|\btests? pass|\bassert\b|\breproduc(?:e|ed|es|ing)\b"
+    r"|验证|检查|核对|确认",
+    _FLAGS,
+)
+_FOUND = re.compile(
+    r"\b(?:the|an?|one) (?:\w+ )?(?:issue|problem|bug|cause|mistake|catch)\b|\bturns out\b"
+    r"|\b(?:correct|robust|right|safe\w*) (?:approach|way|order|fix)\b|\brather than\b"
+    r"|\binstead of\b|\bcritical\b|\bactual(?:ly)? \w+ (?:is|are|was)\b"
+    r"|\bi notice|问题|原因|而不是",
+    _FLAGS,
+)
+_WHY = re.compile(
+    r"\b(?:because|since|due to|given that|as long as|so that|therefore|hence)\b|因为|由于|所以",
+    _FLAGS,
+)
+_IF = re.compile(r"\b(?:if|when|while|unless|until|above|below|once|as soon as)\b|如果|当", _FLAGS)
+_RISK = re.compile(
+    r"\brisk|\bdownside\b|\bdanger|\bcareful\b|\bedge case|\bworst\b|\bcould (?:fail|break|reverse)"
+    r"|\bmight (?:fail|break|reverse)|\bagainst (?:me|us|it)\b|\bsqueeze\b|\bliquidat|\bdespite\b"
+    r"|\bhowever\b|\binvalid(?:ate|ated|ates|ation)\b|\bcounter|风险|小心|但是|然而",
+    _FLAGS,
+)
+_ALTERNATIVE = re.compile(
+    r"\balternative|\banother (?:approach|option|way)\b|\binstead\b|\brather than\b"
+    r"|\boption [ab12]\b|\bother(?:wise| option| way)\b|\bconsidered\b|\bor wait\b"
+    r"|\bcompared (?:to|with)\b|\bversus\b|\bvs\b|替代|另一种|相比",
+    _FLAGS,
+)
+_PLAN = re.compile(
+    r"\bstop(?:-| )?(?:loss|s|out)?\b|\bexit\b|\btake[- ]profit\b|\bhedge|\blimit\b|\bcap(?:ped)?\b"
+    r"|\bsmall(?:er)? size|\bscale (?:in|out)\b|\broll ?back\b|\brevert\b|\btests? first\b"
+    r"|止损|退出",
+    _FLAGS,
+)
+_HYPE = re.compile(
+    r"\ball[- ]?in\b|\bmoon|\bcan(?:'t|not) (?:lose|fail|go wrong)|\bguarantee|\bno[- ]brainer\b"
+    r"|\beasy money\b|\bfree money\b|\byolo\b|\bfomo\b|\b100 ?% sure\b|\bdefinitely\b|\bobviously\b"
+    r"|\bno (?:need to|risk)\b|\btrust me\b|\bgut feeling\b|\bsure thing\b|稳赚|肯定",
+    _FLAGS,
+)
+_CLAIM = re.compile(
+    r"\bsuccessful|\bcompleted?\b|\bhas been\b|\bhave been\b|\bis (?:now )?ready\b|\bpassed\b"
+    r"|\bfixed\b|\banswer\b|\bsaved\b|\bzero errors\b|\ball \d+|\bresults?\b|\bproperly\b"
+    r"|完成|成功",
+    _FLAGS,
+)
+_STEP = re.compile(
+    r"^(?:now,? |next,? |first,? |great[!,]? |good[!,]? |perfect[!,]? )?"
+    r"(?:let me(?! know)|let's|i'll|i will|i need to|i should|we need to|we'll|now i)\b",
+    _FLAGS,
+)
+_WAITING = re.compile(r"\bwait(?:ing)? for\b[^.,:;]{0,28}(?<=\w)\b", _FLAGS)
+_EXISTS = re.compile(
+    r"\b(?:file|output|report|result|answer|document)s?\b.{0,30}\b(?:exists?|created|written|saved)\b"
+    r"|\b(?:created|written|saved) (?:correctly|successfully)",
+    _FLAGS,
+)
+_PATH = re.compile(r"`?/[\w./-]+`?")
+_RESTATED = re.compile(
+    r"^(?:[-*+\d.)\s]*)(?:the user|user wants|this is\b|i need to|we need to|let me|i'll|i should"
+    r"|let's|now\b|first\b|step \d|the task|write |read |extract |the output should|need\b|wait,"
+    r"|proceed|return )"
+    r"|\bskills? (?:since|because|for this|to )|\bshould use the\b",
+    _FLAGS,
+)
+_FIGURE = re.compile(r"\d[\d.,]*\s?%?")
+_CODE = re.compile(
+    r"`[^`]+`|\{\{[^}]+\}\}|\b\w+\.(?:py|xlsx|json|docx|pdf|md|ts|js)\b|\b\w+_\w+\b|\w+\(\)"
+)
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]*[A-Za-z]|\b[A-Z]{2,}\b|\"[^\"]{3,}\"")
+# What leads to a discovery and says nothing of it.
+_LEAD = re.compile(
+    r"^(?:(?:perfect|great|good|excellent|ah|okay|ok|now|however|so|but|hmm|wait|interesting|yes"
+    r"|right|actually|oh)\b[,!.:]*\s+"
+    r"|(?:i|we)\s+(?:can |could |now )*(?:see|noticed?|found|find|understand|discovered|realize)\b"
+    r"(?: that)?(?: the (?:issue|problem|bug|cause)(?: is)?)?\s*[-—–:,]?\s*"
+    r"|the (?:issue|problem|bug|(?:root |actual )?cause) (?:is|was)(?: that)?:?\s+"
+    r"|(?:it )?turns out(?: that)?\s+|note(?: that)?:?\s+)*",
+    _FLAGS,
+)
+# That something is otherwise than one would think.
+_OTHERWISE = re.compile(
+    r"\b(?:issue|problem|bug|cause|turns out|actually|instead of|rather than|whereas|while|but|only"
+    r"|no longer|no|missing|incomplete|offset|mismatch|isn't|is not|aren't|are not|doesn't"
+    r"|does not|don't|starts? (?:at|with|in)|in row)\b|而不是|其实",
+    _FLAGS,
+)
+_CONCRETE = re.compile(
+    r"\d|`[^`]+`|\"[^\"]{1,60}\"|\{\{|\b[A-Z]{2,}\b|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*\b"
+    r"|\b\w+\.(?:py|js|ts|xlsx|json|docx|pptx|pdf|csv|md|xml)\b"
+)
+_ASSERTS = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|does|do|isn't|aren't|doesn't|don't|hasn't|by \w+ing"
+    r"|(?:accept|allow|begin|bind|call|come|contain|convert|count|default|depend|differ|drop|end"
+    r"|exist|expect|fail|give|go|hold|ignore|include|keep|lack|list|load|make|mean|miss|need|parse"
+    r"|point|raise|read|refer|reference|reject|require|return|round|run|save|set|show|skip|sort"
+    r"|start|store|support|take|throw|treat|use|work|write)e?s)\b|[是有]",
+    _FLAGS,
+)
+# What points to something before it, tells of the run's own work, or is a label with its value.
+_LEANS = re.compile(
+    r"^(?:it|its|it's|this|that|these|those|they|there|them|my|our|i|we|so|then)\b"
+    r"(?!'s (?:no|an?|only)\b)|^[^:]{1,40}(?::|\s[–—])\**\s"
+    r"|^the (?:script|report|output|result)\b(?!.*\bby \w+ing\b)|\s\|\s"
+    r"|^\w+ed\b(?!.*\b(?:rather than|instead of)\b)"
+    r"|^the (?:data|files?|headers?|values?|tables?|columns?|rows?|cells?|numbers?)\b"
+    r"(?!.*(?:`|\"|\w\.\w{2,4}\b|(?-i:\b[A-Z]{2,}\b)))"
+    r"|\b(?:at|in|to|from|for) (?:that|this)\b",
+    _FLAGS,
+)
+_UNSETTLED = re.compile(
+    r"\b(?:might|may|maybe|perhaps|probably|likely|seems?|appears?|suggests?|could|should|would"
+    r"|typical(?:ly)?|usual(?:ly)?|general(?:ly)?|often|easily|let me|let's|needs? to"
+    r"|the user|try(?:ing)?|as (?:specified|requested|instructed)|i|my|our|we|okay|skills?)\b"
+    r"|\.\.\.$",
+    _FLAGS,
+)
+# How an agent praises its own work.
+PRAISE = re.compile(
+    r"\bsuccess\w*|\bperfect\w*|\b(?:correct|proper|accurate)ly\b|\bcomplete[d]?\b|\bexcellent\b"
+    r"|\bhas been\b|\bhave been\b|成功|完成",
+    _FLAGS,
+)
+_PRAISED = re.compile(r"\bsuccess\w*|\bperfect\w*|\bexcellent\b|成功", _FLAGS)
+_LEAST, _MOST = 15, 220
+NOTE = 1200  # characters; what is longer is the report of a whole run
+_STEPS = 3  # announced ones, in what is no note but a transcript
+
+
+# What a line of evidence says of what went wrong, and how much each says of it.
+_TELLING_LINES = (
+    (3, re.compile(
+        r"\b[\w.]*[A-Z]\w*(?:Error|Exception|Violation|Available|Denied|Refused|Timeout)\w*: |错误"
+    )),
+    (2, re.compile(r"==|!=|\bexpected\b|\bmismatch\b", _FLAGS)),
+    (2, re.compile(r"error\b|exception|assert|refused|denied", _FLAGS)),
+    (1, re.compile(r"fail|error|timeout|失败", _FLAGS)),
+    (-2, re.compile(r"^FAILED \S+(?: \([^)]*\))?$")),
+)  # fmt: skip
+# A verifier's bare verdict is the status said again.
+_BARE = re.compile(
+    r"^(?:verifier )?(?:reward|score|status|result)?\W*+(?:\d[\d.]*+\W*+)?$"
+    r"|^(?:fail|pass)(?:ed)?\W*+$",
+    re.IGNORECASE,
+)
+_HOW = ("exit_reason", "reason", "error", "cause")
+
+
+class Reading(NamedTuple):
+    """A reasoning's statements by what they show, the most telling first.
+
+    `discoveries` are what was seen on the way and is otherwise than one would think, in the order
+    of the text. A transcript thinks aloud: what it guesses or fears is no ground of a decision.
+    """
+
+    guesses: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    existence: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    announced: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    discoveries: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    plans: tuple[str, ...] = ()
+    exposed: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    hype: tuple[str, ...] = ()
+    claim: str | None = None
+    unfinished: str | None = None
+    thesis: str | None = None
+    figures: int = 0
+    size: int = 0
+    is_transcript: bool = False
+    statements: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
+def read(reasoning: str) -> Reading:
+    """The statements of a reasoning; a transcript of a whole run is read like a note."""
+    parts = _parts(reasoning)
+    unfinished = _unfinished(parts)
+    unchecked = _matching(parts, _UNCHECKED)
+    exposed = _matching(parts, _EXPOSED)
+    checks = _without(_matching(parts, _CHECK), unchecked)
+    announced = tuple(text for text in checks if _hollow(text))
+    checks = _without(checks, announced)
+    return Reading(
+        guesses=_guesses(parts),
+        unchecked=unchecked,
+        checks=tuple(text for text in checks if not _EXISTS.search(text)),
+        announced=announced,
+        existence=tuple(text for text in checks if _EXISTS.search(text)),
+        found=_told(_matching(parts, _FOUND)),
+        discoveries=tuple(dict.fromkeys(filter(None, map(_discovery, parts)))),
+        risks=_matching(parts, _RISK),
+        alternatives=_without(_matching(parts, _ALTERNATIVE), unchecked),
+        plans=_without(_matching(parts, _PLAN), exposed),
+        exposed=exposed,
+        reasons=_told(_matching(parts, _WHY)),
+        conditions=_matching(parts, _IF),
+        # In a long transcript `definitely` is a manner of speaking, not a ground.
+        hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < NOTE else (),
+        claim=None if unfinished else _claim(parts),
+        unfinished=unfinished,
+        thesis=_thesis(parts),
+        figures=len(_FIGURE.findall(reasoning)),
+        size=sum(map(len, parts)),
+        is_transcript=sum(map(len, parts)) >= NOTE or _steps(parts) >= _STEPS,
+        statements=tuple(dict.fromkeys(parts)),
+    )
+
+
+@lru_cache(maxsize=4096)
+def stated(reasoning: str) -> tuple[str, ...]:
+    """The statements of a reasoning in order, without those too short or too long to be one."""
+    return tuple(dict.fromkeys(part for part in _parts(reasoning) if _fits(part)))
+
+
+def evidence_lines(outcome: Outcome) -> list[str]:
+    """The evidence's lines, each once, without a test runner's `E` margin."""
+    lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in outcome.result.evidence.splitlines())
+    return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
+
+
+def how(outcome: Outcome) -> str | None:
+    """What the result itself says of how it came, in a few words; None for a bare verdict."""
+    result = outcome.result
+    lines = evidence_lines(outcome)
+    named = (result.extra.get(key) for key in _HOW)
+    candidates = (
+        max(lines, key=_weight, default=None) if any(map(_weight, lines)) else None,
+        next((value for value in named if isinstance(value, str)), None),
+        *(text for text in (result.summary, *lines[:1]) if not _BARE.match(text.strip())),
+    )
+    return next((text for text in candidates if text and text.strip()), None)
+
+
+def _weight(line: str) -> int:
+    """How much a line of evidence says of what went wrong."""
+    return sum(weight for weight, cue in _TELLING_LINES if cue.search(line))
+
+
+def is_concrete(statement: str) -> bool:
+    """Whether it names a value or a thing: a figure, code, a quotation, an identifier."""
+    return bool(_CONCRETE.search(statement))
+
+
+def is_narration(statement: str) -> bool:
+    """Whether it announces a step, or leads to what stands behind its colon."""
+    return bool(_STEP.match(statement)) or statement.rstrip("* ").endswith((":", "："))
+
+
+def is_praise(statement: str) -> bool:
+    """Whether it says of one's own work that it is a success."""
+    return _PRAISED.search(statement) is not None
+
+
+def telling(statement: str) -> float:
+    """How much a statement says by itself: figures, names, code; neither stub nor essay."""
+    figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
+    score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
+    score += 1.0 if _WHY.search(statement) else 0.0
+    if not 25 <= len(statement) <= 160:
+        score -= 1.5
+    return score - (4.0 if _RESTATED.search(statement) else 0.0)
+
+
+def _parts(reasoning: str) -> list[str]:
+    """Sentences without list marks and headings, code blocks left out, in order."""
+    prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", reasoning, flags=re.DOTALL)
+    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # or each empty line would look over all others
+    lines = re.sub(r"\n(?=\s*(?:#|\|))", "\n\n", prose)
+    # An item ends where its line ends, even when the next line is prose.
+    lines = re.sub(r"(?m)^(\s*(?:[-*+]|\d+[.)])\s.*)$", r"\1\n", lines)
+    cleaned = (re.sub(r"^(?:[-*+✓✅•]|\d+[.)]|#+)\s+", "", s) for s in sentences(lines))
+    return [s for s in cleaned if re.search(r"\w", s)]
+
+
+def _ranked(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
+    """Highest first, each once; ties stand as they were written."""
+    ordered = sorted(enumerate(statements), key=lambda each: (-each[1][0], each[0]))
+    return tuple(dict.fromkeys(text for _, (_, text) in ordered))
+
+
+def _fits(part: str, least: int = _LEAST) -> bool:
+    # A script without spaces says in five characters what English says in fifteen.
+    return least <= len(part.encode()) and len(part) <= _MOST
+
+
+def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -> tuple[str, ...]:
+    return _ranked((telling(p), p) for p in parts if _fits(p, least) and cue.search(p))
+
+
+def _without(statements: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """The statements that are not among the others: a cue that is denied shows nothing."""
+    return tuple(text for text in statements if text not in others)
+
+
+def _told(statements: Sequence[str]) -> tuple[str, ...]:
+    """The statements that say something themselves, not what comes next."""
+    return tuple(text for text in statements if not _hollow(text))
+
+
+def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
+    """Guesses by the strength of their sign, then by what they say; questions are none."""
+    weighed = []
+    for part in parts:
+        signs = [weight for weight, cue in _GUESS if cue.search(part)]
+        if max(signs, default=0) <= 2 and _RISK.search(part):
+            continue  # "it might break" weighs a risk
+        # "Not sure if available." says that something was guessed, but not what.
+        vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
+        if signs and _fits(part) and not vague and not part.endswith("?") and not _STEP.match(part):
+            weighed.append((2.0 * max(signs) + telling(part), part))
+    return _ranked(weighed)
+
+
+def _unfinished(parts: Sequence[str]) -> str | None:
+    """The step that a run announced last and never carried out."""
+    if _steps(parts) < _STEPS:
+        return None  # a plan written before the act ends on an intention by nature
+    for part in reversed(parts[-3:]):
+        if waiting := _WAITING.search(part):
+            return waiting[0]
+        if _STEP.match(part):
+            return part
+        if _CLAIM.search(part):
+            return None
+    return None
+
+
+def _steps(parts: Sequence[str]) -> int:
+    return sum(bool(_STEP.match(part)) for part in parts)
+
+
+def _discovery(part: str) -> str | None:
+    """What a sentence says was seen, without what leads to it; None if it says no such thing."""
+    core = _LEAD.sub("", part.replace("**", ""), count=1).strip(" *-–")
+    if part.endswith((":", "?", "？")) or not _fits(core, 20) or _LEANS.search(core):
+        return None
+    if _UNSETTLED.search(core) or PRAISE.search(core):
+        return None
+    tells = all(cue.search(core) for cue in (_CONCRETE, _ASSERTS))
+    return core if tells and _OTHERWISE.search(part) else None
+
+
+def _claim(parts: Sequence[str]) -> str | None:
+    """What was reported at the end, the statement with the most substance."""
+    if len(parts) < 5:
+        return None
+    end = parts[-max(3, len(parts) // 4) :]
+    claims = _ranked(
+        (substance(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
+    )
+    return next((c for c in claims if not _hollow(c)), None)
+
+
+def _hollow(claim: str) -> bool:
+    """An announcement, or a sentence whose substance would follow its colon."""
+    return is_narration(claim) or _RESTATED.search(claim) is not None
+
+
+def substance(claim: str) -> float:
+    """How much of a result a claim states; where a file was saved is none of it."""
+    result = _PATH.sub("", claim)
+    praised = 3.0 if is_praise(claim) else 0.0
+    return telling(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
+
+
+def _thesis(parts: Sequence[str]) -> str | None:
+    """The most telling statement of all, where nothing else stands out."""
+    best = _ranked((telling(p), p) for p in parts if _fits(p))
+    return best[0] if best else None
+
+
+_DONE = re.compile(
+    r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS
+)
+_NOT_DONE = re.compile(
+    r"\b(?:not|never|cannot|unable|fail(?:s|ed|ing|ure)?|error|still|partly|partially)\b|n't\b",
+    _FLAGS,
+)
+
+
+def claims_success(report: str) -> bool:
+    """Whether a report says that it went well, and of nothing that it did not."""
+    is_claimed = PRAISE.search(report) or _DONE.search(report)
+    return bool(is_claimed) and not _NOT_DONE.search(report)

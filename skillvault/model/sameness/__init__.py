@@ -1,0 +1,1 @@
+"""Texts that say the same or the opposite: two texts, or many."""

@@ -1,0 +1,269 @@
+"""The normal form of a text: what it says whatever the order and the inflection of its words.
+
+Stems apart from what decides by itself: numbers with their units, negations, the sides of
+opposites, and named things. Texts of one normal form say the same.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from skillvault.model.english.rarity import weight
+from skillvault.model.sameness import stemming, vocabulary
+from skillvault.model.sameness.vocabulary import Side
+from skillvault.model.text.text import UNSPACED
+
+Kind = Literal["stem", "number", "name", "side", "negation", "relation", "break"]
+
+
+class Item(NamedTuple):
+    """A part of a text that counts in a comparison."""
+
+    kind: Kind
+    key: str
+
+    @property
+    def group(self) -> str:
+        """Numbers, names, or the sides of one axis."""
+        return self.key.partition(":")[0] if self.kind == "side" else self.kind
+
+
+_NEGATION = Item("negation", "not")
+
+
+class Form(Struct, frozen=True, cache_hash=True):
+    """What a text says, free of order."""
+
+    stems: frozenset[str]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    sides: frozenset[Side]
+    negated: bool
+    proper: frozenset[str]  # the stems that are written with a capital
+    weight: int  # what the stems tell
+    scopes: frozenset[tuple[Item, frozenset[str]]]  # what stands in the clauses of each mark
+    places: frozenset[tuple[str, str, str]]  # before, stem, after: each word between its neighbours
+
+
+def normal_form(text: str, own: Collection[str] = ()) -> Form:
+    """The normal form of a text without its outcome's `own` values, as they are written."""
+    mine = {item for value in own for item in _items(value)}
+    items = [item for item in _items(text) if item not in mine]
+    by_kind: dict[Kind, set[str]] = defaultdict(set)
+    for item in items:
+        by_kind[item.kind].add(item.key)
+    stems = frozenset(by_kind["stem"])
+    return Form(
+        stems=stems,
+        numbers=frozenset(by_kind["number"]),
+        names=frozenset(by_kind["name"]),
+        sides=frozenset(_side_of(key) for key in by_kind["side"]),
+        negated=items.count(_NEGATION) % 2 == 1,
+        proper=stems & _proper(text),
+        weight=sum(map(weight, stems)),
+        scopes=_scopes(items),
+        places=_places(items),
+    )
+
+
+def _proper(text: str) -> frozenset[str]:
+    """The stems of words with a capital within a sentence; none of a title, where most have one."""
+    initials = _INITIAL.findall(text)
+    if sum(initial.isupper() for initial in initials) > _TITLE * len(initials):
+        return frozenset()
+    items = (item for word in _CAPITAL.findall(text) for item in _word_items(word))
+    return frozenset(item.key for item in items if item.kind == "stem")
+
+
+_TITLE = 0.6
+_INITIAL = re.compile(r"\b[^\W\d_]")
+_CAPITAL = re.compile(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
+
+
+def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
+    """Each mark with the keys of what else its clauses say."""
+    scopes: dict[Item, set[str]] = defaultdict(set)
+    for clause in _clauses(items):
+        keys = {item.key for item in clause if item.kind not in ("negation", "relation")}
+        for mark in clause:
+            if mark.kind != "stem":
+                scopes[mark] |= keys - {mark.key}
+    return frozenset((mark, frozenset(keys)) for mark, keys in scopes.items())
+
+
+def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
+    """Each stem between what stands beside it; "" where a clause ends."""
+    keys = [("", ""), *((item.kind, item.key) for item in items if item.kind != "side"), ("", "")]
+    neighbours = zip(keys, keys[1:], keys[2:], strict=False)
+    return frozenset((x[1], stem, y[1]) for x, (kind, stem), y in neighbours if kind == "stem")
+
+
+def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """The items between breaks; a relation begins a clause."""
+    clause: list[Item] = []
+    for item in items:
+        if item.kind in ("break", "relation"):
+            yield clause
+            clause = []
+        if item.kind != "break":
+            clause.append(item)
+    yield clause
+
+
+def _key_of(side: Side) -> str:
+    return f"{side.axis}:{side.side}:{side.binary:d}"
+
+
+def _side_of(key: str) -> Side:
+    axis, side, binary = key.split(":")
+    return Side(axis, int(side), binary == "1")
+
+
+_REWRITTEN = [
+    (re.compile(pattern, re.IGNORECASE), plain)
+    for pattern, plain in (
+        (r"[’ʼ]", "'"),
+        (r"\bcan(?:no|')t\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"n't\b", " not"),
+        (r"\b(do|does|did|is|are|was|were|would|should|could|has|have)nt\b", r"\1 not"),
+        (r"\bno longer\b", "not"),
+        (r"\bprior to\b", "before"),
+        (r"\b(?:rather than|in place of)\b", "instead of"),
+        (r"\btr(?:y|ies|ied|ying) again\b", "retry"),
+        (r"\b(?:one|a single) time\b", "once"),
+        (r"\btwice\b", "2 times"),
+        (r"\bthrice\b", "3 times"),
+        (r"\bno\.? ?(?=\d)", "number "),
+        (r"\bhalf an? (?=hour|minute|day)", "0.5 "),
+        (rf"\bone (?=(?:{'|'.join(u for u in vocabulary.UNITS if len(u) > 3)})\b)", "1 "),
+    )
+]
+_COUNTRY = re.compile(r"\bU\.S\.(?:A\.)?|\bUSA?\b")  # no unit, and no pronoun
+_NUMERAL = re.compile(rf"\b(?:{'|'.join(vocabulary.NUMERALS)})\b", re.IGNORECASE)
+_LONG = "|".join(
+    re.escape(unit)
+    for unit in sorted(vocabulary.UNITS, key=len, reverse=True)
+    if unit not in vocabulary.SHORT_UNITS
+)
+_TOKEN = re.compile(
+    rf"""
+    (?P<name>(?<!\S)--?[a-z][\w-]*|\b\d{{4}}s\b|\b\d{{4}}-\d\d(?:-\d\d)?\b|`[^`\s]+`)
+  | (?P<time>\b\d\d?:\d\d(?::\d\d)?\b)
+  | (?P<currency>[$€]\s?)?(?P<value>(?<![\w.])-?\d[\d,]*(?:\.\d+)?)
+    (?:[ -]?(?P<unit>{_LONG})(?!\w)|(?P<short>{"|".join(vocabulary.SHORT_UNITS)})(?!\w)|(?!\.?\w))
+  | (?P<word>[^\W{UNSPACED}]+(?:[./:'–-]+[^\W{UNSPACED}]+)*)
+  | (?P<unspaced>[{UNSPACED}]+)
+  | (?P<break>[,;.:!?()\n—]|\s-\s)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_CODE = re.compile(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
+
+
+def _items(text: str) -> Iterator[Item]:
+    """The items of a text in order."""
+    text = _COUNTRY.sub("America", text)
+    for pattern, plain in _REWRITTEN:
+        text = pattern.sub(plain, text)
+    text = _NUMERAL.sub(lambda word: str(vocabulary.NUMERALS[word[0].lower()]), text)
+    for token in _TOKEN.finditer(text):
+        if token["word"]:
+            yield from _word_items(token["word"])
+        elif token["unspaced"]:
+            yield from _unspaced_items(token["unspaced"])
+        elif token["break"]:
+            yield Item("break", "")
+        else:
+            yield _exact_item(token)
+
+
+def _exact_item(token: re.Match[str]) -> Item:
+    """A number with its unit, a time, or a name that is written as code."""
+    if token["name"]:
+        return Item("name", token[0].strip("`").lower())
+    if token["time"]:
+        return Item("number", token[0])
+    measure, factor = vocabulary.UNITS.get((token["unit"] or token["short"] or "").lower(), ("", 1))
+    if token["currency"]:
+        measure = token["currency"].strip()
+    amount = float(token["value"].replace(",", "")) * factor
+    return Item("number", f"{amount:.12g} {measure}".strip())
+
+
+@lru_cache(maxsize=1 << 16)
+def _word_items(word: str) -> tuple[Item, ...]:
+    """What a word, or each part of one with hyphens, brings."""
+    word = _POSSESSIVE.sub("", word)
+    if _is_name(word):
+        return (Item("name", word.lower()),)
+    parts = (part.partition("'")[0] for part in _JOINT.split(word.lower()))
+    return tuple(item for part in parts for item in _part_items(part))
+
+
+_POSSESSIVE = re.compile(r"'s?$")
+_JOINT = re.compile(r"[-–./:]")
+
+
+def _is_name(word: str) -> bool:
+    low = word.lower()
+    capitals = len(word) > 1 and word.isupper() and word.isascii()
+    code = _CODE.search(word) is not None
+    return (capitals or code or low in vocabulary.NAMES) and low not in vocabulary.GENERAL
+
+
+def _part_items(word: str) -> Iterator[Item]:
+    """A negation, a relation, the side of an opposite, a stem, or nothing."""
+    if word in vocabulary.NEGATIONS:
+        yield _NEGATION
+        return
+    if word in vocabulary.RELATIONS:
+        yield Item("relation", word)
+    if word in vocabulary.CONJUNCTIONS:
+        yield Item("break", "")
+    sides = _sides(word)
+    yield from (Item("side", _key_of(side)) for side in sides)
+    if word and word not in _SILENT:
+        yield Item("stem", _stem(word, sides))
+
+
+_SILENT = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
+
+
+def _sides(word: str) -> tuple[Side, ...]:
+    """The sides that a word takes, in any of its inflections."""
+    if word in vocabulary.SILENT - vocabulary.PARTICLES:
+        return ()
+    opposites = _opposites().get(stemming.stem(word), ())
+    return vocabulary.ALTERNATIVES.get(word, ()) + opposites
+
+
+@lru_cache(maxsize=1)
+def _opposites() -> dict[str, tuple[Side, ...]]:
+    """The sides by stem."""
+    return {stemming.stem(word): sides for word, sides in vocabulary.OPPOSITES.items()}
+
+
+def _stem(word: str, sides: tuple[Side, ...]) -> str:
+    """The stem of a word, for all words of an axis of opposites and of a meaning the same."""
+    axes = [side.axis for side in sides if side.binary]
+    stem: str = stemming.stem(word)
+    return f"~{axes[0]}" if axes else vocabulary.SYNONYMS.get(stem, stem)
+
+
+def _unspaced_items(run: str) -> Iterator[Item]:
+    """The negations, sides and character bigrams of a run of a script without spaces."""
+    for _ in vocabulary.UNSPACED_NEGATION.findall(run):
+        yield _NEGATION
+    run = vocabulary.UNSPACED_NEGATION.sub(" ", run)
+    for phrase, side in vocabulary.UNSPACED_SIDES.items():
+        if phrase in run:
+            yield Item("side", _key_of(side))
+            run = run.replace(phrase, " ")
+    for part in vocabulary.UNSPACED_SILENT.sub(" ", run).split():
+        pairs = [part[i : i + 2] for i in range(len(part) - 1)]
+        yield from (Item("stem", pair) for pair in pairs or [part])

@@ -1,0 +1,1 @@
+"""Markdown, YAML, JSON and Unicode, as text."""

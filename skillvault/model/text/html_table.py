@@ -1,0 +1,23 @@
+"""A table as HTML, as notebooks show a value. Pure: texts in, text out."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from skillvault.model.text.hidden_characters import escaped
+
+
+def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A `<table>` with a caption; every text is escaped, what hides stands as an escape."""
+    body = [_html_row("td", row) for row in rows]
+    head = [_html_row("th", columns)] if columns else []
+    return "\n".join(
+        ["<table>", f"<caption>{_html_cell(title)}</caption>", *head, *body, "</table>"]
+    )
+
+
+def _html_row(tag: str, cells: Sequence[object]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_html_cell(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _html_cell(value: object) -> str:
+    return escape(escaped("" if value is None else str(value)))

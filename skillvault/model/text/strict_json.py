@@ -1,0 +1,88 @@
+"""JSON as the vault takes it: one value, no key twice, every number one that can be kept."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from skillvault.model.errors import BadInputError
+
+MAX_DEPTH = 20
+MAX_DIGITS = 300
+
+
+def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) -> Any:
+    """The value of a JSON text; BadInputError says what is wrong, with the line.
+
+    With `nan_is_absent` NaN and Infinity are null, for writers that mean that.
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_absent if nan_is_absent else _no_constant,
+            parse_float=_finite,
+            parse_int=_integer,
+        )
+        # An escaped half of a surrogate pair decodes, and cannot be written again.
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        code = "truncated" if error.pos >= len(text.rstrip()) else "json"
+        raise BadInputError(
+            f"line {error.lineno}: not valid JSON ({error.msg})", code=code, line=error.lineno
+        ) from None
+    except UnicodeError:
+        raise BadInputError(
+            "half of a surrogate pair (\\ud800 and the like); write the whole character",
+            code="json",
+        ) from None
+    except RecursionError:
+        raise _too_deep(max_depth) from None
+    _check_depth(value, 1, max_depth)
+    return value
+
+
+def _check_depth(value: Any, depth: int, most: int) -> None:
+    if depth > most:
+        raise _too_deep(most)
+    children: Iterable[Any] = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    for child in children:
+        _check_depth(child, depth + 1, most)
+
+
+def _too_deep(most: int) -> BadInputError:
+    return BadInputError(f"nested deeper than {most} levels; flatten it", code="too-deep")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs as a mapping; which of two equal keys was meant nobody can know."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise BadInputError(
+            f"{twice[:60]}: the key occurs twice; keep one", code="duplicate-key", key=twice
+        )
+    return mapping
+
+
+def _absent(_name: str) -> None:
+    return None
+
+
+def _no_constant(name: str) -> Any:
+    raise BadInputError(
+        f"{name} is not a number that can be kept; leave the key out", code="bad-value"
+    )
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_constant(text[:30])
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= MAX_DIGITS else _no_constant(f"{text[:30]}…")

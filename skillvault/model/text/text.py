@@ -1,0 +1,251 @@
+"""Words about words: what two texts share, what a text is called, where a sentence ends.
+
+Pure functions of their arguments. Every comparison of texts is `similarity`.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+
+from skillvault.model.text.hidden_characters import cleaned
+
+MAX_SLUG = 64
+SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+
+# Scripts written without spaces: CJK ideographs, kana, Thai, Lao, Khmer, Myanmar.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fa1f"
+)
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
+)
+_STATEMENT_END = re.compile(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
+_LEANING = re.compile(
+    r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
+    re.IGNORECASE,
+)
+_ENDS_SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
+_ENDS_CLAUSE = re.compile(r"(?<=\w)(?=[,;:]\s)|(?=\s[-—–]\s)")
+_ENDS_WORD = re.compile(r"(?=\s)")
+_TAG = re.compile(r"<(?=[/!?a-zA-Z])([^<>]*)>")
+_TERM = re.compile(r"[^\W\d_][\w'-]{3,}")
+
+# Words that carry no condition: function words and the vocabulary of thinking aloud.
+STOP_WORDS = frozenset(
+    """
+    about above across actually after again against also although always among another around
+    because been before being below between both cannot could didn doesn doing done don't down
+    during each either else enough even ever every everything from further give given gives going
+    have having here hence however i'll i'm into isn't it's itself just keep know least less let's
+    like likely look made make makes many maybe more most much must need needed needs neither next
+    none nothing often once only onto other otherwise over perhaps possible possibly probably
+    quite rather really same seem seems several shall should since some something still such sure
+    take than that that's their them then there therefore these they they're thing things think
+    this those though through thus together toward under unless until upon used uses using usually
+    very want wants we'll we're well were what what's when where whether which while whole whose
+    will with within without won't would wouldn't yet your yours
+    """.split()
+)
+# Words that leave open what comes after them.
+OPEN_WORDS = frozenset(
+    """
+    a an the of to in on at is it be as or and if by do does did for from with
+    no not nor never none neither without cannot dont cant wont isnt
+    """.split()
+) | {re.sub(r"\W", "", word) for word in STOP_WORDS}
+_HUGE = 1e15  # from which on a number is told with its exponent
+
+
+def words(text: str) -> frozenset[str]:
+    """Lower-cased whitespace-separated tokens longer than 3 characters, as a set.
+
+    A run of two or more characters of a script without spaces gives its character
+    bigrams instead, so that such texts can be compared at all. Punctuation stays.
+    """
+    parts: set[str] = set()
+    for token in text.lower().split():
+        runs = _UNSPACED_RUN.findall(token)
+        for run in runs:
+            parts.update(run[i : i + 2] for i in range(len(run) - 1))
+        spaced = _UNSPACED_RUN.sub(" ", token).split() if runs else (token,)
+        parts.update(part for part in spaced if len(part) > 3)
+    return frozenset(parts)
+
+
+def similarity(a: str, b: str) -> float:
+    """Jaccard index of the two texts' `words`; 0.0 when both are empty."""
+    return jaccard(words(a), words(b))
+
+
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """The share of the words of either that both have; 0.0 of none."""
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0
+
+
+def theme(facts: Sequence[str]) -> str:
+    """The first three tokens longer than 4 that at least 60 % of the facts share.
+
+    Joined by `-`, in order of first appearance; `recurring-pattern` when there is none.
+    Not a slug: punctuation stays.
+    """
+    counts: Counter[str] = Counter()
+    for fact in facts:
+        counts.update(list(dict.fromkeys(t for t in fact.lower().split() if len(t) > 4)))
+    # Integer arithmetic: 0.6 * n as a float can land above a whole number.
+    enough = -(-6 * len(facts) // 10)
+    common = [token for token, count in counts.items() if count >= enough]
+    return "-".join(common[:3]) or "recurring-pattern"
+
+
+def slug(text: str, *, limit: int = MAX_SLUG) -> str:
+    """A name fit for a path: `[a-z0-9]+(-[a-z0-9]+)*`, at most `limit` characters.
+
+    Letters of other scripts that do not decompose to ASCII are dropped; a text with
+    nothing left gives "". A cut falls between words if that keeps half of the limit.
+    """
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    full = "-".join(re.findall(r"[a-z0-9]+", ascii_text.lower().replace("'", "")))
+    if len(full) <= limit:
+        return full
+    cut = full[:limit]
+    at_word = cut.rpartition("-")[0] if full[limit] != "-" else cut
+    return (at_word if len(at_word) * 2 >= limit else cut).rstrip("-")
+
+
+def rule_key(text: str) -> str:
+    """What two rules that say the same have in common: all but case, white space and their end."""
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return folded.rstrip(".!;").rstrip()
+
+
+def is_slug(text: str) -> bool:
+    """True for a domain, id or skill name that may become part of a path."""
+    return SLUG.match(text) is not None
+
+
+def sentences(text: str) -> list[str]:
+    """The text's sentences and list items in order, white space folded, none empty."""
+    parts = (" ".join(part.split()) for part in _SENTENCE_END.split(text))
+    return [part for part in parts if part]
+
+
+@lru_cache(maxsize=2048)
+def terms(text: str) -> frozenset[str]:
+    """The words of a text that could be a condition: no stop words, 4 letters or more."""
+    candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
+    return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
+
+
+def shorten(text: str, limit: int) -> str:
+    """White space folded, cut at a word to at most `limit` characters, with `…` if cut."""
+    folded = " ".join(text.split())
+    if len(folded) <= limit:
+        return folded
+    cut = folded[: limit - 1]
+    head = cut.rpartition(" ")[0]
+    return (head if len(head) * 2 >= limit else cut).rstrip(" ,;:.-") + "…"
+
+
+def flat(text: str) -> str:
+    """Text as one line that cannot pass for structure of markdown or tags."""
+    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(cleaned(text).split()))
+    line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
+    return " ".join(re.sub(r"^(?:[#>|*+=-]+\s*|\d+[.)]\s+)+", "", line).split())
+
+
+def inert(text: str, limit: int) -> str:
+    """Foreign text as one inert line to be quoted: quotation marks of our own are made plain."""
+    return shorten(flat(text).translate(str.maketrans("“”", '""')), limit)
+
+
+def whole(text: str, limit: int) -> str:
+    """Foreign text without a part of a sentence: as many of its sentences as the limit holds.
+
+    Of one that is longer as many clauses; of one without any its first words.
+    """
+    line = inert(text, len(text) + 1)
+    for end in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
+        ends = [match.start() for match in end.finditer(line, 0, limit + 1)]
+        if len(line) <= limit or ends:
+            return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
+    return line[:limit]
+
+
+def lead(text: str, limit: int) -> str:
+    """As many of the first sentences as the limit holds; of a longer one its first words."""
+    kept = ""
+    for sentence in split_prose(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or shorten(text, limit)
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a model reads: one per 4 ASCII characters, one per other."""
+    plain = sum(character.isascii() for character in text)
+    return len(text) - plain + -(-plain // 4)
+
+
+def trimmed(text: str, most: int) -> str:
+    """White space folded, cut at a word to at most so many tokens, with `…` if cut."""
+    size = len(text)
+    while size > 1 and tokens(shorten(text, size)) > most:
+        size = size * 7 // 8
+    return shorten(text, size)
+
+
+def split_prose(paragraph: str) -> Iterator[str]:
+    """The sentences of a paragraph, each with those that lean on it.
+
+    One inside a quotation is no sentence of its own; an answer stays with its question.
+    """
+    text, start, parts = " ".join(paragraph.split()), 0, list[str]()
+    for end in _STATEMENT_END.finditer(text):
+        part = text[start : end.end()]
+        if part.count("“") == part.count("”"):
+            parts.append(part.strip())
+            start = end.end()
+    sentence = ""
+    for part in [*parts, text[start:].strip()]:
+        if sentence and not (_LEANING.match(part) or sentence.endswith(("?", "？"))):
+            yield sentence
+            sentence = part
+        else:
+            sentence = f"{sentence} {part}".strip()
+    yield sentence
+
+
+def count_of(k: int, n: int) -> str:
+    """A share as a reader counts it: `3 of 7`."""
+    return f"{k} of {n}"
+
+
+def how_many(count: int, noun: str) -> str:
+    """`1 outcome`, `1,200 outcomes`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def figure(value: float) -> str:
+    """A number in six digits, without an exponent."""
+    return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a signed percentage with one decimal: `-10.4 %`."""
+    return f"{fraction * 100:+.1f} %"
+
+
+def listed(items: Iterable[str], *, last: str = "and") -> str:
+    """Items as prose: `a, b and c`."""
+    parts = list(items)
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"

@@ -1,0 +1,1 @@
+"""What people decide: approve, reject, undo, retract, install."""

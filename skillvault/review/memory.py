@@ -1,0 +1,104 @@
+"""The facts of a vault: listed, shown, and written down by a person.
+
+What the steps make of insights is not made here.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from skillvault.inspect import lookup
+from skillvault.learning.promote import facts as promote
+from skillvault.model.errors import UsageError
+from skillvault.model.records import IMPORTANCES, Fact, Importance, Ref, kind_of
+from skillvault.review.curate import decide
+from skillvault.vault import setup
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import redact
+
+if TYPE_CHECKING:
+    from skillvault.loop.run import Report
+
+
+class ListedFact(Struct, frozen=True):
+    """A fact as `fact list` shows it."""
+
+    id: str
+    domain: str
+    importance: str
+    kind: str
+    text: str
+    path: str
+
+
+class FactsOnRecord:
+    """The facts of a vault; `clock` says when a person writes one."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
+        """The facts that nothing supersedes, by domain, the most important first.
+
+        `trusted`: without those of untrusted sources. UsageError for an unknown domain.
+        """
+        head = self._store.head()
+        if domain is not None and domain not in head.domains:
+            domains = ", ".join(head.domains) or "none yet"
+            raise UsageError(f"{domain}: no such domain in this vault; there are {domains}")
+        superseded = {fact.supersedes for fact in head.facts.values()}
+        current = [
+            fact
+            for fact in head.facts.values()
+            if fact.id not in superseded
+            and domain in (None, fact.domain)
+            and not (trusted and fact.trust != "local")
+        ]
+        current.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
+        fields = ("id", "domain", "importance", "kind", "text")
+        return [
+            ListedFact(
+                **{field: getattr(fact, field) for field in fields},
+                path=head.records.path_of(Ref("fact", fact.id)) or "",
+            )
+            for fact in current
+        ]
+
+    def fact(self, name: str) -> tuple[Fact, str]:
+        """(fact, path); UsageError where there is none."""
+        record, path = lookup.read(self._store, name)
+        if not isinstance(record, Fact):
+            kind = kind_of(record)
+            raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
+        return record, path
+
+    def add_fact(
+        self,
+        text: str,
+        domain: str,
+        *,
+        importance: Importance = "medium",
+        supersedes: str | None = None,
+        review_by: str | None = None,
+        now: datetime | None = None,
+        dry: bool = False,
+    ) -> "Report":
+        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
+        now = now or self._clock()
+        setup.check_domains([domain])
+        head = self._store.head()
+        old = self.fact(supersedes)[0] if supersedes else None
+        fact = promote.by_hand(
+            redact.cleaned(text),
+            domain,
+            importance=importance,
+            supersedes=old,
+            review_by=review_by,
+            now=now,
+        )
+        if Ref("fact", fact.id) in head.records:
+            raise UsageError(f"{fact.id}: this fact is in the vault already")
+        return decide(self._store, promote.added(fact, now), now, dry=dry)

@@ -1,0 +1,58 @@
+"""What a person takes back, and all that follows from it, as one commit.
+
+The steps that learn run once more in memory, chained as a dry run chains them; what they would do
+is published together with the decision, or nothing is.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from skillvault.loop import loop
+from skillvault.loop.run import Done, Report, Run
+from skillvault.model.change import WHOLE, Change
+from skillvault.model.errors import EditedError
+from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import guarded
+
+LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
+
+
+def recomputed(run: Run, first: Change) -> list[Change]:
+    """A change and what the steps make of it; `run` is a dry one.
+
+    EditedError if that touches what a person is editing.
+    """
+    run.perform(first)
+    if not run.report.waiting:
+        loop.run(run, LEARNING)
+    _refuse_waiting(run.report)
+    return [replace(done.change, commit_with=WHOLE, takes=()) for done in run.report.done]
+
+
+def _refuse_waiting(report: Report) -> None:
+    for waiting in report.waiting:
+        raise EditedError(f"{waiting.path}: {waiting.reason}; commit or undo it, and try again")
+
+
+def published(store: Store, changes: Sequence[Change], now: datetime) -> Report:
+    """Make these changes one commit."""
+    store.follow()
+    base, policy = store.staged.commit, store.staged.policy
+    try:
+        staged = [store.stage(change) for change in changes]
+        with guarded():
+            commits = store.apply(staged, base, now=now, policy=policy)
+    finally:
+        store.roll_back()
+    return Report(done=_done(changes, commits))
+
+
+def _done(changes: Sequence[Change], commits: Iterable[str]) -> list[Done]:
+    return [Done(change, commit, changes) for change, commit in zip(changes, commits, strict=True)]
+
+
+def previewed(changes: Sequence[Change]) -> Report:
+    """The same as a dry run tells it."""
+    return Report(done=[Done(change, None) for change in changes])

@@ -1,0 +1,194 @@
+"""What waits for a person: each proposal with its text, its diff, and what it rests on.
+
+It decides nothing; `curate` does.
+"""
+
+import difflib
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from skillvault.inspect.basis import Basis, basis_of, outcomes_under
+from skillvault.inspect.sides import both_sides
+from skillvault.learning.recommend.duplicates import likeness
+from skillvault.learning.stats import SkillStats
+from skillvault.loop.next_versions import as_approved
+from skillvault.loop.run import Run
+from skillvault.model.errors import UsageError
+from skillvault.model.records import PROGRAMS_OWN, Ref, Skill
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import parsed
+
+_NEAR = 0.25  # the share of its statements that another text must say to be named as near
+
+
+class TextPair(Struct, frozen=True):
+    """A skill's text before and after, each with where it stands; "" for none."""
+
+    old: str
+    new: str
+    before: str
+    after: str
+
+    @property
+    def diff(self) -> list[str]:
+        """The lines that differ, as a unified diff; [] for none."""
+        texts = self.before.splitlines(), self.after.splitlines()
+        return list(difflib.unified_diff(*texts, self.old, self.new, lineterm=""))
+
+
+class Like(Struct, frozen=True):
+    """Another text that says much of what a proposal says; the `reason` is of one rejected."""
+
+    skill: str
+    share: float
+    reason: str = ""
+
+
+class WaitingSkill(Struct, frozen=True, kw_only=True):
+    """A skill in proposed/, as a person decides about it.
+
+    `replaces` are the skills in whose place it stands, `diff` what it says otherwise than these.
+    `nearest` is the live skill that says most of the same, `rejected` a rejected proposal that is
+    near. `supporting` and `against` are the runs, by their evaluations; `stats` what its use
+    showed, if it was ever shown.
+    """
+
+    name: str
+    path: str
+    kind: str
+    domain: str | None
+    origin: str
+    trust: str
+    created: str | None
+    description: str
+    body: str
+    replaces: tuple[str, ...]
+    diff: tuple[str, ...]
+    basis: Basis
+    facts: tuple[str, ...]
+    supporting: tuple[str, ...]
+    against: tuple[str, ...]
+    nearest: Like | None = None
+    rejected: Like | None = None
+    stats: SkillStats | None = None
+
+
+def proposals(run: Run) -> Iterator[WaitingSkill]:
+    """Everything that waits, by name."""
+    for name, skill in sorted(run.view.skills.proposed.items()):
+        yield proposal(run, name, skill)
+
+
+def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
+    """One skill that waits."""
+    view = run.view
+    old = Ref("skill", skill.replaces or "")  # a person may have removed or renamed it meanwhile
+    own = old.id if skill.origin in PROGRAMS_OWN and old in view.records else name
+    refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([own, name])]
+    pair = standing_for(run, name, skill)
+    sides = [both_sides(run, ref) for ref in refs]
+    links = view.links.by_target(refs)
+    stats = run.shelf.effects(own, now=run.now) if name in view.skills.proposed else []
+    shown = next((one for one in stats if one.times_applied or one.shown), None)
+    return WaitingSkill(
+        name=name,
+        path=layout.skill_path(name, "proposed"),
+        kind=skill.kind,
+        domain=skill.domain,
+        origin=skill.origin,
+        trust=skill.trust,
+        created=skill.created,
+        description=skill.description,
+        body=skill.body.strip(),
+        replaces=replaced_by(run, name, skill),
+        diff=tuple(pair.diff) if pair.before else (),
+        basis=basis_of(outcomes_under(view, refs), run.policy.evaluate.episode_minutes),
+        facts=tuple(sorted(link.source.id for link in links if link.source.kind == "fact")),
+        supporting=tuple(sorted({run for side in sides for run in side.supporting})),
+        against=tuple(sorted({run for side in sides for run in side.against})),
+        nearest=_nearest(run, skill),
+        rejected=_rejected_before(run, skill) or _near_rejected(run, skill),
+        stats=shown,
+    )
+
+
+def replaced_by(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
+    """The skills in whose place a proposal stands, whatever shelf they are on."""
+    links = run.view.links.by_target([Ref("skill", name)])
+    merged = (link.source.id for link in links if link.type == "merged")
+    return tuple(dict.fromkeys([*([skill.replaces] if skill.replaces else []), *merged]))
+
+
+def standing_for(run: Run, name: str, skill: Skill) -> TextPair:
+    """A proposal beside what it replaces; beside nothing if it replaces nothing."""
+    place = layout.skill_path(name, "proposed")
+    approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
+    if approved is not None and skill.origin in PROGRAMS_OWN:
+        after = as_approved(run.store.git, run.view, skill, approved)
+        return TextPair(approved.name, place, approved.body.strip(), after.body.strip())
+    old = replaced_by(run, name, skill)
+    texts = [found.body.strip() for one in old if (found := run.view.skills.find(one))]
+    return TextPair(", ".join(old) or "/dev/null", place, "\n\n".join(texts), skill.body.strip())
+
+
+def _nearest(run: Run, skill: Skill) -> Like | None:
+    """The live skill of its domain, or of none, that says most of the same."""
+    rows = run.view.skills.candidates(skill.domain)
+    names = [row.name for row in rows if row.name != skill.replaces]
+    shares = [
+        Like(name, round(likeness(skill.body, other.body), 2))
+        for name, other in run.view.skills.get_many(names).items()
+    ]
+    best = max(shares, key=lambda like: (like.share, like.skill), default=None)
+    return best if best and best.share >= _NEAR else None
+
+
+def _near_rejected(run: Run, skill: Skill) -> Like | None:
+    likes = [
+        Like(one.skill, round(likeness(skill.body, one.body), 2), one.reason)
+        for one in run.rejections.said
+        if one.domain == skill.domain
+    ]
+    best = max(likes, key=lambda like: (like.share, like.skill), default=None)
+    return best if best and best.share >= _NEAR else None
+
+
+def _rejected_before(run: Run, skill: Skill) -> Like | None:
+    """The version of the same skill that a person rejected last."""
+    for refusal in run.rejections.said:
+        if skill.replaces and refusal.replaces == skill.replaces:
+            share = round(likeness(skill.body, refusal.body), 2)
+            return Like(refusal.skill, share, refusal.reason)
+    return None
+
+
+def text_pair(run: Run, name: str, revision: str | None) -> TextPair:
+    """A skill's text now beside another: that of a revision; of a proposal what it replaces.
+
+    Of any other skill that of before its latest commit. UsageError for what is not there.
+    """
+    view, git = run.view, run.store.git
+    path = view.records.path_of(Ref("skill", name))
+    skill = view.skills.find(name)
+    if path is None or skill is None:
+        raise UsageError(f"{name}: no such skill; `skillvault skill list` shows those that are")
+    if revision is None and path.startswith("proposed/"):
+        return standing_for(run, name, skill)
+    if revision is None:
+        touching = view.history.commits_touching([Ref("skill", name)])
+        revision = f"{touching[0].sha}^" if touching else "HEAD"
+    commit = git.history.commit_named(revision)
+    if commit is None:
+        if revision.endswith("^"):
+            return TextPair("/dev/null", path, "", skill.body.strip())
+        raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
+    places = {f"{commit}:{layout.skill_path(name, shelf)}": shelf for shelf in layout.SHELVES}
+    contents = git.history.files_at(list(places))
+    place = next(iter(contents), None)
+    if place is None:
+        return TextPair("/dev/null", path, "", skill.body.strip())
+    older = layout.skill_path(name, places[place])
+    before = parsed(older, contents[place])
+    text = before.body.strip() if isinstance(before, Skill) else ""
+    return TextPair(f"{older} at {commit[:10]}", path, text, skill.body.strip())

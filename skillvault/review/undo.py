@@ -1,0 +1,195 @@
+"""undo: the vault as if what a commit made had been rejected when it was proposed.
+
+It is computed again, not reverted: later edits of a person stay.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import takewhile
+
+from skillvault.judge import Judge
+from skillvault.learning import sections
+from skillvault.learning.recommend.duplicates import says_same
+from skillvault.learning.rejection import UNDO
+from skillvault.loop.next_versions import check_is_no_version, paths_of_version
+from skillvault.loop.refusals import paths_of
+from skillvault.loop.run import Run, RunOptions
+from skillvault.model.change import Change
+from skillvault.model.errors import EditedError, UsageError
+from skillvault.model.records import Commit, Ref, Skill
+from skillvault.review.recompute import recomputed
+from skillvault.review.retract import is_personal, without_facts
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layout
+from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.snapshot import Topics
+
+_MAKERS = frozenset({"promote", "generate", "distill", "merge"})
+_CHANGING = _MAKERS | {"refresh", "approve"}
+# What to do about a commit that made nothing which could be rejected, nor changed a skill.
+_RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
+_TOLD = f"it says what the outcomes say by now; {_RETRACT}"
+_INSTEAD = {
+    "record": _RETRACT,
+    "evaluate": _RETRACT,
+    "answer": "an answer is taken back by `git revert`",
+    "refresh": _TOLD,
+    "promote": _TOLD,
+    "generate": _TOLD,
+    "distill": _TOLD,
+    "merge": _TOLD,
+    "assess": "`skillvault skill pin` or `restore` sets aside what the evidence says of a skill",
+    "expire": "`skillvault skill restore NAME` brings a skill back",
+    "capture": "delete the entry of expertise.yaml, and the pattern is not captured again",
+    "retract": "`git revert` it, and `skillvault run`",
+    "undo": "`git revert` it, and `skillvault run`",
+}
+
+
+def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
+    """What undoing a commit of the program's, or what made a skill, does.
+
+    UsageError for what cannot be undone, EditedError where that would touch a person's words.
+    """
+    store.follow()
+    run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
+    commit, made = _made_by(run, text)
+    facts = [ref for ref in made if ref.kind == "fact"]
+    skills = [ref for ref in made if ref.kind == "skill"]
+    for ref in made:
+        _refuse_personal(run, ref)
+    skills += [ref for ref in _like(run, skills) if ref not in skills]
+    derived = [Ref("skill", name) for _, name in without_facts(run, facts)]
+    skills += [ref for ref in derived if ref not in skills]
+    paths = [path for ref in skills for path in _paths_of_skill(run.view, ref)]
+    paths += [path for ref in facts for path in _paths_of_fact(run.view, ref)]
+    first = Change(
+        step=UNDO,
+        subject=", ".join(ref.id for ref in (*skills, *facts)),
+        reason=_why_undone(commit, reason, made),
+        removes=tuple(dict.fromkeys(paths)),
+        targets=(*skills, *facts),
+        why=reason,
+    )
+    return recomputed(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), first)
+
+
+def _why_undone(commit: str, reason: str, made: Sequence[Ref]) -> str:
+    lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
+    because = f": {reason}" if reason else "."
+    return "\n".join([f"{lead}{because}", *(f"  {ref}" for ref in made)])
+
+
+def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
+    """(the commit, what of what it made is there); of a skill's name that skill alone."""
+    view, name = run.view, text.replace("_", "-")
+    skill = Ref("skill", name)
+    if skill in view.records:
+        check_is_no_version(view, name)
+        if not _is_learned(view, skill):
+            raise UsageError(
+                f"{name}: the program did not make it; `skillvault skill retire` puts it away"
+            )
+        return view.history.commits_changing(skill)[-1].sha, [skill]
+    sha = run.store.git.history.commit_named(text)
+    parts = view.history.commits_at(sha) if sha else []
+    if sha is None or not parts:
+        raise UsageError(
+            f"{text}: no skill, and no commit of this branch; `skillvault log` lists them"
+        )
+    steps = [part.step for part in parts]
+    if not any(steps):
+        raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` takes it back")
+    made = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_made_by(run, ref, sha)]
+    there = [ref for ref in made if ref in view.records]
+    if made and not there:
+        raise UsageError(f"{sha[:10]}: nothing that it made is there any more")
+    if not made:
+        raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_way(view, parts)}")
+    return sha, there
+
+
+def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
+    """The skills and facts that these steps of a commit were about."""
+    targets = (ref_from(target) for part in parts if part.step in steps for target in part.targets)
+    return list(dict.fromkeys(ref for ref in targets if ref.kind in ("skill", "fact")))
+
+
+def _is_made_by(run: Run, ref: Ref, sha: str) -> bool:
+    """Whether it was not there before; two clones may make the same, each not knowing the other."""
+    changing = reversed(run.view.history.commits_changing(ref))
+    older = takewhile(lambda commit: commit.sha != sha, changing)
+    return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in older)
+
+
+def _way(view: Topics, parts: Sequence[Commit]) -> str:
+    """What it did instead of making anything, and what a person may do about that."""
+    step = next((part.step for part in parts if part.step in _INSTEAD), "")
+    way = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
+    changed = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
+    names = [ref.id for ref in changed if ref in view.records and _is_learned(view, ref)]
+    if not names:
+        return f"; {way}"
+    several = f" and {len(names) - 1} more" if names[1:] else ""
+    undo = f"`skillvault undo {names[0]}` undoes all of {'such a' if several else 'that'} skill"
+    return f", but changed {names[0]}{several}; {undo}; {way}"
+
+
+def _is_learned(view: Topics, ref: Ref) -> bool:
+    """Whether the program made a record."""
+    makers = view.history.commits_changing(ref)
+    return bool(makers) and makers[-1].step in _MAKERS
+
+
+def _refuse_personal(run: Run, ref: Ref) -> None:
+    """EditedError if a person wrote in it."""
+    skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
+    path = run.view.records.path_of(ref)
+    if skill is not None:
+        written = run.versions(ref.id)
+        personal = sections.theirs(written.bodies, skill.body)
+        personal_description = not sections.untouched(written.descriptions, skill.description)
+        is_theirs = bool(personal) or personal_description
+    else:
+        is_theirs = is_personal(run.view, ref)
+    if is_theirs:
+        way = f"`skillvault skill retire {ref.id}` puts it away as it is" if skill else "remove it"
+        raise EditedError(f"{path}: a person wrote in it, and undoing would take that away; {way}")
+
+
+def _like(run: Run, removed: Sequence[Ref]) -> Iterator[Ref]:
+    """The program's later skills that say the same, which a rejection would have kept away."""
+    view = run.view
+    for ref in removed:
+        skill = view.skills.find(ref.id)
+        names = [*view.skills.names("skills"), *view.skills.names("proposed")] if skill else []
+        for name in names:
+            other = view.skills.find(name)
+            if skill and other and _is_later_like(run, skill, other, Ref("skill", name)):
+                yield Ref("skill", name)
+
+
+def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
+    history = run.view.history
+    if ref.id == skill.name or other.domain != skill.domain or not run.accounts.is_ours(other):
+        return False
+    if not says_same(skill.body, other.body):
+        return False
+    first = history.commits_changing(Ref("skill", skill.name))[-1:]
+    later = history.commits_changing(ref)[-1:]
+    git = run.store.git.history
+    edited = sections.theirs(run.versions(ref.id).bodies, other.body)
+    return bool(first and later and not edited and git.is_ancestor(first[0].sha, later[0].sha))
+
+
+def _paths_of_skill(view: Topics, ref: Ref) -> list[str]:
+    path = view.records.path_of(ref) or ""
+    merged = [layout.path_of(link) for link in view.links.by_source([ref])]
+    following = paths_of_version(view, ref.id)
+    return [*paths_of(view, layout.shelf_of(path), ref.id), *merged, *following]
+
+
+def _paths_of_fact(view: Topics, ref: Ref) -> list[str]:
+    links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
+    path = view.records.path_of(ref)
+    return [*([path] if path else []), *(layout.path_of(link) for link in links)]

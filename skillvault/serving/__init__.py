@@ -1,0 +1,1 @@
+"""What agents get: recommendations, search, skills of every layer, exports."""

@@ -1,0 +1,70 @@
+"""The gate: the judge is asked before a decision is carried out.
+
+It fails open: if nobody can be asked, the decision may be carried out, with a warning. A
+judge that is no better than chance in this vault is not asked.
+"""
+
+import json
+from datetime import datetime
+
+import msgspec
+
+from skillvault.learning import advise
+from skillvault.learning.recommend.recommend import Query
+from skillvault.loop.judging.judges import appointed, record_of
+from skillvault.loop.receipts import Receipts, with_names
+from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.records import Skill
+from skillvault.serving.shelf import Shelf
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import codec
+from skillvault.vault.files.inbox import Inbox
+from skillvault.vault.files.redact import cleaned
+
+
+def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime) -> advise.Advice:
+    """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
+    raw = cleaned(codec.incoming(*file))
+    proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
+    proposal = _with_names(store, shelf, proposal, now)
+    if advise.skips(proposal, rules):
+        return advise.Advice(proceed=True, reason="nothing is to be carried out")
+    judge = appointed(store, rules.inline_seconds)
+    skills, record = _fitting(shelf, proposal), record_of(judge, store.head())
+    if record and record.is_chance:
+        return advise.withheld(skills)
+    thorough = advise.thorough(proposal, rules)
+    try:
+        opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
+    except (UnavailableError, UnansweredError) as error:
+        return advise.unjudged(str(error))
+    advice = advise.advice(proposal, opinion, judged_by, rules)
+    if not advice.proceed:
+        text = json.dumps(advise.held(raw, advice, now), ensure_ascii=False)
+        list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))
+    return advice
+
+
+def _with_names(
+    store: Store, shelf: Shelf, proposal: advise.Proposal, now: datetime
+) -> advise.Proposal:
+    """The decision with the skills that it applies by name."""
+    head, inbox = store.head(), Inbox(store.root)
+    outcome = with_names(
+        proposal.outcome,
+        Receipts(head, inbox, now).own,
+        shelf.uses.read(head),
+    )
+    return msgspec.structs.replace(proposal, outcome=outcome)
+
+
+def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
+    """The skills that would be recommended before this decision."""
+    outcome, decision = proposal.outcome, proposal.outcome.decision
+    query = Query(
+        domain=outcome.domain, context=outcome.context, strategy="hybrid", action=decision.action
+    )
+    words = (decision.task or decision.reasoning, decision.action, decision.target)
+    served = shelf.recommend(query, " ".join(filter(None, words))).recommended
+    given = (skill.name for skill in served if skill.how != "named")
+    return [skill for name in given if (skill := shelf.get(name))]

@@ -1,0 +1,169 @@
+"""Skills out: what is live, best first by its effect, in the format of another program.
+
+A folder outside the vault is written, the vault never.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.exchange import folder, source_tree
+from skillvault.exchange.skills import formats
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.export import Export, LeftOut, OutgoingSkill
+from skillvault.model.records import Elsewhere, Problem, Shelved
+from skillvault.model.text.text import listed
+from skillvault.serving import shelf as shelves
+from skillvault.vault import export_folder
+from skillvault.vault.commit.skill_versions import folder_files
+from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import guarded
+from skillvault.vault.files import layers, layout, listing
+
+if TYPE_CHECKING:
+    from skillvault.learning.recommend.recommend import Candidate
+
+
+class Exported(Struct, frozen=True):
+    """What an export did: the skills in it, best first, and what of its folder it changed.
+
+    `cut` is to how many characters descriptions were cut, None if all are whole.
+    `written` and `removed` are paths below the folder; `left` is what a person, or nobody of ours,
+    wrote there.
+    """
+
+    format: str
+    folder: str
+    skills: list[str]
+    left_out: list[LeftOut]
+    cut: int | None
+    written: list[str]
+    removed: list[str]
+    unchanged: int
+    left: list[Problem]
+
+
+class Exporter:
+    """Exports of a vault's skills."""
+
+    def __init__(self, store: Store, shelf: "Callable[[], shelves.Shelf]") -> None:
+        self._store = store
+        self._shelf = shelf
+
+    def export(
+        self,
+        to: str,
+        target: Path | str,
+        *,
+        domain: str | None = None,
+        budget: int | None = None,
+        dry: bool = False,
+    ) -> Exported:
+        """Bring a folder in step with the live skills, of a domain and of none, or of all.
+
+        `budget` is in characters of what a host lists; its own limit by default. UsageError for a
+        format that there is not, and for a folder that is the vault's.
+        """
+        write = _writer(to)
+        self._check_domain(domain)
+        root = Path(target).absolute()
+        live = self.outgoing(self.live(domain))
+        export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
+        unread = [skill for skill in live if isinstance(skill, LeftOut)]
+        self._check_place(root, export)
+        drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
+        with guarded():
+            synced = export_folder.sync(root, to, export, drafts, dry=dry)
+        return Exported(
+            format=to,
+            folder=str(target),
+            skills=list(export.skills),
+            left_out=[*export.left_out, *unread],
+            cut=export.cut,
+            **msgspec.structs.asdict(synced),
+        )
+
+    def withdraw(self, to: str, target: Path, *, dry: bool = False) -> "export_folder.Synced":
+        """Take out of a folder what was exported to it, but for what a person edited."""
+        drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
+        with guarded():
+            return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=dry)
+
+    def live(self, domain: str | None = None) -> "Sequence[Candidate]":
+        """The live skills, best first by their effect."""
+        return shelves.live(self._shelf(), domain)
+
+    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
+        """Skills with their files and what their use showed."""
+        return list(_outgoing(self._store, candidates))
+
+    def _check_domain(self, domain: str | None) -> None:
+        domains = self._store.head().domains
+        if domain is not None and domain not in domains:
+            names = listed(domains) or "none yet"
+            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
+
+    def _check_place(self, root: Path, export: Export) -> None:
+        """UsageError for an export that would write where the vault has its records."""
+        vault = self._store.root.resolve()
+        shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
+        for unit in export.units:
+            place = (root / unit).resolve()
+            if any(place.is_relative_to(closed) for closed in shut):
+                raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
+
+
+def _writer(name: str) -> "formats.Writer":
+    """How a format is written; UsageError for one that is not."""
+    format_ = formats.SKILL_FORMATS.get(name)
+    if format_ is None or format_.write is None:
+        names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
+        raise UsageError(f"--to {name}: there are {listed(sorted(names))}")
+    return format_.write
+
+
+def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | LeftOut]:
+    head = store.head()
+    names = [candidate.name for candidate in candidates]
+    own = head.skills.get_many(names)
+    others = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
+    for candidate in candidates:
+        name = candidate.name
+        skill = own.get(name) or others[name].skill
+        try:
+            files = (
+                folder_files(store.git, head, f"skills/{name}")
+                if name in own
+                else _beside(others[name])
+            )
+        except BadInputError as error:
+            yield LeftOut(name, error.message)
+        else:
+            uses = _uses(candidate, skill.elsewhere)
+            yield OutgoingSkill(name, skill.description, files, uses)
+
+
+def _beside(entry: Shelved) -> dict[str, bytes]:
+    """The files of a skill of another layer; BadInputError for what is none of its own."""
+    place = Path(entry.path)
+    if not listing.is_skill_file(place.name):  # one of many flat files
+        return {listing.FILE: layers.skill_bytes(place)}
+    tree = folder.folder_tree(place.parent)
+    whole = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
+    files = source_tree.files_of(tree, whole)
+    return {listing.FILE: files.pop(place.name), **files}
+
+
+def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | None:
+    """How often it was applied, here and by other tools, with the latest moving average."""
+    evidence = candidate.evidence
+    if not evidence.times_applied:
+        return elsewhere
+    before = elsewhere.times_applied if elsewhere else 0
+    rate = evidence.ema
+    if rate is None and elsewhere:
+        rate = elsewhere.success_rate
+    return Elsewhere(before + evidence.times_applied, rate)

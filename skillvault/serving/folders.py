@@ -1,0 +1,91 @@
+"""The layers before the vault's: which folders they are, and the index in step with these.
+
+A folder is listed once and read where it changed; the index can be
+deleted at any time.
+"""
+
+import hashlib
+import secrets
+from pathlib import Path
+
+from skillvault.learning.recommend import shelf
+from skillvault.model.policy import ShelfPolicy
+from skillvault.model.records import Problem, Shelved
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layers
+from skillvault.vault.files.listing import EMPTY, listed
+from skillvault.vault.index.snapshot import Staged, Topics
+
+
+class Folders:
+    """The folders of the package, of installed packages, of the policy, and those added here.
+
+    All threads share what is known of them: each takes it as a whole or puts another in its place.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._added: list[Path] = []
+        # (what the policy and this machine say of them; what the index was left with).
+        self._followed: tuple[ShelfPolicy, tuple[Path, ...], str | None] | None = None
+        self._places: list[tuple[str, str]] = []
+        self._missing: list[Problem] = []
+
+    def add_folder(self, folder: Path) -> None:
+        """Put a folder above the others."""
+        self._added.append(folder.resolve())
+        self.reload()
+
+    def reload(self) -> None:
+        """List them again when something is asked of them next."""
+        self._followed = None
+
+    def follow(self, head: Staged) -> None:
+        """Let the index have what stands in them, and which of it serves."""
+        rules = head.policy.shelf
+        readable = self._readable(rules)
+        if self._followed is not None and self._followed == (rules, readable, head.layers.state):
+            return
+        self._places, self._missing = self._found(rules, readable)
+        before = head.layers.listings()
+        listings = {
+            folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
+        }
+        changed = head.layers.keep_files(self._places, listings)
+        layout = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
+        digest = hashlib.sha256(layout).hexdigest()
+        if changed or not (head.layers.state or "").startswith(digest):
+            winners = shelf.winners(self.layers(head))
+            head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
+        self._followed = rules, readable, head.layers.state
+
+    def layers(self, head: Topics) -> list[list[Shelved]]:
+        """The skills of each layer, from the first to the last; also those that do not serve."""
+        by_place = head.layers.by_place()
+        return [by_place.get(place, []) for place in range(len(self._places))]
+
+    def problems(self, head: Topics) -> list[Problem]:
+        """What of them cannot be read."""
+        return [*self._missing, *head.layers.unreadable()]
+
+    def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
+        """The folders outside that this machine lets a vault read, if it names any."""
+        root = self._store.root
+        if not layers.outside(root, rules.dirs):
+            return ()
+        return layers.allowed(root, self._store.git.settings().dirs)
+
+    def _found(
+        self, rules: ShelfPolicy, readable: tuple[Path, ...]
+    ) -> tuple[list[tuple[str, str]], list[Problem]]:
+        """((kind of layer, folder), what is no folder); of one that comes twice the last place."""
+        folders, problems = layers.domains(self._store.root, rules.dirs, readable)
+        for folder in self._added:
+            if folder.is_dir():
+                folders.append(folder)
+            else:
+                message = "no such folder; add one that is there"
+                problems.append(Problem(str(folder), None, "no-folder", message))
+        domains = dict.fromkeys(map(str, reversed(folders)))
+        places = [("domain", folder) for folder in reversed(domains)]
+        return [("seed", str(layers.seeds())), *places], problems

@@ -1,0 +1,588 @@
+"""What agents are served: the shelf with its layers, recommendations, search, usage.
+
+Asking changes no file; what was computed of uses is kept in the
+index, which can be deleted at any time.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.learning import stats
+from skillvault.learning.assess import STEP as ASSESS
+from skillvault.learning.assess import Assessed
+from skillvault.learning.effect import detect
+from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.elsewhere import capped, expected_lift
+from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.recommend import recommend, shelf
+from skillvault.learning.recommend.recommend import Candidate, Query, Selection
+from skillvault.learning.recommend.relevance import Match
+from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
+from skillvault.loop.assessed import assessed
+from skillvault.loop.clock import clock
+from skillvault.loop.effects import Uses
+from skillvault.model import claims
+from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy
+from skillvault.model.records import (
+    Evaluation,
+    Fact,
+    Outcome,
+    Problem,
+    Recommendation,
+    Record,
+    Ref,
+    Shelved,
+    Skill,
+)
+from skillvault.model.text.text import shorten
+from skillvault.serving import tasks
+from skillvault.serving.background import background_of, unknown_domain
+from skillvault.serving.fact_hits import holding_abroad
+from skillvault.serving.folders import Folders
+from skillvault.serving.unknown_context import unknown_context
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import layers as shelves
+from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.skills import SkillRow, SkillStatusRow
+from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
+from skillvault.vault.index.uses import Used
+from skillvault.vault.search import vectors
+from skillvault.vault.search.ranking import Hit, Near
+
+KINDS = ("skill", "fact", "evaluation")
+_TASKS = 200  # skills of which is asked how well they answer a task
+_SHOWN = 200  # characters of a text that was found
+_LIFT_DIGITS = 9  # of a lift that order skills
+
+
+class Found(Struct, frozen=True):
+    """A record that answers a search; `score` is the share of the query that it carries, 0..1.
+
+    A skill that a person let in keeps the `trust` of what it was made of.
+    """
+
+    kind: str
+    id: str
+    domain: str | None
+    score: float
+    text: str
+    path: str
+    trust: str
+
+
+class Shelf:
+    """The skills that may be served, by layer: the package's, the domains', the vault's own.
+
+    A later layer overrides an earlier one by name. `problems` are the files of the layers before
+    the vault's that cannot be read. What is kept between questions, all threads share: each takes
+    it as a whole or puts another in its place.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._folders = Folders(store)
+        self.uses = Uses(store)
+        self._known: tuple[object, dict[str, list[Candidate]]] | None = None
+
+    def add_dir(self, folder: Path | str) -> list[Problem]:
+        """Put a folder of skills above the other domain layers; what of it cannot be read.
+
+        UsageError for a folder of the vault that is never served.
+        """
+        if shelves.is_shut(self._store.root, Path(folder)):
+            raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
+        place = Path(folder).resolve()
+        self._folders.add_folder(place)
+        return [one for one in self.problems if Path(one.path).is_relative_to(place)]
+
+    def reload(self) -> None:
+        """Read the folders again; the vault's own skills are always those of HEAD."""
+        self._folders.reload()
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What cannot be read of the layers before the vault's."""
+        return self._folders.problems(self._head())
+
+    def layers(self) -> list[list[Shelved]]:
+        """The skills of each layer, from the first to the last, which is the vault."""
+        head = self._head()
+        return [*self._folders.layers(head), list(_own(head))]
+
+    def skills(self) -> list[Skill]:
+        """The skills in force, by name."""
+        head = self._head()
+        return _in_force(head, head.skills.serving())
+
+    def get(self, name: str) -> Skill | None:
+        """The skill in force of this name; `_` stands for `-`."""
+        return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
+
+    def beside(self, name: str) -> Shelved | None:
+        """The skill of this name of the layers before the vault's, also one that is hidden.
+
+        None if the vault has one of its own in any folder, but for a name that serves here.
+        """
+        head = self._head()
+        for wanted in dict.fromkeys((name, name.replace("_", "-"))):
+            found = head.layers.of_name(wanted)
+            if found is not None and head.layers.is_served(wanted):
+                return found
+            if found is not None and head.skills.find(wanted) is None:
+                return found
+        return None
+
+    def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
+        """The skills with any of these tags, by name."""
+        wanted = list(tags)
+        return shelf.get_by_tags(self._labelled([("tags", tag) for tag in wanted]), wanted)
+
+    def get_by_role(self, role: str) -> list[Skill]:
+        """The skills for a role, by name."""
+        return shelf.get_by_role(self._labelled([("roles", role)]), role)
+
+    def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
+        """The skills for a stage, by name."""
+        return shelf.get_by_pipeline_stage(self._labelled([("stages", stage)]), stage)
+
+    def _labelled(self, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
+        head = self._head()
+        return _in_force(head, _labelled_names(head, labels))
+
+    def top_k(
+        self,
+        task: str = "",
+        role: str | None = None,
+        k: int = 5,
+        strategy: Strategy = "tag",
+        *,
+        stage: str | None = None,
+        pins: Sequence[str] = (),
+    ) -> list[Skill]:
+        """At most `k` skills for a role or stage: pins, then most applied, or nearest the task.
+
+        UsageError for another strategy; a pin that no skill has is warned of.
+        """
+        if strategy not in STRATEGIES:
+            raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
+        head = self.ready()
+        usage = Counter(
+            {n: capped(one).times_applied for n, one in head.skills.counted_elsewhere().items()}
+        )
+        usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
+        asked = strategy == "semantic" and task
+        matches = _scores(head, task, None, _near()) if asked else {}
+        scores = {name: match.score for name, match in matches.items()} if asked else None
+        labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
+        places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
+        unpinned = [name for name in _labelled_names(head, labels) if name not in places]
+        chosen = shelf.shortlist(
+            unpinned,
+            k=k,
+            strategy=strategy,
+            usage=usage,
+            scores=scores,
+        )
+        skills = _in_force(head, [*chosen, *places])
+        for pin in shelf.pinned(skills, pins)[1]:
+            warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
+        return shelf.top_k(
+            skills,
+            role=role,
+            stage=stage,
+            task=task,
+            k=k,
+            strategy=strategy,
+            pins=pins,
+            usage=usage,
+            scores=scores,
+        )
+
+    # ── recommending ─────────────────────────────────────────────────────────────────
+
+    def recommend(self, query: Query, task: str = "") -> Selection:
+        """The few skills and facts for a task, and why not the others; see `learning.recommend`.
+
+        A domain that the vault does not know has none.
+        """
+        head = self.ready()
+        if (near_domain := unknown_domain(head, query.domain)) is not None:
+            return recommend.empty(query, near_domain)
+        asked = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
+        domains = (query.domain, None)
+        near = _near() if asked and query.strategy == "semantic" else None
+        scores = _scores(head, task, domains, near) if asked else None
+        candidates = self._candidates(head, query)
+        read = self._text(head)
+        background = background_of(head, query, None if scores is None else (task, scores))
+        answer = recommend.recommend(
+            candidates, query, head.policy, read, scores=scores, background=background
+        )
+        if not (query.explain and query.context):
+            return answer
+        unknown = unknown_context(head.policy, query.context, (read(c.name) for c in candidates))
+        return msgspec.structs.replace(answer, unknown_context=unknown)
+
+    def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
+        """What is asked of the skills in force of a domain and of none, by name, then the pins.
+
+        Kept while nothing changes.
+        """
+        key = (head.commit, head.uses.state, head.layers.state)
+        candidates = self._known
+        if candidates is None or candidates[0] != key:
+            candidates = self._known = key, {}
+        by_domain = candidates[1]
+        known = self.uses.evidence(head)
+        if query.domain not in by_domain:
+            by_domain[query.domain] = _candidates_of(head, known, query.domain)
+        found = by_domain[query.domain]
+        if not query.pins:
+            return found
+        there = {one.name for one in found}
+        rows = head.skills.candidates_named(recommend.pin_places(query))
+        pinned = _rows(rows, known, head.policy, query.domain)
+        return [*found, *(one for one in pinned if one.name not in there)]
+
+    @staticmethod
+    def _text(head: Topics) -> Callable[[str], str]:
+        def read(name: str) -> str:
+            own = head.skills.get(name)
+            other = None if own else head.layers.of_name(name)
+            found = own or (other and other.skill)
+            return found.body if found else ""
+
+        return read
+
+    # ── searching ────────────────────────────────────────────────────────────────────
+
+    def search(
+        self,
+        text: str,
+        *,
+        kind: str | None = None,
+        domain: str | None = None,
+        k: int = 10,
+        semantic: bool = True,
+        untrusted: bool = False,
+    ) -> list[Found]:
+        """The skills, facts and evaluations that answer a text best; UsageError for a bad kind.
+
+        Of another domain than the one asked only facts that are said to hold there too.
+        `semantic`: what is near in meaning comes first, where the extra of that name is there.
+        `untrusted`: also facts and evaluations of untrusted sources. A skill of the package takes
+        only a place that nothing else fills.
+        """
+        if kind is not None and kind not in KINDS:
+            raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
+        head = self.ready()
+        seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
+        near = _near() if semantic else None
+        kinds = None if kind is None else (kind,)
+        domains = None if domain is None else (domain, None)  # a skill may be of none
+        hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
+        if domain is not None and kind in (None, "fact"):
+            facts = head.search(text, k, kinds=("fact",), near=near)
+            ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
+            hits += [hit for hit in facts if ref_from(hit.id).id in ids]
+        hearsay = (
+            head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
+            if untrusted
+            else []
+        )
+        best = sorted({hit.id: hit for hit in (*hits, *hearsay)}.values(), key=_by_score)
+        first = [hit for hit in best if hit.id not in seeds][:k]
+        asked = seeds - _unasked(head, domain)
+        first += [hit for hit in best if hit.id in asked][: k - len(first)]
+        return list(_found(head, sorted(first, key=_by_score), {hit.id for hit in hearsay}))
+
+    # ── usage ────────────────────────────────────────────────────────────────────────
+
+    def effects(
+        self, skill: str | None = None, domain: str | None = None, *, now: datetime
+    ) -> "list[stats.SkillStats]":
+        """The numbers of one skill, or of all that were used (of a domain), by lift, best first."""
+        head = self.ready()
+        known = self.uses.evidence(head)
+        wanted = [skill.replace("_", "-")] if skill else sorted(known)
+        merged: dict[str, list[str]] = {}
+        for source, whole in head.uses.merged().items():
+            merged.setdefault(whole, []).append(source)
+        found = [
+            stats.skill_stats(
+                stats.StatsSubject(
+                    one.kind,
+                    one.domain,
+                    _assessed(head, one, known, now),
+                    merged.get(one.name, ()),
+                    one.elsewhere,
+                    _qualified_at(head, one) if one.status == "proven" else None,
+                    one.trial,
+                ),
+                head.policy,
+            )
+            for one in self._named(head, wanted)
+            if domain in (None, one.domain)
+        ]
+        if skill and not found and domain is None:
+            raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
+        return sorted(found, key=_by_lift)
+
+    def _named(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
+        """The skills of these names, wherever they stand."""
+        for name in names:
+            found = head.skills.find(name)
+            if found is None and (other := head.layers.of_name(name)) is not None:
+                evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
+                status = _earned(name, other.skill.status, evidence, head.policy)
+                found = msgspec.structs.replace(other.skill, status=status)
+            if found is not None:
+                yield msgspec.structs.replace(found, name=name)
+
+    def stats(self, decision: str, agent: str | None = None) -> dict[str, Any]:
+        """What an agent was shown for a decision and what it applied, as `detect` joins them.
+
+        Of trusted records alone. Without a name it is the agent who asked, else the one whose
+        outcome is the first; `others` are those that use the same id.
+        """
+        head = self._store.head()
+        shown = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
+        outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
+        ends = head.outcomes.ends(decision)
+        parts = claims.by_agent(shown, ends)
+        if not parts or (agent is not None and agent not in parts):
+            raise UsageError(_no_decision(decision, agent))
+        name = next(iter(parts)) if agent is None else agent
+        known, read = self.uses.names(head), self.uses.read(head)
+        own = [o for o in outcomes if o.source.agent == name]
+        uses = [u for o in own for u in detect.detected_uses(o, shown, known, read, ends=ends)]
+        found = detect.decision_stats(decision, parts[name], own, uses)
+        others = [detect.end_of(o, outcomes) for o in parts if o != name]
+        return {**found, "agent": name, "others": others}
+
+    def uses_recorded(self, records: Iterable[Record]) -> list[Used]:
+        """The uses of skills by the decisions whose ends, or receipts, are among these."""
+        head = self.ready()
+        outcomes: set[str] = set()
+        for record in records:
+            if isinstance(record, Outcome):
+                outcomes.add(record.id)
+            elif isinstance(record, Recommendation):
+                ends = head.outcomes.by_decision(record.decision)
+                outcomes.update(end.id for end in ends if record.agent in (None, end.source.agent))
+        return head.uses.by_outcome(outcomes)
+
+    def ready(self) -> Snapshot:
+        """The committed vault, its uses computed and the other layers' texts to be found."""
+        return self._kept(self.follow)
+
+    def follow(self, head: Staged) -> None:
+        """Compute what changed of the uses and of the other layers."""
+        self._folders.follow(head)  # before the uses, which ask for the names of all skills
+        self.uses.follow(head)
+        tasks.follow(head)
+
+    def _head(self) -> Snapshot:
+        """The committed vault, with the other layers as they are."""
+        return self._kept(self._folders.follow)
+
+    def _kept(self, follow: Callable[[Staged], None]) -> Snapshot:
+        self._store.follow()
+        follow(self._store.staged)
+        self._store.save_index()
+        return self._store.head()
+
+
+def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
+    """What may be served whatever the task, of a domain and of none, or of all; best first.
+
+    Of the package's own skills only those that a person or the policy asks for.
+    """
+    head = shelf.ready()
+    known = shelf.uses.evidence(head)
+    return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+
+
+def _no_decision(decision: str, agent: str | None) -> str:
+    """That no trusted record names a decision, of an agent or of any."""
+    of = "" if agent is None else f" of {agent}"
+    return (
+        f"{decision}: no recommendation and no outcome{of} that is trusted has this decision; an "
+        "outcome names it as decision.id"
+    )
+
+
+def has_model() -> bool:
+    """Whether the extra `semantic` is installed."""
+    return find_spec("wordllama") is not None
+
+
+def _near() -> Near | None:
+    """How near texts are in meaning; None where the extra `semantic` is not installed."""
+    if not has_model():
+        return None
+    return vectors.near
+
+
+def _by_lift(stats_of: "stats.SkillStats") -> tuple[bool, float, str]:
+    """Sorts by lift, best first; what differs by a rounding alone goes by name on any machine."""
+    return stats_of.lift is None, -round(stats_of.lift or 0.0, _LIFT_DIGITS), stats_of.skill
+
+
+def _unasked(head: Topics, domain: str | None) -> set[str]:
+    """The addresses of the package's skills in force that no domain asks for that is searched."""
+    domains = head.policy.shelf.seeds
+    if domain in domains or (domain is None and domains):
+        return set()
+    unpinned = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
+    return {f"skill:{name}" for name in unpinned}
+
+
+def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
+    """The names in force with any of these (role, stage or tag; value), sorted.
+
+    All if none is asked.
+    """
+    asked = [(column, value) for column, value in labels if value is not None]
+    if not asked:
+        return head.skills.serving()
+    by_label = (head.skills.labelled(column, value) for column, value in asked)
+    return sorted({name for names in by_label for name in names})
+
+
+def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
+    """The skills in force of these names, by name."""
+    wanted = list(names)
+    found = {one.skill.name: one.skill for one in head.layers.get_many(wanted, serving=True)}
+    found |= head.skills.get_many(wanted)
+    return [msgspec.structs.replace(found[name], name=name) for name in sorted(found)]
+
+
+def _candidates_of(
+    head: Topics, known: Mapping[str, Evidence], domain: str | None
+) -> list[Candidate]:
+    """The skills in force of a domain and of none, or of all, by name."""
+    rows = _rows(head.skills.candidates(domain), known, head.policy, domain)
+    counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
+    expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+    return [
+        msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
+        for row in rows
+    ]
+
+
+def _rows(
+    rows: Iterable[SkillRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
+) -> Iterator[Candidate]:
+    """The skills in force as candidates; of two of one name in the vault the first.
+
+    One of another layer has the status that it earned.
+    """
+    seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
+    seen: set[str] = set()
+    for name, kind, size, of, status, roles, stages, blob, layer in rows:
+        if name in seen:
+            continue
+        seen.add(name)
+        evidence = known.get(name, recommend.NO_EVIDENCE)
+        earned = status if layer == "vault" else _earned(name, status, evidence, policy)
+        # One that hurts is left out with its numbers, not for its status.
+        now = status if earned == "retired" else earned
+        whom = (_listed(roles), _listed(stages))
+        seed = layer == "seed" and not seeds
+        yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+
+
+def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
+    """A skill as `assess` sees it; one of another layer has earned its status already."""
+    evidence = known.get(skill.name, recommend.NO_EVIDENCE)
+    other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
+    (*_, row) = [other, *head.skills.statuses([skill.name])]
+    return assessed(head, row, evidence, clock(head, skill.domain, now) or now)
+
+
+def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
+    """When a proven skill became so; None where no commit of the program says it."""
+    commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first
+    dates = (commit.date for commit in commits if commit.step == ASSESS)
+    return next(map(datetime.fromisoformat, dates), None)
+
+
+def _listed(column: str) -> tuple[str, ...]:
+    """The names in a column; see `joined`."""
+    return tuple(column.split("\n")) if column else ()
+
+
+def _own(head: Topics) -> Iterator[Shelved]:
+    blobs = {row.name: row.blob for row in head.skills.candidates()}
+    for name, skill in head.skills.items():
+        named = msgspec.structs.replace(skill, name=name)
+        yield Shelved(named, "vault", _place(name), blobs.get(name, ""))
+
+
+def _place(name: str) -> str:
+    """Where the vault's own skill of a name stands."""
+    return f"skills/{name}/SKILL.md"
+
+
+def _earned(name: str, status: str, evidence: Evidence, policy: Policy) -> str:
+    """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
+    if name in policy.shelf.pinned:
+        return "pinned"
+    if evidence is recommend.NO_EVIDENCE or status not in ("testing", "proven"):
+        return status
+    return effect.next_status(status, evidence, policy).status
+
+
+def _by_score(hit: Hit) -> tuple[float, str]:
+    return -hit.score, hit.id
+
+
+def _found(head: Topics, hits: Iterable[Hit], untrusted: Collection[str]) -> Iterator[Found]:
+    """What was found, in its order; `untrusted` are the addresses of what has no trust."""
+    for hit in hits:
+        ref = ref_from(hit.id)
+        # A proposed or archived skill may have the name of one of another layer.
+        path = _place(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
+        record = head.records.at([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            other = head.layers.of_name(ref.id)
+            if other is None:
+                continue
+            record, path = other.skill, other.path
+        domain = getattr(record, "domain", None)
+        trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
+        yield Found(ref.kind, ref.id, domain, round(hit.score, 6), _said(record), path, trust)
+
+
+def _said(record: object) -> str:
+    """What of a record tells what it says."""
+    match record:
+        case Skill():
+            text = record.description
+        case Fact():
+            text = record.text
+        case Evaluation():
+            text = record.key_insight or ""
+        case _:
+            text = ""
+    return shorten(" ".join(text.split()), _SHOWN)
+
+
+def _scores(
+    head: Topics,
+    task: str,
+    domains: tuple[str | None, ...] | None,
+    near: Near | None,
+) -> dict[str, Match]:
+    found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
+    return {hit.id.partition(":")[2]: Match(hit.score, hit.share) for hit in found}

@@ -1,0 +1,1 @@
+"""Agents' sessions: hooks, transcripts, decisions and the set-up of clients."""

@@ -1,0 +1,223 @@
+"""A client that is hooked up to a vault, or no more: its files are changed, and put back.
+
+What stood in a file before is kept below the git folder of the vault, so that it is put
+back byte for byte; of a file that was changed since, only what is ours is taken out.
+"""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from skillvault.clients.edits import FileEdit
+from skillvault.clients.setups import SKILLS, SetupWish, edits_of
+from skillvault.model.errors import BadInputError
+from skillvault.vault.commit.store import Store
+
+_HEX = 20
+
+
+class FileBefore(Struct, frozen=True, kw_only=True):
+    """A file as it stood before (base64; None: there was none), and the digest of what we wrote."""
+
+    before: str | None
+    digest: str
+
+
+class SetupRecord(Struct, frozen=True, kw_only=True):
+    """What was set up of a client, and where; `project` "" for all of a person's."""
+
+    client: str
+    project: str
+    links: bool = False
+    domain: str | None = None
+    files: dict[str, FileBefore] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """A file as it is and as it will be; None: there is none. `trouble` says why it is left."""
+
+    place: Path
+    before: bytes | None
+    after: bytes | None
+    trouble: str = ""
+    by_hand: str = ""
+
+    @property
+    def diff(self) -> str:
+        """What changes, as lines of a diff."""
+        texts = [(c or b"").decode(errors="replace") for c in (self.before, self.after)]
+        before, after = (text.splitlines(keepends=True) for text in texts)
+        whole = unified_diff(before, after, str(self.place), str(self.place))
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in whole)
+
+
+class ClientSetup:
+    """The setups of a vault's clients."""
+
+    def __init__(self, store: Store) -> None:
+        self._folder = store.git.dirs()[1] / "skillvault" / "clients"
+
+    def changes(self, client: str, wish: SetupWish, *, removes: bool) -> list[FileChange]:
+        """What a setup changes, or its removal."""
+        record = self._record_of(client, wish.project)
+        edits = edits_of(client, wish)
+        places = {edit.place for edit in edits}
+        # What was set up in another way before is put back.
+        former = [] if removes else [p for p in map(Path, record.files) if p not in places]
+        found = [_changed(edit, record, removes=removes) for edit in edits]
+        found += [_restored(place, record) for place in former]
+        return [change for change in found if change.trouble or change.before != change.after]
+
+    def carry_out(
+        self, client: str, wish: SetupWish, changes: Sequence[FileChange], *, removes: bool
+    ) -> None:
+        """Write what changes, after what stood there is kept."""
+        record = self._record_of(client, wish.project)
+        known = replace(record, links=wish.links, domain=wish.domain)
+        writable = [change for change in changes if not change.trouble]
+        if removes:
+            for change in writable:
+                _write_file(change)
+            _remove_folders(record.folders)
+            self._place_of(client, wish.project).unlink(missing_ok=True)
+            return
+        places = [change.place for change in writable]
+        if wish.links:  # there an export puts the skills
+            places.append((wish.project or Path.home()) / SKILLS[client] / "any")
+        missing = {str(folder): None for place in places for folder in _missing_folders(place)}
+        files = {str(change.place): _before(change, record) for change in writable}
+        files = {place: file for place, file in (record.files | files).items() if file is not None}
+        folders = [*record.folders, *(f for f in missing if f not in record.folders)]
+        self._keep_record(replace(known, files=files, folders=folders))
+        for change in writable:
+            _write_file(change)
+
+    def has_links(self, client: str, project: Path | None) -> bool:
+        """Whether skills were exported there."""
+        return self._record_of(client, project).links
+
+    def records(self) -> list[SetupRecord]:
+        """All that is set up here."""
+        files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+        return [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
+
+    def _record_of(self, client: str, project: Path | None) -> SetupRecord:
+        place = self._place_of(client, project)
+        if place.exists():
+            return msgspec.json.decode(place.read_bytes(), type=SetupRecord)
+        return SetupRecord(client=client, project=str(project or ""))
+
+    def _place_of(self, client: str, project: Path | None) -> Path:
+        digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
+        return self._folder / f"{digest}.json"
+
+    def _keep_record(self, record: SetupRecord) -> None:
+        place = self._place_of(record.client, Path(record.project) if record.project else None)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = place.with_suffix(".tmp")
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
+        draft.replace(place)
+
+
+def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
+    place = edit.place
+    try:
+        before = _bytes_at(place)
+        if removes and _is_as_written(place, before, record):
+            return _restored(place, record)
+        text = "" if before is None else _text_of(before)
+        after = edit.take_out(text) if removes else edit.put(text)
+    except BadInputError as error:
+        return FileChange(
+            place=place, before=None, after=None, trouble=error.message, by_hand=edit.by_hand
+        )
+    is_gone = not after and (removes or before is None)
+    return FileChange(place=place, before=before, after=None if is_gone else after.encode())
+
+
+def _restored(place: Path, record: SetupRecord) -> FileChange:
+    """A file as it was; one that was changed since is left, with what is to be taken out."""
+    before = _bytes_at(place)
+    if not _is_as_written(place, before, record):
+        advice = "was changed since; take the lines of skillvault out of it by hand"
+        return FileChange(place=place, before=None, after=None, trouble=advice)
+    kept = record.files[str(place)].before
+    return FileChange(
+        place=place, before=before, after=None if kept is None else base64.b64decode(kept)
+    )
+
+
+def _is_as_written(place: Path, content: bytes | None, record: SetupRecord) -> bool:
+    known = record.files.get(str(place))
+    return content is not None and known is not None and known.digest == _digest_of(content)
+
+
+def _before(change: FileChange, record: SetupRecord) -> FileBefore | None:
+    """What is kept of a file: as it stood before the first setup, if it was not changed since."""
+    if change.after is None:
+        return None
+    known = record.files.get(str(change.place))
+    digest = _digest_of(change.after)
+    if known is not None and change.before is not None:
+        return FileBefore(
+            before=known.before,
+            digest=digest if known.digest == _digest_of(change.before) else "",
+        )
+    kept = None if change.before is None else base64.b64encode(change.before).decode()
+    return FileBefore(before=kept, digest=digest)
+
+
+def _bytes_at(place: Path) -> bytes | None:
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadInputError(f"cannot be read ({error.strerror})", code="unreadable") from None
+
+
+def _text_of(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise BadInputError("is no UTF-8 text", code="encoding") from None
+
+
+def _digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _write_file(change: FileChange) -> None:
+    """Put a file into its place in one step; a link stays one, and so does what may read it."""
+    place = change.place.resolve()
+    if change.after is None:
+        place.unlink(missing_ok=True)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    draft = place.with_name(f".{place.name}.skillvault-{os.getpid()}")
+    draft.write_bytes(change.after)
+    if place.exists():
+        draft.chmod(place.stat().st_mode & 0o7777)
+    draft.replace(place)
+
+
+def _missing_folders(place: Path) -> Iterator[Path]:
+    for folder in place.parents:
+        if folder.exists():
+            return
+        yield folder
+
+
+def _remove_folders(folders: Sequence[str]) -> None:
+    """Remove the folders that a setup made, if nothing else is in them."""
+    for folder in sorted(map(Path, folders), key=lambda path: len(path.parts), reverse=True):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()

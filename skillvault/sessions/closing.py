@@ -1,0 +1,108 @@
+"""close: what somebody saw of the end of a decision, as a file for the inbox.
+
+What comes of it goes through the ordinary intake. The result says whose decision it ends
+and nothing of what was decided: that is joined when the vault is read, whichever arrived first.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault.exchange.formats import read_outcomes
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.records import Observer, Scalar, Status, stamp
+
+_HEX = 10
+
+
+class Closing(Struct, frozen=True, kw_only=True):
+    """How a decision ended, and who saw it.
+
+    `details` are other keys of a result. Without a `domain` it has that of its decision; without an
+    `agent` it ends the decision of who described it first. `applied` is None where nobody could see
+    what was applied. `at` is when it ended, None for now.
+    """
+
+    status: Status
+    observed_by: Observer
+    summary: str = ""
+    evidence: str = ""
+    details: Mapping[str, Any] = {}
+    domain: str | None = None
+    agent: str | None = None
+    applied: Sequence[str] | None = None
+    context: Mapping[str, Scalar] = {}
+    batch: str | None = None
+    at: datetime | str | None = None
+
+
+def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
+    """(file name, bytes) of a result, as the inbox takes it; UsageError for an empty id."""
+    if not decision.strip():
+        raise UsageError("the decision's id is empty; pass the one that its outcome has")
+    at = closing.at or now
+    raw = {
+        "domain": closing.domain,
+        "occurred_at": at if isinstance(at, str) else stamp(at),
+        "decision": {"id": decision},
+        "result": _filled(
+            {
+                **closing.details,
+                "status": closing.status,
+                "summary": closing.summary,
+                "evidence": closing.evidence,
+                "observed_by": closing.observed_by,
+            }
+        ),
+        "context": dict(closing.context),
+        "applied": None if closing.applied is None else list(closing.applied),
+        "source": _filled({"agent": closing.agent, "batch": closing.batch}),
+    }
+    file = {key: value for key, value in raw.items() if value is not None and value != {}}
+    data = json.dumps(file, ensure_ascii=False).encode(errors="replace")
+    return f"result-{hashlib.sha256(data).hexdigest()[:_HEX]}.json", data
+
+
+def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
+    """A test report that was read as an outcome, as the end of a decision."""
+    result = dict(report["result"])
+    return Closing(
+        status=result.pop("status"),
+        observed_by=observer,
+        summary=result.pop("summary", ""),
+        evidence=result.pop("evidence", ""),
+        details=result,
+        # Whose tests they are is no decision of the agent's.
+        context={"tool": report["decision"]["action"], **(report.get("context") or {})},
+        batch=(report.get("source") or {}).get("batch"),
+        at=report["occurred_at"],
+    )
+
+
+def closing_by_report(format_name: str, path: Path) -> Closing:
+    """What a test report says; BadInputError for a file that is none."""
+    _, report = next(read_outcomes(format_name, path))
+    if isinstance(report, BadInputError):
+        raise report
+    return closing_of(report, "tests")
+
+
+def closing_by_exit(code: int, output: str = "", command: str = "") -> Closing:
+    """What a command's exit code says, with the end of its output."""
+    what = f"`{command}`" if command else "the command"
+    return Closing(
+        status="failure" if code else "success",
+        observed_by="exit-code",
+        summary=f"{what} ended with exit code {code}",
+        evidence=output,
+        details={"exit_code": code},
+    )
+
+
+def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "")}

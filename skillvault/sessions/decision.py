@@ -1,0 +1,188 @@
+"""A decision while a program carries it out: what was recommended for it, and how it ends.
+
+What comes of it is recorded like any outcome.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import PurePath
+from secrets import token_hex
+from typing import Any
+
+from msgspec import Struct
+
+from skillvault.learning.recommend import render
+from skillvault.learning.recommend.recommend import Selection, Served
+from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
+from skillvault.model.records import OBSERVERS, Observer, Outcome, Scalar, Status, plain, stamp
+from skillvault.model.text.html_table import html_table
+from skillvault.sessions import transcripts
+
+
+def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
+    """(file name, bytes); BadInputError for values that no file can hold."""
+    values = plain(outcome) if isinstance(outcome, Outcome) else dict(outcome)
+    try:
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
+        return "outcome.json", text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInputError(
+            f"the outcome contains what JSON cannot hold ({error}); use texts, finite numbers, "
+            "true, false, lists and mappings",
+            code="not-json",
+        ) from None
+
+
+def _as_text(value: object) -> str:
+    """Values of Python that have one text: a time, a path."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is no value of JSON")
+
+
+_ID_BYTES = 6
+
+
+class DecisionSubject(Struct, frozen=True, kw_only=True):
+    """What a decision is about and whose it is.
+
+    Without an `action` it is one of a few fixed words, as the task asks for it.
+    """
+
+    id: str
+    domain: str
+    task: str
+    action: str
+    target: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    context: Mapping[str, Scalar] = {}
+
+
+class OpenDecision:
+    """A decision that is being carried out; `skills` and `prompt` are what was recommended.
+
+    What is said last of its end counts; if nothing is said, it is neutral.
+    """
+
+    def __init__(self, subject: DecisionSubject, answer: Selection, made_at: datetime) -> None:
+        self.subject = subject
+        self.answer = answer
+        self._made_at = made_at
+        self._applied: list[str] = []
+        self._reasons: list[str] = []
+        self._result: dict[str, Any] = {"status": "neutral"}
+
+    @property
+    def id(self) -> str:
+        """By what recommendation and outcome are joined."""
+        return self.subject.id
+
+    @property
+    def skills(self) -> list[Served]:
+        """The skills to read, the best first."""
+        return self.answer.recommended
+
+    @property
+    def prompt(self) -> str:
+        """The skills and facts as a text to put before the task; "" for none."""
+        return render.prompt(self.answer)
+
+    def applied(self, *names: str) -> None:
+        """Say which skills were applied, by name, handle or title."""
+        self._applied += [name for name in names if name not in self._applied]
+
+    def reason(self, reasoning: str) -> None:
+        """Say why it is done so, before it is known how it ends; the judge reads it."""
+        self._reasons.append(reasoning)
+
+    def succeed(self, evidence: str = "", **result: Any) -> None:
+        """Say that it succeeded; `result` are other keys of a result, such as `observed_by`."""
+        self._tell_end("success", evidence, result)
+
+    def fail(self, evidence: str = "", **result: Any) -> None:
+        """Say that it failed; `result` are other keys of a result, such as `score`."""
+        self._tell_end("failure", evidence, result)
+
+    def _tell_end(self, status: Status, evidence: str, result: Mapping[str, Any]) -> None:
+        observer: Observer | None = result.get("observed_by")
+        if observer is not None and observer not in OBSERVERS:
+            raise UsageError(f"observed_by {observer!r}: there are {', '.join(OBSERVERS)}")
+        self._result = {**result, "status": status, "evidence": evidence}
+
+    def outcome(self, at: datetime) -> dict[str, Any]:
+        """The outcome as it is recorded, if it ended at this time."""
+        subject, reasoning = self.subject, "\n".join(self._reasons)
+        decision = {
+            "id": subject.id,
+            "task": subject.task,
+            "action": subject.action,
+            "target": subject.target,
+            "reasoning": reasoning,
+            "reasoning_at": "before" if reasoning else None,
+            "made_at": stamp(self._made_at),
+        }
+        source = {"agent": subject.agent, "session": subject.session}
+        return {
+            "domain": subject.domain,
+            "occurred_at": stamp(at),
+            "decision": _filled(decision),
+            "result": _filled(self._result),
+            "context": dict(subject.context),
+            **({"applied": self._applied} if self._applied else {}),
+            "source": _filled(source),
+        }
+
+    def __repr__(self) -> str:
+        names = ", ".join(skill.name for skill in self.skills) or "no skill"
+        return f"<decision {self.id} in {self.subject.domain}: {self._result['status']}; {names}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(skill.handle, skill.name, skill.badge, skill.how) for skill in self.skills]
+        title = f"decision {self.id} in {self.subject.domain}: {self._result['status']}"
+        return html_table(title, ("handle", "skill", "use", "given"), rows)
+
+
+def subject_of(domain: str, task: str, **about: Any) -> DecisionSubject:
+    """What a decision is about, with an id and an action if it was given none."""
+    values = {key: value for key, value in about.items() if value is not None}
+    values.setdefault("id", f"d-{token_hex(_ID_BYTES)}")
+    values.setdefault("action", transcripts.action_of(task))
+    return DecisionSubject(domain=domain, task=task, **values)
+
+
+@contextmanager
+def carried_out(
+    decision: OpenDecision,
+    record: Callable[[dict[str, Any], datetime], object],
+    clock: Callable[[], datetime],
+) -> Iterator[OpenDecision]:
+    """Record how a decision ended once its block is left; an exception is a failure.
+
+    It is raised again, also if the outcome cannot be recorded: then a note on it says why. One that
+    only ends the program (an interrupt, an exit) says nothing of the decision.
+    """
+    if decision.answer.near_domain:
+        raise UsageError(
+            f"{decision.subject.domain}: no such domain; did you mean "
+            f"{decision.answer.near_domain}?"
+        )
+    try:
+        yield decision
+    except Exception as error:
+        decision.fail(f"{type(error).__name__}: {error}".rstrip(": "))
+        try:
+            record(decision.outcome(clock()), clock())
+        except SkillvaultError as refused:
+            error.add_note(f"skillvault: the decision {decision.id} was not recorded: {refused}")
+        raise
+    else:
+        record(decision.outcome(clock()), clock())
+
+
+def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "")}

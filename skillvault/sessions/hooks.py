@@ -1,0 +1,486 @@
+"""What a hook of an agent's client says and records: the events of a session.
+
+Nothing is committed here: receipts and outcomes go to the inbox. What a session has done
+is noted below the git folder (`clients.notes`) until it is handed in. The same rules as for
+transcripts say how a prompt ended.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.clients import notes as noted
+from skillvault.clients.notes import SessionNotes, domain_of
+from skillvault.clients.payload import Payload
+from skillvault.exchange.transcripts import events, prompts, reader, signs
+from skillvault.learning.recommend import disclosure, render
+from skillvault.model import reading
+from skillvault.model.text.text import tokens, trimmed
+from skillvault.serving import shelf as shelves
+from skillvault.sessions import transcripts
+from skillvault.vault.commit.store import Store
+from skillvault.vault.files import redact
+from skillvault.vault.files.inbox import Inbox
+
+if TYPE_CHECKING:
+    from skillvault.learning.recommend.recommend import Selection
+    from skillvault.model.policy import HookPolicy
+    from skillvault.serving.shelf import Shelf
+
+MOST = 8000  # characters that a hook prints
+_TASK = 8000  # characters of a prompt that say what is asked
+_BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MOST`
+_OUTPUT = 16 * 1024  # characters of the end of an output
+_ARGUMENT = 2000  # characters of what a tool was given
+_TRANSCRIPT = 8 * 1024 * 1024  # bytes of a prompt's part of a transcript that are read
+_LINE = 60  # tokens of a skill in a briefing
+_EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
+_SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
+_READS = frozenset({"Read", "Skill"})
+_BRIEFED = ("strategy", "warning", "evolved")
+_CONTINUED = frozenset({"resume", "fork"})  # what the agent has read is before it again
+_CONTRADICTED = {
+    "claim": "what was observed contradicts your last message",
+    "skill": "it failed although a skill was applied",
+    "": "",
+}
+
+
+class Prompted(Struct):
+    """A prompt of a session with the notes that belong to it."""
+
+    asked: noted.PromptNote
+    calls: list[noted.CallNote]
+    last_words: str = ""
+    said_at: datetime | None = None
+    next_words: str | None = None
+    is_questioned: bool = False
+    handed_in: str = ""
+
+
+class HookVault(Struct, frozen=True, kw_only=True):
+    """What an event needs of a vault."""
+
+    root: Path
+    store: Store
+    inbox: Inbox
+    shelf: "Callable[[], Shelf]"
+    recommend: "Callable[..., Selection]"
+    export: Callable[[str, Path, str], object]
+    questions: Callable[[str], int]
+
+
+class HookedClient(Struct, frozen=True, kw_only=True):
+    """Who calls: `domain` is that of folders that no pattern names.
+
+    `links`: the folder to which skills are exported instead of being recommended.
+    """
+
+    name: str
+    domain: str | None = None
+    links: Path | None = None
+
+
+class Hooks:
+    """The events of a client's sessions."""
+
+    def __init__(self, vault: HookVault, client: HookedClient, now: datetime) -> None:
+        self._vault = vault
+        self._client = client.name
+        self._domain = client.domain
+        self._links = client.links
+        self._now = now
+        self._folder = vault.store.git.dirs()[0] / "skillvault"
+
+    def react(self, event: str, payload: Payload) -> str:
+        """What the client is to read, "" for nothing; what is to be recorded is on its way."""
+        acts: Mapping[str, Callable[[Payload], str]] = {
+            "SessionStart": self._open_session,
+            "UserPromptSubmit": self._advise_on,
+            "PostToolUse": self._note_call,
+            "PostToolUseFailure": self._note_call,
+            "Stop": self._answer_stop,
+            "SessionEnd": self._end_session,
+        }
+        return acts[event](payload)
+
+    # ── a session begins ─────────────────────────────────────────────────────────────
+
+    def _open_session(self, payload: Payload) -> str:
+        for session in noted.abandoned_sessions(self._folder):
+            self._hand_in_rest(session)
+        if self._links is not None:
+            self._vault.export(self._client, self._links, self._domain_of(payload))
+            return ""
+        if payload.source in _CONTINUED:
+            return ""
+        # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
+        earlier, _ = self._prompts(payload.session)
+        hidden = frozenset(name for one in earlier for name in one.asked.held_out)
+        text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
+        self._session_notes(payload).append(
+            noted.SessionNote(session=payload.session, briefed=names)
+        )
+        return text
+
+    def _briefing(
+        self, domain: str, session: str, hidden: Collection[str]
+    ) -> tuple[str, list[str]]:
+        """(the strategy and the warnings of a domain, a line each; their names).
+
+        Nothing of it tells of a skill that is `hidden`.
+        """
+        budget = self._hook_rules.briefing
+        head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
+        lines, names, rest = [head], list[str](), budget - tokens(head)
+        waiting = self._vault.questions(session) if budget else 0
+        if waiting:
+            lines.append(f"{waiting} question(s) wait for an agent: `skillvault ask --next`.")
+            rest -= tokens(lines[-1])
+        for name, description in self._lessons(domain) if budget else ():
+            if name in hidden or description != disclosure.without_names(description, hidden):
+                continue
+            line = f"- {name}: {trimmed(description, _LINE)}"
+            rest -= tokens(line) + 1
+            if rest < 0:
+                break
+            lines.append(line)
+            names.append(name)
+        if len(lines) == 1:
+            return "", []
+        return render.element("learned", render.inert_body("\n".join(lines))), names
+
+    def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
+        """(name, description) of the domain's own, the strategy first."""
+        candidates = shelves.live(self._vault.shelf(), domain)
+        chosen = [one for one in candidates if one.kind in _BRIEFED and one.domain == domain]
+        skills = self._vault.store.head().skills.get_many([one.name for one in chosen])
+        for candidate in sorted(chosen, key=lambda one: _BRIEFED.index(one.kind)):
+            if candidate.name in skills:
+                yield candidate.name, skills[candidate.name].description
+
+    # ── a prompt ─────────────────────────────────────────────────────────────────────
+
+    def _advise_on(self, payload: Payload) -> str:
+        text = payload.prompt[:_TASK].encode(errors="replace").decode()
+        if not text.strip():
+            return ""
+        earlier, read = self._prompts(payload.session)
+        if earlier and signs.words_say(text):  # else nothing is known that was not at the stop
+            self._hand_in(earlier[-1], payload.session, text, only_observed=True)
+        domain = self._domain_of(payload)
+        decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
+        shown, names, held_out = "", list[str](), list[str]()
+        if self._links is None:
+            read = self._read_before(payload) if read is None else read
+            answer = self._vault.recommend(
+                domain,
+                text,
+                decision=decision,
+                agent=self._client,
+                budget=self._budget(),
+                seen=read,
+                now=self._now,
+            )
+            if answer.near_domain:  # its outcome would be refused
+                return ""
+            shown = render.prompt(answer)
+            names = [skill.name for skill in answer.recommended]
+            held_out = [one.name for one in answer.withheld if one.reason == "held-out"]
+        self._session_notes(payload).append(
+            noted.PromptNote(
+                id=decision,
+                session=payload.session,
+                client=self._client,
+                domain=domain,
+                text=text,
+                at=self._now,
+                cwd=str(payload.cwd) if payload.cwd else None,
+                transcript=str(payload.transcript) if payload.transcript else None,
+                position=_size_of(payload.transcript),
+                shown=names,
+                held_out=held_out,
+            )
+        )
+        return shown
+
+    def _read_before(self, payload: Payload) -> list[str]:
+        """What the agent may have read in a session of whose beginning nothing is noted: all."""
+        names = [one.name for one in shelves.live(self._vault.shelf())]
+        note = noted.SessionNote(session=payload.session, briefed=names)
+        self._session_notes(payload).append(note)
+        return names
+
+    # ── a tool was used ──────────────────────────────────────────────────────────────
+
+    def _note_call(self, payload: Payload) -> str:
+        """Note what a tool did, if it can say how the prompt ends."""
+        is_shell = payload.tool in _SHELLS
+        if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
+            return ""
+        arguments = {
+            key: value[:_ARGUMENT] if isinstance(value, str) else value
+            for key, value in payload.arguments.items()
+            if key in ("command", "cmd", "file_path", "path", "skill", "args")
+        }
+        output = ""
+        if is_shell:
+            output = payload.output[-_OUTPUT:]
+            output = output if len(payload.output) <= _OUTPUT else output.partition("\n")[2]
+        call = noted.CallNote(
+            id=payload.tool_id,
+            tool=payload.tool,
+            arguments=arguments,
+            output=output.encode(errors="replace").decode(),
+            is_error=payload.is_error,
+            exit_code=payload.exit_code,
+            at=self._now,
+        )
+        self._session_notes(payload).append(call)
+        return ""
+
+    # ── the agent stops ──────────────────────────────────────────────────────────────
+
+    def _answer_stop(self, payload: Payload) -> str:
+        """Hand in how the prompt ended, if that was observed; or ask the agent, at most once."""
+        notes = self._session_notes(payload)
+        before, _ = self._prompts(payload.session)
+        current = _prompt_named(before, payload.prompt_id)
+        if current is None or not current.calls:  # it only talked
+            return ""
+        reply = _reply_in(payload.last_message) if current.is_questioned else {}
+        if not reply:
+            notes.append(noted.WordNote(text=payload.last_message[:_TASK], at=self._now))
+            current.last_words, current.said_at = payload.last_message[:_TASK], self._now
+        outcome = self._outcome_so_far(current, payload.session)
+        if outcome is None:
+            return ""
+        if not payload.has_gone_on and (reason := self._question_at_stop(outcome, before, current)):
+            notes.append(noted.QuestionNote(prompt=current.asked.id))
+            return json.dumps({"decision": "block", "reason": reason})
+        outcome = _with_reply(outcome, reply)
+        if "observed_by" in outcome["result"] or reply:
+            self._drop_outcome(current, payload.session, outcome)
+        return ""
+
+    def _question_at_stop(
+        self, outcome: Mapping[str, Any], before: Iterable[Prompted], current: Prompted
+    ) -> str:
+        """What the agent is asked when it stops; "" for nothing."""
+        ask = self._hook_rules.ask
+        observed = "observed_by" in outcome["result"]
+        why = _contradiction(outcome) if observed else ""
+        surprises = ask == "surprises" and why and not any(one.is_questioned for one in before)
+        if not (surprises or (ask == "always" and not current.is_questioned)):
+            return ""
+        summary = outcome["result"].get("summary", "") if observed else "nothing was observed"
+        head = f"skillvault notes how this ended: {summary}. {_CONTRADICTED[why]}".rstrip(" .")
+        return (
+            f"{head}. Do no more work. Answer once, with this JSON object alone: "
+            '{"status": "success" | "failure" | "neutral", "lesson": {"when": "…", "do": "…", '
+            '"because": "…", "evidence": "words of the output, verbatim"}}. '
+            'Leave "lesson" out if there is nothing that the next one should know.'
+        )
+
+    # ── a session ends ───────────────────────────────────────────────────────────────
+
+    def _end_session(self, payload: Payload) -> str:
+        self._hand_in_rest(payload.session)
+        return ""
+
+    def _hand_in_rest(self, session: str) -> None:
+        """Hand in what was not, and forget the session."""
+        prompted, _ = self._prompts(session)
+        for one in prompted:
+            self._hand_in(one, session, one.next_words)
+        SessionNotes(self._folder, session).remove()
+
+    # ── outcomes ─────────────────────────────────────────────────────────────────────
+
+    def _hand_in(
+        self,
+        prompted: Prompted,
+        session: str,
+        next_words: str | None,
+        *,
+        only_observed: bool = False,
+    ) -> None:
+        """Hand in how a prompt ended, if it is not in the inbox; one that only talked is left."""
+        prompted.next_words = next_words
+        outcome = None if prompted.handed_in else self._outcome_so_far(prompted, session)
+        if outcome is not None and ("observed_by" in outcome["result"] or not only_observed):
+            self._drop_outcome(prompted, session, outcome)
+
+    def _drop_outcome(self, prompted: Prompted, session: str, outcome: Mapping[str, Any]) -> None:
+        asked = prompted.asked
+        data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
+        said = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
+        digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
+        if digest == prompted.handed_in:
+            return
+        name = f"{transcripts.file_stem(session)}-{digest[:8]}.json"
+        list(self._vault.inbox.drop([(name, data)]))
+        handed_in = noted.HandoverNote(prompt=asked.id, digest=digest)
+        SessionNotes(self._folder, session).append(handed_in)
+        prompted.handed_in = digest
+
+    def _outcome_so_far(self, prompted: Prompted, session: str) -> dict[str, Any] | None:
+        """How a prompt ended as far as it is known; None if nothing was done for it."""
+        asked = prompted.asked
+        policy = self._vault.store.head().policy.transcripts
+        tally = prompts.PromptTally(policy.checks, redact.redacted_text)
+        run = tally.open_run(events.Prompt(asked.at, asked.text, asked.id))
+        header = events.Header(session=session, cwd=asked.cwd)
+        for event in _events_for(prompted, header):
+            tally.note_event(event, run)
+        run.next_words = prompted.next_words
+        if not (run.has_changed or run.checks or run.skills):
+            return None
+        header.cwd = asked.cwd
+        request = transcripts.Request(
+            client=asked.client, domain=asked.domain, trust="local", rules=policy
+        )
+        return transcripts.outcome_of_prompt(run, header, request)
+
+    # ── what is noted ────────────────────────────────────────────────────────────────
+
+    def _prompts(self, session: str) -> tuple[list[Prompted], list[str] | None]:
+        """(the prompts of a session in their order, the skills that its agent has read so far).
+
+        None for the latter: it is not noted how the session began.
+        """
+        found: list[Prompted] = []
+        read: list[str] | None = None
+        for note in SessionNotes(self._folder, session):
+            match note:
+                case noted.SessionNote(briefed=names):
+                    read = [*(read or ()), *names]
+                case noted.PromptNote():
+                    if found:
+                        found[-1].next_words = note.text
+                    if read is not None:
+                        read += note.shown
+                    found.append(Prompted(asked=note, calls=[]))
+                case noted.CallNote() if found:
+                    found[-1].calls.append(note)
+                case noted.WordNote() if found:
+                    found[-1].last_words, found[-1].said_at = note.text, note.at
+                case noted.QuestionNote() | noted.HandoverNote():
+                    _mark_prompt(found, note)
+        return found, read
+
+    def _session_notes(self, payload: Payload) -> SessionNotes:
+        return SessionNotes(self._folder, payload.session)
+
+    def _domain_of(self, payload: Payload) -> str:
+        folder = payload.cwd or Path.cwd()
+        return domain_of(folder, self._hook_rules.domains, self._domain)
+
+    def _budget(self) -> int:
+        asked = self._vault.store.head().policy.recommend.budget
+        return _BUDGET if asked is None else min(_BUDGET, asked)
+
+    @property
+    def _hook_rules(self) -> "HookPolicy":
+        return self._vault.store.head().policy.hook
+
+
+def _mark_prompt(
+    prompted: Iterable[Prompted], note: noted.QuestionNote | noted.HandoverNote
+) -> None:
+    for one in prompted:
+        if one.asked.id != note.prompt:
+            continue
+        if isinstance(note, noted.QuestionNote):
+            one.is_questioned = True
+        else:
+            one.handed_in = note.digest
+
+
+def _prompt_named(prompted: list[Prompted], prompt_id: str | None) -> Prompted | None:
+    """The prompt of an id; the last one if the client tells none."""
+    chosen = [one for one in prompted if prompt_id in (None, one.asked.id)]
+    return chosen[-1] if chosen else None
+
+
+def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
+    """What happened for a prompt: by its transcript, and by the notes that this lacks."""
+    told: set[str] = set()
+    last = ""
+    for event in _told_by_transcript(prompted, header):
+        if isinstance(event, events.ToolResult):
+            told.add(event.id)
+        if isinstance(event, events.Remark):
+            last = event.text
+        yield event
+    for call in prompted.calls:
+        if call.id not in told:
+            yield events.ToolCall(call.at, call.id, call.tool, call.arguments)
+            yield events.ToolResult(call.at, call.id, call.output, call.is_error, call.exit_code)
+    if prompted.last_words.strip() and prompted.last_words != last:
+        yield events.Remark(prompted.said_at, prompted.last_words)
+
+
+def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
+    """What a transcript tells from the prompt on, up to the next; nothing if it cannot be read."""
+    asked = prompted.asked
+    place = Path(asked.transcript) if asked.transcript else None
+    if place is None or not 0 <= _size_of(place) - asked.position <= _TRANSCRIPT:
+        return
+    if reader.client_of(place) is None:
+        return
+    transcript = reader.Transcript(place, asked.position)
+    begun = False
+    for event in transcript:
+        if isinstance(event, events.Prompt):
+            if event.id != asked.id and (begun or event.id is not None):
+                break
+            begun = True
+        elif not getattr(event, "aside", False):
+            yield event
+    header.model, header.branch = transcript.header.model, transcript.header.branch
+
+
+def _size_of(place: Path | None) -> int:
+    return place.stat().st_size if place is not None and place.is_file() else 0
+
+
+def _contradiction(outcome: Mapping[str, Any]) -> str:
+    """What an observed end contradicts: `claim`, `skill`, or "" for nothing."""
+    result = outcome["result"]
+    if result["status"] != "failure":
+        return ""
+    if reading.claims_success(result.get("claim", "")):
+        return "claim"
+    return "skill" if outcome.get("applied") else ""
+
+
+def _reply_in(text: str) -> dict[str, Any]:
+    """The JSON object that an agent answers with, without what stands around it."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        value = msgspec.json.decode(text[start : end + 1]) if 0 <= start < end else None
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _with_reply(outcome: dict[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+    """An outcome with what the agent said of it: its lesson, and its word on how it ended."""
+    status, lesson = reply.get("status"), reply.get("lesson")
+    result = dict(outcome["result"])
+    if status in ("success", "failure", "neutral"):
+        result["claimed"] = status
+        if "observed_by" not in result:
+            result["status"] = status
+    parts = ("when", "do", "because", "evidence")
+    texts = lesson if isinstance(lesson, dict) else {}
+    kept = {key: texts[key] for key in parts if isinstance(texts.get(key), str) and texts[key]}
+    whole = {**outcome, "result": result}
+    return {**whole, "lesson": kept} if "do" in kept or "when" in kept else whole

@@ -1,0 +1,154 @@
+"""Where a session to distill comes from: a file, a client's transcript, or its outcomes alone.
+
+What comes of it goes through the ordinary intake.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from skillvault.exchange.transcripts.extract import session_of
+from skillvault.exchange.transcripts.reader import Transcript
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.model.intake import session_id
+from skillvault.model.reading import how
+from skillvault.model.records import Outcome, Ref, Trust, stamp
+from skillvault.model.text.text import listed, shorten
+from skillvault.vault.files import codec
+from skillvault.vault.files.arrival import MAX_OUTCOME
+from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.index.snapshot import Topics
+
+CODING = "coding"  # the domain of a transcript that is given none
+_MOST = 100  # failures, and successes
+_TEXT = 1000  # characters
+_ENDINGS = (".yaml", ".yml", ".json", ".md")
+_TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
+
+
+class SessionSource(NamedTuple):
+    """A session as it arrives: (file name, bytes), None if the vault has it; what it is called.
+
+    `unread` counts the lines of a transcript that are not understood, by what they are.
+    """
+
+    session: str
+    file: tuple[str, bytes] | None
+    unread: dict[str, int]
+
+
+def session_source(head: Topics, text: str, domain: str | None) -> SessionSource:
+    """What a person means by a file or an id; UsageError and BadInputError if that is no session.
+
+    `domain` is given to what names none; of a session's outcomes it chooses those of one domain.
+    """
+    path = Path(text)
+    if path.is_file():
+        is_session = path.suffix in _ENDINGS
+        return _from_file(path, domain) if is_session else _from_transcript(path, domain)
+    return _recorded(head, text, domain)
+
+
+def _recorded(head: Topics, name: str, domain: str | None) -> SessionSource:
+    """What the vault has of a session, as a record or in its outcomes; the trusted come first."""
+    for trust in _TRUSTS:
+        session = session_id(name, trust)
+        if Ref("session", session) in head.records:
+            return SessionSource(session, None, {})
+        if outcomes := head.outcomes.by_session(name, trust):
+            return _from_outcomes(outcomes, name, domain, trust)
+    raise UsageError(
+        f"{name}: no file, and no session of this vault; give a session's file, its id, or "
+        "the transcript of a client"
+    )
+
+
+def _from_file(path: Path, domain: str | None) -> SessionSource:
+    """A session file; it need not say that it is one."""
+    try:
+        raw = {"type": "session", **codec.incoming(path.name, _bytes(path))}
+    except BadInputError as error:
+        message = f"{path.name}: {error.message}"
+        raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
+    if domain is not None and raw.get("domain") is None:
+        raw["domain"] = domain
+    return _session_source(raw)
+
+
+def _bytes(path: Path) -> bytes:
+    """A session file's bytes, which must not be more than the inbox takes."""
+    with path.open("rb") as file:
+        data = file.read(MAX_OUTCOME + 1)
+    if len(data) > MAX_OUTCOME:
+        raise BadInputError(
+            f"larger than {MAX_OUTCOME // 1024} KiB; keep the lines that show what failed",
+            code="too-large",
+        )
+    return data
+
+
+def _from_transcript(path: Path, domain: str | None) -> SessionSource:
+    """What failed in a transcript, and what then worked."""
+    transcript = Transcript(path)
+    raw = session_of(transcript, domain or CODING, redacted_text)
+    return _session_source(raw)._replace(unread=dict(transcript.unread))
+
+
+def _from_outcomes(
+    outcomes: Sequence[Outcome], name: str, domain: str | None, trust: Trust
+) -> SessionSource:
+    """The session that stands only in its outcomes."""
+    domains = sorted({outcome.domain for outcome in outcomes})
+    if domain is None and len(domains) > 1:
+        raise UsageError(
+            f"{name}: its outcomes are of {listed(domains)}; choose with --domain {domains[0]}"
+        )
+    chosen = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
+    if not chosen:
+        raise UsageError(f"{name}: has no outcome in {domain}; there are {listed(domains)}")
+    return _session_source({**_told_by(chosen), "id": name, "trust": trust})
+
+
+def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What the outcomes of a session say failed and worked, in the order of time."""
+    failures = [
+        {
+            "lemma": _lemma(outcome),
+            "reason": shorten(how(outcome) or outcome.result.summary, _TEXT),
+            "attempt": shorten(outcome.decision.reasoning, _TEXT),
+        }
+        for outcome in outcomes
+        if outcome.result.status == "failure"
+    ]
+    successes = [
+        {
+            "lemma": _lemma(outcome),
+            "text": shorten(outcome.decision.reasoning or outcome.result.summary, _TEXT),
+        }
+        for outcome in outcomes
+        if outcome.result.status == "success"
+    ]
+    last = outcomes[-1]
+    return {
+        "type": "session",
+        "domain": last.domain,
+        "ended_at": stamp(last.occurred_at),
+        "agent": last.source.agent,
+        "failures": failures[:_MOST],
+        "successes": successes[:_MOST],
+    }
+
+
+def _lemma(outcome: Outcome) -> str:
+    decision = outcome.decision
+    return shorten(" on ".join(filter(None, (decision.action, decision.target))), _TEXT)
+
+
+def _session_source(raw: Mapping[str, Any]) -> SessionSource:
+    values = {key: value for key, value in raw.items() if value is not None}
+    data = json.dumps(values, ensure_ascii=False).encode(errors="replace")
+    name = raw.get("id")
+    trust: Trust = "untrusted" if raw.get("trust") == "untrusted" else "local"
+    session = session_id(name, trust) if isinstance(name, str) else ""
+    return SessionSource(session, (f"session-{session or 'unnamed'}.json", data), {})

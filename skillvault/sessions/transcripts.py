@@ -1,0 +1,208 @@
+"""Transcripts of agents' clients as outcomes, one a prompt, ended by independent signs alone.
+
+What comes of it goes through the ordinary intake. The strongest sign counts: a check that
+ran, a commit that was kept or taken back, the person's next words. Else it is neutral.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+
+from skillvault.exchange.transcripts.events import Header
+from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
+from skillvault.exchange.transcripts.reader import client_of
+from skillvault.exchange.transcripts.signs import is_to_fail, words_say
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import TranscriptsPolicy
+from skillvault.model.reading import claims_success
+from skillvault.model.records import Observer, Status, Trust, stamp
+from skillvault.model.text.text import slug
+from skillvault.vault.files.quarantine import Refused
+from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.git.kept import commit_state
+
+CODING = "coding"
+CLIENTS = ("claude-code", "codex")
+# The first of these that a prompt holds is what was done.
+_VERBS = (
+    ("undo", r"undo|revert|roll back|take back"),
+    ("fix", r"fix|debug|repair|mend|correct|solve|resolve|broken|fails?|failing|bug"),
+    ("refactor", r"refactor|rename|clean ?up|simplify|extract|move|split|restructure"),
+    ("test", r"tests?|coverage"),
+    ("remove", r"remove|delete|drop"),
+    ("upgrade", r"upgrade|bump|migrate|update"),
+    ("document", r"document|docs?|readme|comment"),
+    ("review", r"review|explain|why|what|how|where|look at|find|check"),
+    ("add", r"add|implement|create|write|build|make|introduce|support"),
+)
+_ACTIONS = tuple((name, re.compile(rf"\b(?:{cue})\b", re.IGNORECASE)) for name, cue in _VERBS)
+_OTHER = "work"
+_OPENING = 200  # characters of a prompt that say what is asked
+
+
+class Ending(NamedTuple):
+    """How a prompt ended, who saw it (None: nobody), and what shows it."""
+
+    status: Status
+    observed_by: Observer | None = None
+    summary: str = ""
+    evidence: str = ""
+
+
+class ReadTranscripts(Struct):
+    """What was read so far: refused files, lines not understood by what they are, by client."""
+
+    refused: list[Refused] = field(default_factory=list)
+    unread: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """Which transcripts are read and how; `advance` is told how many bytes were read."""
+
+    client: str
+    domain: str | None
+    trust: Trust
+    rules: TranscriptsPolicy
+    advance: Callable[[int], object] = int
+
+
+def transcript_files(paths: Iterable[Path]) -> list[Path]:
+    """The transcripts at and below these paths; a subagent's belongs to its parent's."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+        files.update((f, None) for f in below if f == path or f.parent.name != SUBAGENTS)
+    return list(files)
+
+
+def outcomes_of(
+    files: Sequence[Path], request: Request, read: ReadTranscripts
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(label, outcome) of each prompt; what cannot be read goes into `read`."""
+    for path in files:
+        try:
+            yield from _outcomes_of_file(path, request, read)
+        except BadInputError as error:
+            message = error.message.removeprefix(f"{path.name}: ")
+            read.refused.append(Refused(path.name, error.code, message, error.line))
+
+
+def _outcomes_of_file(
+    path: Path, request: Request, read: ReadTranscripts
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    client = client_of(path)
+    if client not in (None, request.client):
+        raise BadInputError(
+            f"a transcript of {client}; write `skillvault import {client} {path.name}`",
+            code="wrong-type",
+        )
+    reader = PromptReader(path, request.rules.checks, redacted_text)
+    position = 0
+    for number, run in enumerate(reader, 1):
+        request.advance(reader.transcript.position - position)
+        position = reader.transcript.position
+        if outcome := outcome_of_prompt(run, reader.header, request):
+            yield f"{file_stem(path.stem)}-{number}", outcome
+    request.advance(reader.transcript.position - position)
+    read.files += 1
+    for kind, count in reader.transcript.unread.items():
+        read.unread[kind] = read.unread.get(kind, 0) + count
+
+
+def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[str, Any] | None:
+    """The outcome of a prompt; None for one that no time or nothing that was done is known of."""
+    ended = run.ended_at or run.at
+    if ended is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
+        return None
+    ending = _ending(run, header.cwd)
+    claimed = "success" if claims_success(run.claim) else None
+    decision = {
+        "id": run.id,
+        "task": run.text,
+        "action": action_of(run.text),
+        "target": Path(header.cwd).name or None if header.cwd else None,
+        "reasoning": run.reasoning,
+        "reasoning_at": "before" if run.reasoning else None,
+        "made_at": stamp(run.at) if run.at else None,
+    }
+    result = {
+        **ending._asdict(),
+        "claim": run.claim,
+        "claimed": claimed,
+        "interrupted": run.is_interrupted or None,
+    }
+    return {
+        "domain": request.domain or CODING,
+        "occurred_at": stamp(ended),
+        "decision": _told_values(decision),
+        "result": _told_values(result),
+        "context": _told_values({"model": header.model, "branch": header.branch}),
+        **({"applied": run.skills} if run.skills else {}),
+        "source": _told_values(
+            {
+                "agent": request.client,
+                "session": header.session,
+                "trust": None if request.trust == "local" else request.trust,
+            }
+        ),
+    }
+
+
+def _told_values(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "")}
+
+
+def action_of(prompt: str) -> str:
+    """What a prompt asks for, in one of a few fixed words."""
+    opening = prompt[:_OPENING]
+    matches = ((name, cue.search(opening)) for name, cue in _ACTIONS)
+    return next((name for name, match in matches if match), _OTHER)
+
+
+def _ending(run: PromptRun, cwd: str | None) -> Ending:
+    """The strongest sign of how it ended."""
+    check = run.check
+    last = check or next(iter(run.checks[-1:]), None)
+    command = f"`{last.command}`" if last else ""
+    output = last.output if last else ""
+    # What the person stopped was not at its end: that a check had failed till then says nothing.
+    is_open = is_to_fail(run.text) or run.is_interrupted
+    if check is not None and (check.passed or not is_open):
+        how = "passed" if check.passed else "failed"
+        code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
+        status: Status = "success" if check.passed else "failure"
+        return Ending(status, "exit-code", f"{command} {how}{code}", output)
+    if cwd and (state := _of_commits(run, Path(cwd))):
+        status = "success" if state == "kept" else "failure"
+        return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
+    words = words_say(run.next_words) if run.next_words else None
+    if words is not None:
+        quote = redacted_text(run.next_words or "")[:_OPENING]
+        return Ending(words, "person", f"the person's next words: {quote}", output)
+    return Ending(
+        "neutral", None, f"{command} ran, and what it says is open" if last else "", output
+    )
+
+
+def _of_commits(run: PromptRun, folder: Path) -> str | None:
+    """What became of the commits: one that was taken back decides."""
+    states = {commit_state(folder, commit) for commit in run.commits} if folder.is_dir() else set()
+    return "reverted" if "reverted" in states else "kept" if "kept" in states else None
+
+
+def file_stem(session: str) -> str:
+    """How the names of a session's outcomes begin in the inbox."""
+    return slug(session, limit=40) or "session"
+
+
+def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:
+    """Outcomes as files for the inbox."""
+    return [
+        (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
+        for name, outcome in outcomes
+    ]

@@ -1,0 +1,1 @@
+"""Several clones of one vault: sync."""

@@ -1,0 +1,170 @@
+"""What a page tells: its numbers are those of `stats` and `status`, its week the commits' own."""
+
+from datetime import timedelta
+
+import pytest
+
+from skillvault.api import Vault, page
+from skillvault.inspect.page.page import drawdown
+from skillvault.inspect.page.week import why_in
+from skillvault.model.errors import UsageError
+from skillvault.page.html import html_of
+from skillvault.sessions.closing import Closing
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw, trade
+from tests.judge.conftest import appoint
+from tests.used import use_skills
+
+LATER = NOW + timedelta(hours=1)
+
+
+@pytest.fixture
+def used(vault: Vault, person: Person) -> Vault:
+    return use_skills(vault, person)
+
+
+def test_its_numbers_are_those_of_stats_and_status(used: Vault) -> None:
+    told = page(used, now=LATER)
+    assert list(told.benefit.skills) == used.stats()
+    assert told.status == used.status()
+
+
+def test_the_rates_with_a_skill_and_without_are_of_all_closed_decisions(used: Vault) -> None:
+    benefit = page(used, now=LATER).benefit
+    by_name = {one.skill: one for one in used.stats()}
+    succeeded = by_name["good"].success_count + by_name["bad"].success_count
+    assert (benefit.applied.successes, benefit.applied.count) == (succeeded, 60)
+    assert benefit.bare.count == 30
+    assert sum(span.applied.count for span in benefit.spans) == 60
+    assert sum(span.bare.count for span in benefit.spans) == 30
+
+
+def test_a_skill_that_hurts_is_to_be_stopped_before_all_else(used: Vault) -> None:
+    assert page(used, now=LATER).stops[0].skill == "bad"
+
+
+def test_what_is_older_than_the_week_is_not_told_as_learned(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    week = page(vault, now=NOW + timedelta(days=8)).week
+    assert (week.recorded, sum(week.counts.values()), list(week.happened)) == (0, 0, [])
+    assert page(vault, since=NOW, now=NOW + timedelta(days=8)).week.counts["learned"] == 1
+
+
+def test_a_claim_that_ci_refused_is_the_first_surprise(vault: Vault) -> None:
+    claimed = {"status": "success", "claim": "All tests pass.", "claimed": "success"}
+    vault.record([("a.json", as_file(raw(decision__id="d-1", result=claimed)))], now=NOW)
+    seen = Closing(status="failure", observed_by="ci", evidence="FAILED test_payment")
+    vault.close("d-1", seen, now=NOW)
+    vault.run(now=NOW)
+    first = page(vault, now=LATER).week.surprises[0]
+    assert first.title == "claimed success, CI refused"
+    assert "FAILED test_payment" in first.why
+
+
+def test_what_a_person_took_away_is_told_as_rejected(vault: Vault, person: Person) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    (name,) = (one.name for one in vault.skills())
+    person.git("rm", "-rq", f"skills/{name}")
+    person.git("commit", "-qm", "We like that timeout")
+    happened = page(vault, since=NOW).week.happened  # a person's git has the real time
+    (one,) = (one for one in happened if one.event == "rejected")
+    assert (one.ref.id, one.why) == (name, "A person removed it: We like that timeout")
+
+
+def test_a_retired_skill_is_told_as_retired(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    vault.curate.retire(vault.skills()[0].name, now=NOW)
+    week = page(vault, now=LATER).week
+    assert week.counts["retired"] == 1
+
+
+def test_each_record_has_its_part_of_a_message_that_several_share() -> None:
+    message = """promote: 2 facts in coding
+
+- one-fact: A bad decision
+(quality 0.03), confirmed by the result.
+- other-fact: A good decision, a surprise.
+
+generate: warning-coding-x
+x: 7 of 7 outcomes are failures.
+
+Skillvault-Step: promote
+"""
+    assert why_in(message, "one-fact") == "A bad decision (quality 0.03), confirmed by the result."
+    assert why_in(message, "other-fact") == "A good decision, a surprise."
+    assert why_in(message, "warning-coding-x") == "x: 7 of 7 outcomes are failures."
+
+
+def test_a_record_beyond_where_a_message_was_cut_has_no_other_ones_reason() -> None:
+    message = """generate: warning-a and 2 more
+
+generate: warning-a
+a: 7 of 7 outcomes are failures.
+
+generate: warning-b
+… 3 more lines; the diff has all of it
+
+Skillvault-Step: generate
+Skillvault-Source: evaluation:e1
+Skillvault-Target: skill:warning-a
+Skillvault-Step: generate
+Skillvault-Source: evaluation:e2
+Skillvault-Target: skill:warning-b
+Skillvault-Step: generate
+Skillvault-Source: evaluation:e3
+Skillvault-Source: evaluation:e4
+Skillvault-Source: fact:f1
+Skillvault-Target: skill:warning-c
+"""
+    assert why_in(message, "warning-a") == "a: 7 of 7 outcomes are failures."
+    assert why_in(message, "warning-b") == "From 1 evaluation."
+    assert why_in(message, "warning-c") == "From 2 evaluations and 1 fact."
+
+
+def test_a_domain_that_is_not_known_is_refused(vault: Vault) -> None:
+    with pytest.raises(UsageError, match="--domain cooking: no such domain; there are: coding"):
+        page(vault, domain="cooking")
+
+
+@pytest.mark.parametrize(
+    ("values", "fall"),
+    [
+        ([], 0.0),
+        ([0.1, 0.2], 0.0),
+        ([-0.1, -0.2, 0.5], 0.3),
+        ([0.5, -0.1, 0.05, -0.3, 0.4], 0.35),
+    ],
+)
+def test_the_drawdown_is_the_deepest_fall_of_a_running_sum(
+    values: list[float], fall: float
+) -> None:
+    assert drawdown(values) == pytest.approx(fall)
+
+
+def test_money_has_its_sum_mean_worst_and_drawdown(vault: Vault) -> None:
+    scores = (0.05, -0.112, 0.02)
+    vault.record([(f"{n}.json", as_file(trade(n, s))) for n, s in enumerate(scores)], now=NOW)
+    told = page(vault, domain="perps", now=LATER)
+    (domain,) = told.domains
+    scored = domain.actions[0].whole.scores
+    assert scored is not None
+    assert scored.mean == pytest.approx(sum(scores) / 3)
+    assert scored.worst == -0.112
+    (money,) = scored.amounts
+    assert money.unit == "USD"
+    assert money.total == pytest.approx(-42)
+    assert money.drawdown == pytest.approx(112)
+    assert [line.target for line in domain.actions[0].targets] == ["SOL-PERP"]
+
+
+def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    assert page(vault, now=LATER).questions is None
+    appoint(vault, provider="agent")
+    questions = vault.desk.next_questions(99)
+    assert page(vault, now=LATER).questions == len(questions) > 0
+    assert f"{len(questions)} question".encode() in html_of(page(vault, now=LATER))

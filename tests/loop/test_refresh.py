@@ -1,0 +1,373 @@
+"""refresh end to end: skills follow their subjects' outcomes, and what is a person's stays."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from skillvault.api import Vault
+from skillvault.loop.run import Report
+from skillvault.model.change import Change, Edit
+from skillvault.model.records import Ref, link_of, stamp
+from skillvault.review.curate import decide
+from tests.conftest import NOW, Person
+from tests.given import as_file, passing, raw
+from tests.learning.accounts import PRICES, TENANT
+from tests.loop.test_merge import learn
+
+NAME = "warning-coding-fix-flaky-test-checkout"
+LATER = NOW + timedelta(days=61)
+
+
+def ended(
+    day: int, reasoning: str = TENANT, status: str = "failure", **changes: Any
+) -> dict[str, Any]:
+    """An outcome of a day that says no more than its reasoning."""
+    return raw(day, decision__reasoning=reasoning, result={"status": status}, **changes)
+
+
+def headlines(report: Report) -> list[str]:
+    """What a run did."""
+    return [done.change.headline for done in report.done]
+
+
+def written(report: Report) -> list[str]:
+    """What a run did to the skills of subjects."""
+    steps = ("generate", "refresh", "merge", "expire")
+    return [line for line in headlines(report) if line.startswith(steps)]
+
+
+def shelf(vault: Vault, name: str = NAME) -> str:
+    """Where a skill stands."""
+    return vault.skill(name)[1].partition("/")[0]
+
+
+def remove(vault: Vault, person: Person, path: str) -> None:
+    """A person takes files of the vault away."""
+    person.git("rm", "-rq", path)
+    person.git("commit", "-qm", "away with it")
+
+
+def silenced(vault: Vault) -> None:
+    """A skill that was archived, for which as much speaks as against it."""
+    learn(vault, ended(0))
+    learn(vault, ended(1, status="success"))
+    assert shelf(vault) == "archive"
+
+
+def settled(vault: Vault) -> bool:
+    """Whether another run does nothing and nothing waits."""
+    return vault.run(now=NOW).done == [] and vault.check().problems == []
+
+
+# ── what comes back ──────────────────────────────────────────────────────────────────
+
+
+def test_what_comes_back_has_every_file_of_its_folder(vault: Vault, person: Person) -> None:
+    learn(vault, ended(0))
+    mine = {"references/mine.md": "# Mine\n", "scripts/look.sh": "echo look\n"}
+    for path, text in mine.items():
+        person.write(f"skills/{NAME}/{path}", text)
+    person.git("add", "-A")
+    person.git("commit", "-qm", "what I know")
+    learn(vault, ended(1, status="success"))
+    assert shelf(vault) == "archive"
+    learn(vault, ended(2))
+    folder = vault.root / "skills" / NAME
+    assert {path: (folder / path).read_text() for path in mine} == mine
+    assert not (vault.root / "archive" / NAME).exists()
+    assert settled(vault)
+
+
+def test_a_file_that_comes_back_says_what_has_no_room_now(vault: Vault, person: Person) -> None:
+    person.write("vault.yaml", "format: 1\ngenerate: {max_tokens: 100}\n")
+    person.git("commit", "-qam", "short")
+    reasons = [TENANT, PRICES] * 2
+    learn(vault, *(ended(day, text) for day, text in enumerate(reasons)))
+    file = vault.root / "skills" / NAME / "references/statements.md"
+    before = file.read_text()
+    learn(vault, *(ended(4 + day, text, "success") for day, text in enumerate(reasons)))
+    assert shelf(vault) == "archive"
+    learn(vault, *(ended(8 + day, text) for day, text in enumerate(reasons[:2])))
+    assert shelf(vault) == "skills"
+    assert (
+        "3 of 6 that failed and 2 of 4 that succeeded"
+        in file.read_text() + vault.skill(NAME)[0].body
+    )
+    assert file.read_text() != before
+    assert settled(vault)
+
+
+# ── what a person decides ────────────────────────────────────────────────────────────
+
+
+def test_what_a_person_brings_back_stays_though_nothing_speaks_for_it(vault: Vault) -> None:
+    silenced(vault)
+    vault.curate.restore(NAME, now=NOW)
+    assert written(vault.run(now=NOW)) == []
+    assert shelf(vault) == "skills"
+    assert settled(vault)
+
+
+def test_what_a_person_retires_stays_away(vault: Vault) -> None:
+    learn(vault, ended(0))
+    vault.curate.retire(NAME, now=NOW)
+    assert written(vault.run(now=NOW)) == []
+    assert written(learn(vault, ended(1))) == []
+    assert shelf(vault) == "archive"
+    assert settled(vault)
+
+
+@pytest.mark.parametrize("kind", ["generated", "reinforced"])
+def test_a_link_that_a_person_removed_is_not_written_again(
+    vault: Vault, person: Person, kind: str
+) -> None:
+    learn(vault, ended(0))
+    learn(vault, ended(1))
+    links = vault.store.head().links.values()
+    (link,) = (one for one in links if (one.target.id, one.type) == (NAME, kind))
+    (path,) = person.git("ls-files", f"*{link.id}*").splitlines()
+    remove(vault, person, path)
+    assert written(learn(vault, ended(2))) == [f"refresh: {NAME}"]
+    sources = [one.source.id for one in vault.store.head().links.values() if one.target.id == NAME]
+    assert len(sources) == 2
+    assert link.source.id not in sources
+    assert settled(vault)
+
+
+# ── what is taken away ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("folder", ["outcomes", "evaluations"])
+def test_without_its_only_outcome_a_skill_leaves(vault: Vault, person: Person, folder: str) -> None:
+    learn(vault, ended(0))
+    remove(vault, person, folder)
+    report = vault.run(now=NOW)
+    assert written(report) == [f"refresh: archive {NAME}"]
+    assert report.done[-1].change.reason == "No evaluated outcome of its subject is left."
+    assert shelf(vault) == "archive"
+    assert vault.run(now=NOW).done == []
+
+
+@pytest.mark.parametrize("folder", ["outcomes", "evaluations"])
+@pytest.mark.parametrize("day", [0, 1])
+def test_without_one_of_its_outcomes_a_skill_is_written_anew(
+    vault: Vault, person: Person, folder: str, day: int
+) -> None:
+    learn(vault, ended(0), ended(1))
+    at = sorted(vault.store.head().outcomes.values(), key=lambda o: o.order)[day]
+    (path,) = person.git("ls-files", f"{folder}/*{at.id}*").splitlines()
+    remove(vault, person, path)
+    assert written(vault.run(now=NOW)) == [f"refresh: {NAME}"]
+    assert "as of 1 outcome, " in vault.skill(NAME)[0].body
+    assert vault.run(now=NOW).done == []
+
+
+# ── when it ends ─────────────────────────────────────────────────────────────────────
+
+
+def dated(vault: Vault, person: Person, name: str, ends: str) -> None:
+    """A person writes when a skill ends."""
+    path = vault.root / vault.skill(name)[1]
+    lines = path.read_text().splitlines(keepends=True)
+    place = next(n for n, line in enumerate(lines) if line.startswith("  expires:"))
+    lines[place] = f"  expires: '{ends}'\n"
+    path.write_text("".join(lines))
+    person.git("commit", "-qam", "until then")
+
+
+def ends(vault: Vault, name: str = NAME) -> str:
+    """When a skill ends."""
+    return (vault.skill(name)[0].expires or "")[:10]
+
+
+def test_an_earlier_end_that_a_person_wrote_is_not_lengthened(vault: Vault, person: Person) -> None:
+    learn(vault, ended(0))
+    dated(vault, person, NAME, "2026-11-30T00:00:00Z")
+    assert written(learn(vault, ended(5))) == [f"refresh: {NAME}"]
+    assert ends(vault) == "2026-11-30"
+    assert settled(vault)
+
+
+def test_after_the_end_that_a_person_wrote_nothing_brings_it_back(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    dated(vault, person, NAME, "2026-11-10T00:00:00Z")
+    learn(vault, ended(14))
+    assert shelf(vault) == "archive"
+    assert written(learn(vault, ended(15))) == []
+    assert shelf(vault) == "archive"
+    assert settled(vault)
+
+
+def test_a_skill_that_a_person_lets_live_longer_is_written_anew_as_long_as_it_lives(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    dated(vault, person, NAME, "2030-01-01T00:00:00Z")
+    vault.record([("late.json", as_file(passing("coding", LATER)))], now=LATER)
+    vault.run(now=LATER)
+    vault.record([("one.json", as_file(ended(1)))], now=LATER)
+    assert f"refresh: {NAME}" in headlines(vault.run(now=LATER))
+    assert ends(vault) == "2030-01-01"
+    assert vault.run(now=LATER).done == []
+
+
+def test_an_end_that_was_renewed_is_renewed_by_outcomes_too(vault: Vault, person: Person) -> None:
+    silenced(vault)
+    vault.curate.restore(NAME, now=NOW)
+    later = NOW + timedelta(days=20)
+    assert ends(vault) < "2027-02-01"
+    late = [ended(39 - n, f"{TENANT} I assume it again.") for n in range(3)]
+    vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(late)], now=later)
+    assert f"refresh: {NAME}" in headlines(vault.run(now=later))
+    assert ends(vault) == "2027-02-08"
+
+
+def test_another_time_to_live_in_the_policy_is_no_end_that_a_person_wrote(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    person.write("vault.yaml", "format: 1\ngenerate: {warning_days: 90}\n")
+    person.git("commit", "-qam", "longer")
+    vault.run(now=NOW)
+    learn(vault, ended(5))
+    assert ends(vault) == "2027-02-04"
+
+
+# ── subjects that are alike ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("first", ["web_v2", "web-v2"])
+def test_a_skill_that_a_person_took_away_silences_its_own_subject_alone(
+    vault: Vault, person: Person, first: str
+) -> None:
+    other = {"web_v2": "web-v2", "web-v2": "web_v2"}[first]
+    learn(vault, ended(0, decision__target=first))
+    (own,) = (skill.name for skill in vault.skills())
+    remove(vault, person, f"skills/{own}")
+    learn(vault, ended(1, decision__target=first), ended(2, decision__target=other))
+    (name,) = (listed.name for listed in vault.skills() if listed.kind == "warning")
+    assert vault.skill(name)[0].subject == f"coding / fix-flaky-test / {other}"
+    assert settled(vault)
+
+
+def test_what_a_person_took_away_does_not_wait(vault: Vault, person: Person) -> None:
+    learn(vault, ended(0))
+    remove(vault, person, f"skills/{NAME}")
+    report = vault.run(now=NOW)
+    assert [r.target for r in report.rejected] == [f"skill:{NAME}"]
+    assert not any(vault.status().waiting.values())
+    assert vault.run(now=NOW).done == []
+    assert not list(vault.store.head().due.keys("generate"))
+
+
+# ── more than one skill of a subject ─────────────────────────────────────────────────
+
+
+def older(vault: Vault, name: str) -> None:
+    """A second skill of the subject, of a version that made one of each outcome."""
+    skill = vault.skill(NAME)[0]
+    outcome = max(vault.store.head().outcomes)
+    links = (link_of("generated", Ref("evaluation", outcome), Ref("skill", name), NOW),)
+    writes = (replace(skill, name=name, account=None, created=stamp(NOW)), *links)
+    change = Change(step="generate", subject=name, writes=writes, targets=(Ref("skill", name),))
+    decide(vault.store, change, NOW, dry=False)
+
+
+@pytest.mark.parametrize("then", [None, "assess"])
+def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
+    vault: Vault, person: Person, then: str | None
+) -> None:
+    learn(vault, ended(0), ended(1))
+    older(vault, "warning-coding-mine")
+    older(vault, "warning-coding-older")
+    mine = vault.root / "skills/warning-coding-mine/SKILL.md"
+    mine.write_text(mine.read_text() + "- Ask me.\n")
+    person.git("commit", "-qam", "mine")
+    if then:
+        proven = Edit(str(mine.relative_to(vault.root)), ("metadata", "status"), "proven")
+        targets = (Ref("skill", "warning-coding-mine"),)
+        decide(
+            vault.store,
+            Change(step=then, subject="mine", edits=(proven,), targets=targets),
+            NOW,
+            dry=False,
+        )
+    learn(vault, ended(2))
+    assert shelf(vault, "warning-coding-mine") == "skills"
+    assert shelf(vault, "warning-coding-older") == "archive"
+    assert settled(vault)
+
+
+# ── many at once ─────────────────────────────────────────────────────────────────────
+
+
+def many(day: int) -> list[dict[str, Any]]:
+    """An outcome of each of five subjects, in which nothing but its name is like the others'."""
+    causes = ("tenant missing", "disk full", "token expired", "clock skewed", "port taken")
+    return [
+        ended(
+            day,
+            f"The evidence shows: {cause}.",
+            event_id=f"{number}-{day}",
+            decision__target=f"part-{number}",
+            source__session=f"s{day}",
+        )
+        for number, cause in enumerate(causes)
+    ]
+
+
+def test_what_many_skills_say_anew_is_one_commit_and_each_stays_a_thing_of_its_own(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, *many(0))
+    report = learn(vault, *many(1))
+    shared = [done for done in report.done if done.change.step == "refresh"]
+    assert len(shared) == 5
+    assert len({done.commit for done in shared}) == 1
+    names = [done.change.subject for done in shared]
+    for done in shared:
+        (made,) = [c for c in vault.log() if f"skill:{done.change.subject}" in c.targets][:1]
+        assert made.sources == tuple(map(str, done.change.sources))
+    away, *others = names
+    remove(vault, person, f"skills/{away}")
+    report = learn(vault, *many(2))
+    again = {done.change.subject for done in report.done if done.change.step == "refresh"}
+    assert again == set(others)
+    assert away not in {listed.name for listed in vault.skills()}
+    assert settled(vault)
+
+
+def test_a_skill_that_cannot_be_read_is_not_made_a_second_time(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    place = vault.root / "skills" / NAME / "SKILL.md"
+    place.unlink()
+    place.symlink_to("elsewhere")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "a link")
+    learn(vault, ended(1))
+    assert vault.status().waiting["generate"] == 0
+    assert [path.name for path in (vault.root / "skills").iterdir()] == [NAME]
+
+
+def test_a_domain_whose_latest_outcome_is_taken_away_is_as_young_as_before(
+    vault: Vault, person: Person
+) -> None:
+    learn(vault, ended(0))
+    late = NOW + timedelta(days=200)
+    file = raw(1, decision__action="release", occurred_at=stamp(late - timedelta(days=2)))
+    file["decision"]["made_at"] = file["occurred_at"]
+    vault.record([("late.json", as_file(file))], now=late)
+    vault.run(now=late)
+    assert vault.run(now=late).done == []  # nothing is left to be looked at
+    assert shelf(vault) == "archive"
+    (path,) = (vault.root / "outcomes/coding/2027").rglob("*.yaml")
+    remove(vault, person, str(path.relative_to(vault.root)))
+    vault.run(now=late)
+    assert shelf(vault) == "skills"
+    assert vault.run(now=late).done == []

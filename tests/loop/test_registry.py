@@ -1,0 +1,19 @@
+"""The one registry of the steps."""
+
+from skillvault.learning.assess import STEP as ASSESS
+from skillvault.loop.registry import MOVERS, STEPS, WRITERS
+
+
+def test_every_step_stands_at_the_place_that_names_it() -> None:
+    for name, step in STEPS.items():
+        assert step.name == name
+        module = __import__(f"skillvault.loop.{name}", fromlist=["step"])
+        assert callable(module.step)
+        assert step.waiting is None or callable(module.waiting)
+
+
+def test_what_writes_and_what_moves_skills_follows_from_the_registry() -> None:
+    assert {
+        "answer", "promote", "generate", "distill", "refresh", "merge", "capture"
+    } == WRITERS  # fmt: skip
+    assert {ASSESS, "expire", "refresh", "merge", "retire", "restore"} == MOVERS

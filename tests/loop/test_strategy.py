@@ -1,0 +1,341 @@
+"""strategy end to end: one living skill a domain, and what a person does about it."""
+
+import random
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.loop import strategy
+from skillvault.loop.run import Run, RunOptions
+from skillvault.model.brief import Brief, Draft, Period
+from skillvault.model.records import Skill, stamp
+from tests.conftest import NOW, Person
+from tests.given import START, as_file, passing, raw, trade
+
+NAME = "strategy-coding"
+PATH = f"skills/{NAME}/SKILL.md"
+STEPS = ["evaluate", "generate"]
+LATER = NOW + timedelta(hours=1)
+MOODS = ("calm", "hurried")
+
+
+def task(number: int, **changes: Any) -> dict[str, Any]:
+    """One of many tasks; those that are hurried fail."""
+    mood = random.Random(number).choice(MOODS)
+    at = START + timedelta(hours=number)
+    fields = {
+        "occurred_at": at.isoformat(),
+        "decision__made_at": (at - timedelta(minutes=30)).isoformat(),
+        "decision__target": None,
+        "result": {"status": "failure" if mood == "hurried" else "success"},
+        "context": {"mood": mood},
+        "source__session": f"s{number}",
+    }
+    return raw(0, **{**fields, **changes})
+
+
+def learn(vault: Vault, *given: dict[str, Any], hour: int = 0) -> list[str]:
+    """Record outcomes and run; the headlines of the commits that are about a strategy."""
+    now = NOW + timedelta(hours=hour)
+    vault.record([(f"o{n}.json", as_file(one)) for n, one in enumerate(given)], now=now)
+    done = vault.run(STEPS, now=now).done
+    return [d.change.headline for d in done if "strategy" in d.change.headline]
+
+
+def tasks(first: int, count: int, **changes: Any) -> list[dict[str, Any]]:
+    """So many tasks from a number on."""
+    return [task(number, **changes) for number in range(first, first + count)]
+
+
+def standing(vault: Vault, domain: str = "coding") -> tuple[str, str]:
+    """(state, reason) of a domain's strategy."""
+    run = Run(vault.store, judge=vault.judge, now=NOW, options=RunOptions(asks=True))
+    found = strategy.standings(run)[domain]
+    return found.state, found.reason
+
+
+def skill(vault: Vault) -> Skill:
+    """The strategy, wherever it stands."""
+    return vault.skill(NAME)[0]
+
+
+def section(body: str, heading: str) -> str:
+    """One section's text."""
+    return body.partition(f"## {heading}\n")[2].partition("\n## ")[0].strip()
+
+
+def test_ten_outcomes_make_the_first_and_nine_do_not(vault: Vault) -> None:
+    assert learn(vault, *tasks(0, 9)) == []
+    assert standing(vault) == ("waiting", "9 outcomes so far; needs 10")
+    assert learn(vault, task(9)) == [f"generate: {NAME}"]
+    assert standing(vault) == ("waiting", "0 outcomes since its last strategy; needs 10")
+    assert vault.run(STEPS, now=NOW).done == []
+    assert vault.check().problems == []
+
+
+def test_a_bulk_import_makes_one_that_reaches_all_its_outcomes(vault: Vault) -> None:
+    assert learn(vault, *tasks(0, 40)) == [f"generate: {NAME}"]
+    tree = vault.why(NAME)["sources"]
+    assert len(tree) == 40
+    assert all(leaf["ref"]["path"] for node in tree for leaf in node["sources"])
+    assert "*From 40 outcomes of 2026-11-01 to 2026-11-03*" in skill(vault).body
+    avoid = section(skill(vault).body, "What to Avoid")
+    assert avoid == (
+        "- When mood is hurried: then 17 of 17 were failures, otherwise 0 of 21 "
+        "(of the 38 outcomes to 2026-11-02)."
+    )
+
+
+def test_each_tenth_rewrites_it_from_the_latest_ones(vault: Vault) -> None:
+    learn(vault, *tasks(0, 14))
+    assert learn(vault, *tasks(14, 5), hour=1) == []
+    assert learn(vault, task(19), hour=2) == [f"generate: rewrite {NAME}"]
+    body = skill(vault).body
+    assert "*From 20 outcomes of " in body
+    assert skill(vault).created == stamp(START + timedelta(hours=19))
+    assert skill(vault).expires == stamp(START + timedelta(days=180, hours=19))
+    assert len(vault.why(NAME)["sources"]) == 20
+    assert len(vault.skills()) == len({s.name for s in vault.skills()})
+    assert vault.check().problems == []
+
+
+def test_any_order_of_arrival_gives_the_same_vault(tmp_path: Path) -> None:
+    given = tasks(0, 25)
+    texts = []
+    for seed in (1, 2):
+        vault, _ = Vault.init(tmp_path / f"v{seed}", ["coding"], now=NOW)
+        learn(vault, *random.Random(seed).sample(given, len(given)))
+        texts.append(vault.store.head().files)
+    assert texts[0] == texts[1]
+
+
+def test_untrusted_outcomes_neither_count_nor_are_looked_at(vault: Vault) -> None:
+    assert learn(vault, *tasks(0, 30, source__trust="untrusted"), *tasks(30, 9)) == []
+    assert standing(vault)[1] == "9 outcomes so far; needs 10"
+    learn(vault, task(39))
+    assert "*From 10 outcomes of " in skill(vault).body
+
+
+def test_each_domain_has_its_own(vault: Vault) -> None:
+    trades = [trade(day - 20, 0.01 * (day - 6)) for day in range(12)]
+    said = learn(vault, *tasks(0, 10), *trades)
+    assert said == [f"generate: {NAME}", "generate: strategy-perps"]
+    assert "open_long: 10 decisions" in vault.skill("strategy-perps")[0].body
+    assert "Succeeded: fix-flaky-test" in skill(vault).body
+
+
+def test_what_it_is_made_of_still_makes_its_warning(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 40))
+    warnings = [s.name for s in vault.skills() if s.kind == "warning"]
+    assert len(warnings) == 1
+    person.git("rm", "-rq", f"skills/{NAME}", f"links/{NAME}")
+    person.git("commit", "-qm", "No strategies")
+    late = task(40, decision__action="deploy", result={"status": "failure"})
+    learn(vault, late, hour=1)
+    assert len([s.name for s in vault.skills() if s.kind == "warning"]) == 2
+
+
+def test_a_dry_run_publishes_nothing(vault: Vault) -> None:
+    vault.record([(f"o{n}.json", as_file(one)) for n, one in enumerate(tasks(0, 12))], now=NOW)
+    before = vault.store.git.head()
+    said = [d.change.headline for d in vault.run(STEPS, now=NOW, dry=True).done]
+    assert f"generate: {NAME}" in said
+    assert vault.store.git.head() == before
+
+
+# ── what a person does about it ──────────────────────────────────────────────────────
+
+
+def test_a_section_that_a_person_wrote_stays_byte_for_byte(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 40))
+    text = (vault.root / PATH).read_text()
+    mine = "## Performance Notes\n\n*  Never   hurried,\n   wait for CI.  \n\n\n"
+    old = text.partition("## Performance Notes")[2].partition("## ")[0]
+    person.write(PATH, text.replace(f"## Performance Notes{old}", mine))
+    person.git("commit", "-qam", "Our approach")
+    assert learn(vault, *tasks(40, 12), hour=1) == [f"generate: rewrite {NAME}"]
+    after = (vault.root / PATH).read_text()
+    assert mine in after
+    assert "*From 50 outcomes of " in after
+    assert section(after, "What to Avoid") != section(text, "What to Avoid")
+    learn(vault, *tasks(52, 12), hour=2)
+    assert mine in (vault.root / PATH).read_text()
+
+
+def test_the_rest_of_the_front_matter_keeps_its_bytes(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 12))
+    text = _read(vault).replace("  trust: local", "  trust: local # yes")
+    edited = re.sub(r"description: .*", "# ours\ndescription: Ours.", text)
+    person.write(PATH, edited)
+    person.git("commit", "-qam", "Our words")
+    learn(vault, *tasks(12, 12), hour=1)
+    front, old = ((t.partition("\n---\n")[0]).splitlines() for t in (_read(vault), edited))
+    changed = [line.partition(":")[0].strip() for line in front if line not in old]
+    assert changed == ["account", "created", "expires", "written"]
+
+
+def _read(vault: Vault) -> str:
+    return (vault.root / PATH).read_text()
+
+
+def test_a_description_that_nobody_touched_is_renewed(vault: Vault) -> None:
+    learn(vault, *tasks(0, 12))
+    learn(vault, *tasks(12, 12), hour=1)
+    assert skill(vault).description.endswith("Succeeded: fix-flaky-test 11 of 20.")
+
+
+def test_one_that_a_person_removed_is_not_redone_and_said_so(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 12))
+    person.git("rm", "-rq", f"skills/{NAME}", f"links/{NAME}")
+    person.git("commit", "-qm", "No strategies")
+    report = vault.run(STEPS, now=LATER)
+    assert report.done == []
+    assert [r.target for r in report.rejected] == [f"skill:{NAME}"]
+    assert learn(vault, *tasks(12, 12), hour=1) == []
+    assert standing(vault)[0] == "rejected"
+    assert NAME not in {s.name for s in vault.skills()}
+
+
+def test_a_reverted_rewriting_is_not_repeated(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 12))
+    first = _read(vault)
+    learn(vault, *tasks(12, 12), hour=1)
+    person.git("revert", "--no-edit", "HEAD")
+    assert vault.run(STEPS, now=LATER).done == []
+    learn(vault, *tasks(24, 12), hour=2)
+    assert section(_read(vault), "Context") == section(first, "Context")
+
+
+def test_a_link_that_a_person_removed_is_not_remade(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 12))
+    link = next(iter(vault.store.head().files.below(f"links/{NAME}")))
+    person.git("rm", "-q", link)
+    person.git("commit", "-qm", "Not of this one")
+    learn(vault, *tasks(12, 12), hour=1)
+    assert not (vault.root / link).exists()
+    assert len(vault.store.head().files.below(f"links/{NAME}")) == 19
+
+
+def test_a_skill_of_a_persons_own_with_its_name_is_left(vault: Vault, person: Person) -> None:
+    own = f"---\nname: {NAME}\ndescription: How we work.\n---\n\nSlowly.\n"
+    person.write(PATH, own)
+    person.git("add", PATH)
+    person.git("commit", "-qm", "Our strategy")
+    assert learn(vault, *tasks(0, 12)) == []
+    assert _read(vault) == own
+    assert "not the program's own (origin manual" in standing(vault)[1]
+
+
+@pytest.mark.parametrize("how", ["pin", "retire"])
+def test_one_that_a_person_pinned_or_retired_stays_as_it_is(vault: Vault, how: str) -> None:
+    learn(vault, *tasks(0, 12))
+    getattr(vault.curate, how)(NAME, now=NOW)
+    before = vault.skill(NAME)
+    assert learn(vault, *tasks(12, 12), hour=1) == []
+    assert vault.skill(NAME) == before
+    assert standing(vault)[0] == "kept"
+
+
+def test_one_that_expired_comes_back_when_it_is_due_again(vault: Vault) -> None:
+    learn(vault, *tasks(0, 12))
+    much_later = NOW + timedelta(days=181)
+    vault.run(["expire"], now=much_later)
+    assert vault.skill(NAME)[1] == PATH
+    vault.record([("late.json", as_file(passing("coding", much_later)))], now=much_later)
+    vault.run(["expire"], now=much_later)
+    assert vault.skill(NAME)[1] == f"archive/{NAME}/SKILL.md"
+    assert learn(vault, *tasks(12, 6), hour=24 * 182) == []
+    assert learn(vault, task(21), hour=24 * 182) == [f"generate: restore {NAME}"]
+    found, path = vault.skill(NAME)
+    assert path == PATH
+    assert "*From 20 outcomes of " in found.body
+    assert vault.run([*STEPS, "expire"], now=NOW + timedelta(days=183)).done == []
+
+
+def test_one_that_a_person_is_editing_waits(vault: Vault, person: Person) -> None:
+    learn(vault, *tasks(0, 12))
+    mine = person.write(PATH, _read(vault) + "\nmine\n").read_text()
+    vault.record([(f"n{n}.json", as_file(t)) for n, t in enumerate(tasks(12, 12))], now=LATER)
+    report = vault.run(STEPS, now=LATER)
+    assert [waiting.path for waiting in report.waiting] == [PATH]
+    assert _read(vault) == mine
+    person.git("commit", "-qam", "Mine")
+    assert f"generate: rewrite {NAME}" in [
+        d.change.headline for d in vault.run(STEPS, now=LATER).done
+    ]
+
+
+class SilentJudge(OfflineJudge):
+    """Writes no strategies."""
+
+    def write(self, brief: Brief) -> Draft | None:
+        return None if isinstance(brief, Period) else super().write(brief)
+
+
+def test_where_the_judge_writes_no_text_there_is_none(tmp_path: Path) -> None:
+    made, _ = Vault.init(tmp_path / "v", ["coding"], now=NOW)
+    vault = Vault(made.root, SilentJudge())
+    assert learn(vault, *tasks(0, 12)) == []
+    assert vault.check().problems == []
+
+
+# ── what separates ───────────────────────────────────────────────────────────────────
+
+
+def stream(seed: int, *, planted: bool) -> list[dict[str, Any]]:
+    """120 trades; where one is planted, three of four in a storm are lost."""
+    rng = random.Random(seed)
+    found = []
+    for number in range(120):
+        at = START - timedelta(hours=200 - number)
+        regime = rng.choice(["storm", "calm", "breeze"])
+        lost = rng.random() < (0.75 if planted and regime == "storm" else 0.25)
+        score = -rng.uniform(0.02, 0.2) if lost else rng.uniform(0.01, 0.3)
+        context = {f"signal_{i}": rng.choice(["low", "mid", "high"]) for i in range(8)}
+        found.append(
+            trade(
+                0,
+                round(score, 4),
+                occurred_at=at.isoformat(),
+                decision__made_at=(at - timedelta(hours=rng.randrange(1, 9))).isoformat(),
+                decision__action="open_long",
+                source__session=f"s{number}",
+                context={**context, "regime": regime, "volume": round(rng.gauss(100, 20), 1)},
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_a_stream_names_the_planted_condition_or_none(vault: Vault, planted: bool) -> None:
+    learn(vault, *stream(7, planted=planted))
+    body = vault.skill("strategy-perps")[0].body
+    rules = section(body, "What to Avoid") + section(body, "Entry Rules")
+    assert ("regime is storm" in rules) == planted
+    assert "signal_" not in rules
+    assert "volume" not in rules
+    assert planted or not rules
+
+
+def test_the_backtest_names_no_hours_for_what_was_one_evening(shared: Path, tmp_path: Path) -> None:
+    vault, _ = Vault.init(tmp_path / "v", now=NOW)
+    file = shared / "data/freqtrade/backtest-result.json"
+    vault.import_files("freqtrade", [file], now=NOW)
+    vault.run(STEPS, now=NOW)
+    (name,) = [s.name for s in vault.skills() if s.kind == "strategy"]
+    body = vault.skill(name)[0].body
+    assert "From 170 outcomes" in body
+    assert not re.search("decided|What to Avoid", body)
+
+
+def test_who_asks_for_an_action_gets_no_strategy_of_all_actions(vault: Vault) -> None:
+    learn(vault, *tasks(0, 40))
+    assert NAME in [one.name for one in vault.skills()]
+    answer = vault.recommend("coding", "book a flight to Lisbon", action="fix_flaky_test")
+    kinds = {one.kind for one in answer.recommended}
+    assert (bool(kinds), "strategy" in kinds) == (True, False)

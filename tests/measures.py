@@ -1,0 +1,228 @@
+"""The measures of the code: names, sizes, imports. `python -m tests.measures` prints them."""
+
+import argparse
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).resolve().parent.parent / "skillvault"
+# Words that say nothing of what a variable holds.
+PLACEHOLDERS = frozenset(
+    "found one said told known each made wanted left given asked got gone item items thing things"
+    " stuff obj tmp temp foo ret res val".split()
+)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Place(NamedTuple):
+    """A name and where it stands."""
+
+    name: str
+    module: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} {self.name}"
+
+
+@cache
+def modules() -> list[str]:
+    """Every module of the package as a path below it, without its ending, sorted."""
+    return sorted(str(p.relative_to(PACKAGE).with_suffix("")) for p in PACKAGE.rglob("*.py"))
+
+
+def rewritten_later(module: str) -> bool:
+    """True for the offline judge, which is left out: its texts are about to be written anew."""
+    return module.startswith("judge/offline/")
+
+
+def measured() -> list[str]:
+    """The modules that are measured."""
+    return [module for module in modules() if not rewritten_later(module)]
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+
+
+def functions(module: str) -> Iterator[_Function]:
+    """Every function of a module, methods and inner ones included."""
+    return (node for node in ast.walk(tree(module)) if isinstance(node, _FUNCTION))
+
+
+def _own(function: _Function) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions in it."""
+    nodes: list[ast.AST] = [*function.body]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        if not isinstance(node, (*_FUNCTION, ast.ClassDef)):
+            nodes += ast.iter_child_nodes(node)
+
+
+def local_names(module: str) -> Iterator[Place]:
+    """The parameters and variables of each function, a name once a function."""
+    for function in functions(module):
+        arguments = function.args
+        lines = {
+            argument.arg: argument.lineno
+            for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            if argument.arg not in {"self", "cls"}
+        }
+        for node in _own(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                lines.setdefault(node.id, node.lineno)
+        yield from (Place(name, module, line) for name, line in lines.items())
+
+
+def placeholders() -> tuple[list[Place], int]:
+    """(the local names that say nothing, how many local names there are)."""
+    names = [place for module in measured() for place in local_names(module)]
+    return [place for place in names if place.name in PLACEHOLDERS], len(names)
+
+
+def repeated_functions(modules_each: int = 4) -> dict[str, set[str]]:
+    """Function name -> its modules, of those that are defined in at least so many.
+
+    Dunders are left out, and the methods of a protocol's implementations are not.
+    """
+    homes: defaultdict[str, set[str]] = defaultdict(set)
+    for module in measured():
+        for function in functions(module):
+            if not function.name.startswith("__"):
+                homes[function.name].add(module)
+    return {name: at for name, at in sorted(homes.items()) if len(at) >= modules_each}
+
+
+def repeated_classes() -> dict[str, set[str]]:
+    """Class name -> its modules, of those that are defined in two or more."""
+    homes: defaultdict[str, set[str]] = defaultdict(set)
+    for module in measured():
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(module)
+    return {name: at for name, at in sorted(homes.items()) if len(at) > 1}
+
+
+def class_sizes() -> list[tuple[int, Place]]:
+    """(methods, class) of every class, the largest first."""
+    sizes = [
+        (sum(isinstance(child, _FUNCTION) for child in node.body),
+         Place(node.name, module, node.lineno))
+        for module in measured()
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ClassDef)
+    ]  # fmt: skip
+    return sorted(sizes, reverse=True)
+
+
+def _is_command(function: _Function) -> bool:
+    """True for a function that click calls, which has an argument an option."""
+    decorators = map(ast.unparse, function.decorator_list)
+    return any(word in text for text in decorators for word in ("click", "option", "command"))
+
+
+def many_arguments(most: int = 4) -> list[Place]:
+    """The functions with more positional arguments than that, those that click calls left out."""
+    places = []
+    for module in measured():
+        for function in functions(module):
+            names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+            count = len([name for name in names if name not in {"self", "cls"}])
+            if count > most and not _is_command(function):
+                places.append(Place(function.name, module, function.lineno))
+    return places
+
+
+def inner_imports() -> list[Place]:
+    """The imports that stand inside functions."""
+    return [
+        Place(ast.unparse(node), module, node.lineno)
+        for module in measured()
+        for function in functions(module)
+        for node in _own(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
+def imports(module: str) -> Iterator[str]:
+    """The dotted names that a module imports, at its top, in functions, for types only."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            if node.module and node.module.startswith("skillvault"):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def imported(module: str) -> frozenset[str]:
+    """The modules of the package that a module imports."""
+    paths = {name.removeprefix("skillvault.").replace(".", "/") for name in imports(module)}
+    return frozenset(paths.intersection(modules()) - {module})
+
+
+def cycle(module: str) -> list[str]:
+    """The modules by which one imports itself; none if it does not."""
+    trails = [[name] for name in imported(module)]
+    seen: set[str] = set()
+    while trails:
+        trail = trails.pop()
+        if trail[-1] == module:
+            return trail
+        if trail[-1] not in seen:
+            seen.add(trail[-1])
+            trails += [[*trail, name] for name in imported(trail[-1])]
+    return []
+
+
+def cycles() -> dict[str, list[str]]:
+    """Module -> the trail by which it imports itself."""
+    return {module: trail for module in modules() if (trail := cycle(module))}
+
+
+def _lines(homes: Mapping[str, Iterable[str]]) -> list[str]:
+    return [f"{name}: {', '.join(sorted(at))}" for name, at in homes.items()]
+
+
+def measures() -> dict[str, tuple[str, list[str]]]:
+    """What is measured -> (the figure, its places)."""
+    empty, count = placeholders()
+    sizes = class_sizes()
+    return {
+        "placeholder local names": (
+            f"{100 * len(empty) / count:.1f} % of {count}", list(map(str, empty))),
+        "function names in four or more modules": (
+            str(len(repeated_functions())), _lines(repeated_functions())),
+        "class names in two or more modules": (
+            str(len(repeated_classes())), _lines(repeated_classes())),
+        "methods of the largest class": (
+            f"{sizes[0][0]} ({sizes[0][1]})", [f"{n} {place}" for n, place in sizes[:10]]),
+        "functions with more than four positional arguments": (
+            str(len(many_arguments())), list(map(str, many_arguments()))),
+        "imports inside functions": (str(len(inner_imports())), list(map(str, inner_imports()))),
+        "modules in an import cycle": (str(len(cycles())), _lines(cycles())),
+        "modules": (str(len(modules())), []),
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Print the measures; `--list` prints their places."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print where each stands")
+    places = parser.parse_args().list
+    for name, (figure, lines) in measures().items():
+        print(f"{name}: {figure}")
+        if places:
+            print("".join(f"    {line}\n" for line in lines), end="")
+
+
+if __name__ == "__main__":
+    main()

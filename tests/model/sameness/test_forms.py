@@ -1,0 +1,76 @@
+"""Forms: which of many say the same is what a comparison of all pairs tells, in any order."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillvault.model.sameness.comparison import Near, opposite, same
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import Forms, components, most_like_others
+from tests.model.sameness.given import near, texts
+
+several = st.lists(texts, max_size=12)
+nearnesses = st.sampled_from([None, near])
+
+
+@settings(deadline=None)
+@given(several, texts, nearnesses)
+def test_what_is_found_is_what_a_scan_of_all_finds(
+    known: list[str], text: str, nearness: Near | None
+) -> None:
+    index, form, forms = Forms(nearness), normal_form(text), [normal_form(t) for t in known]
+    assert [index.add(other) for other in forms] == list(range(len(forms)))
+    assert index.same(form) == [n for n, f in enumerate(forms) if same(form, f, nearness)]
+    assert index.opposite(form) == [n for n, f in enumerate(forms) if opposite(form, f, nearness)]
+
+
+def _scanned(forms: Sequence[Form], nearness: Near | None) -> list[list[int]]:
+    """The components by comparing all pairs again and again."""
+    groups = [{n} for n in range(len(forms))]
+    for a in range(len(forms)):
+        for b in range(a):
+            if same(forms[a], forms[b], nearness):
+                joined = [group for group in groups if a in group or b in group]
+                groups = [group for group in groups if group not in joined]
+                groups.append(set().union(*joined))
+    return sorted(sorted(group) for group in groups)
+
+
+@settings(deadline=None)
+@given(several, nearnesses)
+def test_components_are_those_of_all_pairs(known: list[str], nearness: Near | None) -> None:
+    forms = [normal_form(text) for text in known]
+    assert components(forms, nearness) == _scanned(forms, nearness)
+
+
+@settings(deadline=None)
+@given(several.flatmap(lambda known: st.tuples(st.just(known), st.permutations(known))), nearnesses)
+def test_components_do_not_depend_on_order(
+    orders: tuple[list[str], list[str]], nearness: Near | None
+) -> None:
+    groups = []
+    for known in orders:
+        found = components([normal_form(text) for text in known], nearness)
+        groups.append(sorted(sorted(known[n] for n in group) for group in found))
+    assert groups[0] == groups[1]
+
+
+@given(st.lists(texts, min_size=1, max_size=8).flatmap(st.permutations))
+def test_the_member_most_like_the_others_does_not_depend_on_order(known: list[str]) -> None:
+    members = [(text, normal_form(text)) for text in known]
+    assert most_like_others(members) == most_like_others(sorted(members))
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        (["retry payments", "retry failed payments", "retry failed payments on Mondays"],
+         "retry failed payments"),
+        (["retry the payments", "retry payments"], "retry payments"),
+        (["...", ""], ""),
+    ],
+)  # fmt: skip
+def test_of_equals_the_first_by_text_stands_for_all(members: list[str], told: str) -> None:
+    assert most_like_others((text, normal_form(text)) for text in members) == told

@@ -1,0 +1,175 @@
+"""An outcome that was wrong counts nowhere, as if it had been retracted when it arrived."""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault, retract
+from skillvault.model.errors import EditedError, UsageError
+from tests.conftest import NOW, Person, unguarded
+from tests.given import as_file, raw, trade
+
+LATER = NOW + timedelta(days=1)
+
+
+def recorded(vault: Vault, *outcomes: dict[str, object]) -> list[str]:
+    """Record outcomes; their ids in the order of time."""
+    files = [(f"{number}.json", as_file(one)) for number, one in enumerate(outcomes)]
+    vault.record(files, now=NOW)
+    return sorted(vault.store.head().outcomes)
+
+
+def served(vault: Vault) -> dict[str, str]:
+    """What the vault says: its living skills and its facts, by name."""
+    head = vault.store.head()
+    skills = {name: skill.body.strip() for name, skill in head.skills.items()}
+    return {**skills, **{name: fact.text for name, fact in head.facts.items()}}
+
+
+def both_ways(vault: Vault, outcomes: list[dict[str, object]], wrong: int, other: Vault) -> None:
+    """The vault that learned and then retracted says what one says that retracted on arrival."""
+    ids = recorded(vault, *outcomes)
+    vault.run(now=NOW)
+    retract(vault, ids[wrong], "a wrong label", now=LATER)
+    assert recorded(other, *outcomes) == ids
+    retract(other, ids[wrong], "a wrong label", now=LATER)
+    other.run(now=LATER)
+    assert served(vault) == served(other)
+    assert vault.check().problems == []
+    assert not vault.run(now=LATER).done
+
+
+@pytest.fixture
+def other(tmp_path: Path, _new_vault: Path) -> Vault:
+    """Another new vault."""
+    return Vault(unguarded(_new_vault, tmp_path / "other"))
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_of_two_that_say_the_same_the_other_stays(vault: Vault, other: Vault, wrong: int) -> None:
+    both_ways(vault, [raw(0), raw(1)], wrong, other)
+
+
+def test_the_only_one_takes_its_skill_along(vault: Vault, other: Vault) -> None:
+    both_ways(vault, [trade(0)], 0, other)
+    assert served(vault) == {}
+
+
+@pytest.mark.parametrize("wrong", [0, 5, 11])
+def test_a_strategy_is_written_of_the_others(vault: Vault, other: Vault, wrong: int) -> None:
+    days = [
+        trade(day, score=-0.2 if day % 3 else 0.3, decision__target=f"T{day % 4}")
+        for day in range(12)
+    ]
+    both_ways(vault, days, wrong, other)
+    assert "strategy-perps" in served(vault)
+
+
+@pytest.mark.parametrize(
+    ("ended", "days", "wrong", "stands"),
+    [
+        ("+-++-", range(5), 2, {"succeeded"}),  # two for it and one against it, then one more
+        ("+-++-", (4, 0, 2, 3, 1), 2, {"succeeded"}),  # as they came, in whatever order they ended
+        ("+--+-", range(5), 2, {"succeeded"}),  # it never stood, as one against it was wrong
+        ("+-+-+", range(5), 2, {"failed"}),  # never more for it than against it without the wrong
+    ],
+)
+def test_a_fact_stands_if_it_had_more_for_it_when_one_came(
+    vault: Vault, other: Vault, ended: str, days: Sequence[int], wrong: int, stands: set[str]
+) -> None:
+    status = {"+": "success", "-": "failure"}
+    for each in (vault, other):
+        for number, (day, sign) in enumerate(zip(days, ended, strict=True)):
+            known = set(each.store.head().outcomes)
+            fields = {"source__session": f"s{day}", "result": {"status": status[sign]}}
+            recorded(each, raw(day, **fields))
+            if number == wrong:
+                (name,) = set(each.store.head().outcomes) - known
+                if each is other:
+                    retract(other, name, "a wrong label", now=NOW)
+            each.run(now=NOW)
+    retract(vault, name, "a wrong label", now=LATER)
+    assert served(vault) == served(other)
+    facts = vault.store.head().facts.values()
+    assert {end for end in ("succeeded", "failed") for fact in facts if end in fact.text} == stands
+    assert vault.check().problems == []
+    assert not vault.run(now=LATER).done
+
+
+def test_a_retraction_is_one_commit_that_lists_what_changed(vault: Vault, person: Person) -> None:
+    ids = recorded(vault, raw(0), raw(1))
+    vault.run(now=NOW)
+    before = person.git("rev-parse", "HEAD")
+    report = retract(vault, ids[0][:20], "the machine was\nbroken", now=LATER)
+    assert person.git("rev-list", "--count", f"{before}..HEAD") == "1"
+    message = person.git("log", "-1", "--format=%an: %B")
+    assert message.startswith(f"Ada Person: retract: {ids[0]}")
+    assert "refresh: warning-coding-fix-flaky-test-checkout" in message
+    record = (vault.root / f"retractions/coding/2026/11/01/{ids[0]}.yaml").read_text()
+    assert record == (
+        f"outcome: {ids[0]}\ndomain: coding\nreason: |-\n  the machine was\n  broken\n"
+        "at: '2026-11-21T12:00:00Z'\nby: Ada Person <ada@example.org>\n"
+    )
+    assert {done.commit for done in report.done} == {person.git("rev-parse", "HEAD")}
+
+
+def test_the_outcome_stays_as_written_and_is_known(vault: Vault) -> None:
+    (name,) = recorded(vault, raw(0))
+    path = vault.root / f"outcomes/coding/2026/11/01/{name}.yaml"
+    before = path.read_bytes()
+    retract(vault, name, "wrong", now=LATER)
+    assert path.read_bytes() == before
+    assert vault.record([("again.json", as_file(raw(0)))], now=LATER).known == [name]
+    with pytest.raises(UsageError, match="retracted already"):
+        retract(vault, name, "wrong", now=LATER)
+    with pytest.raises(UsageError, match="--reason"):
+        retract(vault, recorded(vault, raw(1))[1], " ", now=LATER)
+
+
+def test_a_dry_run_shows_it_and_does_nothing(vault: Vault, person: Person) -> None:
+    ids = recorded(vault, raw(0), raw(1))
+    vault.run(now=NOW)
+    before = person.git("rev-parse", "HEAD")
+    report = retract(vault, ids[0], "wrong", now=LATER, dry=True)
+    assert next(done.change.step for done in report.done) == "retract"
+    assert (person.git("rev-parse", "HEAD"), person.status()) == (before, "")
+    assert not vault.run(now=LATER).done
+
+
+def test_what_a_person_is_editing_is_named_and_nothing_is_done(
+    vault: Vault, person: Person
+) -> None:
+    ids = recorded(vault, raw(0), raw(1))
+    vault.run(now=NOW)
+    before = person.git("rev-parse", "HEAD")
+    path = f"skills/{vault.skills()[0].name}/SKILL.md"
+    (vault.root / path).write_text((vault.root / path).read_text() + "mine\n")
+    with pytest.raises(EditedError, match=re.escape(path)):
+        retract(vault, ids[0], "wrong", now=LATER)
+    assert person.git("rev-parse", "HEAD") == before
+
+
+def test_a_revert_counts_it_again(vault: Vault, person: Person) -> None:
+    ids = recorded(vault, raw(0), raw(1))
+    vault.run(now=NOW)
+    before = served(vault)
+    retract(vault, ids[0], "wrong", now=LATER)
+    assert served(vault) != before
+    person.git("revert", "--no-edit", "HEAD")
+    vault.run(now=LATER)
+    assert served(vault) == before
+
+
+def test_an_index_built_anew_leaves_it_out_too(vault: Vault) -> None:
+    ids = recorded(vault, raw(0), raw(1, decision__id="d-1"))
+    for name in ids:
+        retract(vault, name, "wrong", now=LATER)
+    counted = "select count(*) from outcome where counts"
+    assert vault.store.head().rows(counted, []) == [(0,)]
+    (vault.store.git.dirs()[0] / "skillvault/index.db").unlink()
+    again = Vault(vault.root)
+    assert again.store.head().rows(counted, []) == [(0,)]
+    assert not again.run(now=LATER).done

@@ -1,0 +1,147 @@
+"""What a person takes back in a clone that does not learn is what the learner would have left."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillvault.api import Vault, proposals, retract, undo
+from tests.clones import LATER, Clone, bare
+from tests.conftest import NOW, unguarded
+from tests.given import as_file, raw, trade
+
+FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
+# A fact that had more for it than against it until the last came.
+CONTESTED = [
+    raw(day, source__session=f"s{day}", result={"status": status})
+    for day, status in enumerate(("success", "failure", "success", "success", "failure"))
+]
+
+
+def pair(
+    folder: Path, new_root: Path, outcomes: Sequence[Any] = FIVE, rules: str = "learner: ada"
+) -> tuple[Clone, Clone]:
+    """Two clones with these outcomes in both, of which the first one learns."""
+    remote = bare(folder / "remote.git")
+    ada = Clone(unguarded(new_root, folder / "ada"))
+    ada.person.git("config", "skillvault.clone", "ada")
+    ada.person.rule(f"\n{rules}")
+    ada.person.git("remote", "add", "origin", str(remote))
+    ada.person.git("push", "-q", "-u", "origin", "main")
+    ada.vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(outcomes)], now=NOW)
+    ada.run(NOW)
+    ben = Clone.of(remote, folder / "ben")
+    exchange(ada, ben)
+    return ada, ben
+
+
+def exchange(*clones: Clone) -> None:
+    """All of them know what each of them did, and the learner drew its conclusions."""
+    for clone in (*clones[::-1], *clones):
+        clone.sync()
+        clone.run()
+    for clone in (*clones, *clones):
+        clone.sync()
+
+
+@pytest.fixture
+def new_root(_new_vault: Path) -> Path:
+    """A vault as `init` makes it."""
+    return _new_vault
+
+
+@pytest.mark.parametrize(("outcomes", "place"), [(FIVE, 0), (FIVE, 3), (CONTESTED, 2)])
+def test_retracting_elsewhere_is_retracting_at_the_learner(
+    tmp_path: Path, new_root: Path, outcomes: Sequence[Any], place: int
+) -> None:
+    served = []
+    for number in (0, 1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        clones = pair(folder, new_root, outcomes)
+        wrong = sorted(clones[0].vault.store.head().outcomes)[place]
+        retract(clones[number].vault, wrong, "wrong", now=LATER)
+        says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
+        assert ("ada, which learns, computes anew" in says) is bool(number)
+        exchange(*clones)
+        assert clones[0].tree() == clones[1].tree()
+        assert [clone.vault.check().problems for clone in clones] == [[], []]
+        folders = ("skills", "proposed", "memory", "links")
+        served.append(clones[0].person.git("ls-tree", "-r", "HEAD", *folders))
+        assert "memory/" in served[-1]
+    assert served[0] == served[1]
+
+
+@pytest.mark.parametrize("is_built_anew", [False, True])
+def test_a_rejection_taken_back_is_so_in_every_clone(
+    tmp_path: Path, new_root: Path, is_built_anew: bool
+) -> None:
+    ada, ben = pair(tmp_path, new_root)
+    name = next(one.name for one in ada.vault.skills() if one.domain == "coding")
+    undo(ada.vault, name, "not ours", now=LATER)
+    like = raw(5, decision__target="basket")  # says the same of another target
+    ada.vault.record([("5.json", as_file(like))], now=LATER)
+    assert "not ours" in [one.reason for one in ada.run().rejected]
+    exchange(ada, ben)
+    ben.vault.curate.forget(name, now=LATER)
+    ben.sync()
+    ada.sync()
+    if is_built_anew:
+        (ada.vault.store.git.dirs()[0] / "skillvault/index.db").unlink()
+        ada.vault = Vault(ada.root)
+    ada.run()
+    exchange(ada, ben)
+    names = {one.name for one in ben.vault.skills()}
+    assert {name, "warning-coding-fix-flaky-test-basket"} <= names
+    assert not ada.run().rejected
+
+
+@pytest.mark.parametrize("learner", ["ada", "all"])
+@pytest.mark.parametrize("way", ["forget", "revert", "forget and remove"])
+def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
+    tmp_path: Path, new_root: Path, learner: str, way: str
+) -> None:
+    """The other clone looked at what says the same, and left it: its index says so."""
+    rules = f"learner: {learner}\ngenerate: {{gate: always}}"
+    ada, ben = pair(tmp_path, new_root, [raw(0), raw(1)], rules)
+    (name,) = (one.name for one in proposals(ada.vault))
+    ada.vault.curate.reject(name, "known", now=LATER)
+    like = [raw(2, decision__target="till"), raw(3, decision__target="till")]
+    ada.vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(like)], now=LATER)
+    assert "known" in [one.reason for one in ada.run().rejected]
+    exchange(ada, ben)
+    assert not ada.vault.store.head().due.keys("generate")
+    if way == "revert":
+        ben.person.git("revert", "--no-edit", ben.person.git("rev-parse", "HEAD^{/^reject: }"))
+    else:
+        ben.vault.curate.forget(name, now=LATER)
+    if way == "forget and remove":
+        ben.person.git("rm", "-rq", f"proposed/{name}", f"links/{name}")
+        ben.person.git("commit", "-qm", "Take it away")
+    ben.person.git("push", "-q")
+    ada.person.git("pull", "-q", "--no-rebase")
+    ada.run()
+    standing = [] if way == "forget and remove" else [name]
+    both = [*standing, name.replace("checkout", "till")]
+    assert [one.name for one in proposals(ada.vault)] == both
+    exchange(ada, ben)
+    assert ada.tree() == ben.tree()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_two_clones_made_at_once_is_undone_by_the_commit_of_either(
+    tmp_path: Path, new_root: Path, number: int
+) -> None:
+    clones = pair(tmp_path, new_root, [raw(0)], "learner: all")
+    same = [("1.json", as_file(trade(1)))]
+    for clone, now in zip(clones, (NOW, LATER), strict=True):
+        clone.vault.record(same, now=now)
+        clone.run(now)
+    commits = [clone.person.git("rev-parse", "HEAD^{/^generate: }") for clone in clones]
+    assert len(set(commits)) == len(clones)
+    exchange(*clones)
+    ada, _ = clones
+    name = next(one.name for one in ada.vault.skills() if one.domain == "perps")
+    undo(ada.vault, commits[number], now=LATER)
+    assert name not in {one.name for one in ada.vault.skills()}

@@ -175,6 +175,14 @@ def test_what_should_be_used_is_used_if_work_follows(verb: str) -> None:
     assert read(f"Next time {said}") == ([], [])
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Guided by xlsx, I wrote formulas.", "xlsx did the job.", f"I combined {BUDGET} with xlsx."],
+)
+def test_a_single_word_is_a_mention_beside_a_word_of_use(text: str) -> None:
+    assert "xlsx" in read(text)[0]
+
+
 def test_what_should_be_used_is_open_if_nothing_follows() -> None:
     assert read("I should use the xlsx skill for this task.") == ([], [])
 

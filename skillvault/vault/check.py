@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from skillvault.model import integrity
 from skillvault.model.errors import BadInputError
+from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
 from skillvault.vault.files import expertise, layout
@@ -28,6 +29,8 @@ def findings(
         removed=removed,
     )
     broken = [r for r in parsed.values() if isinstance(r, Problem)]
+    for record in parsed.values():
+        broken += record.problems if isinstance(record, LinkList) else ()
     broken += _policy_problems(view)
     broken += _expertise_problems(view)
     broken += _hidden(view.texts_at(paths))
@@ -101,7 +104,7 @@ def _strays(view: View) -> Iterator[str]:
     homes: set[str] = set()
     for path in view.contents:
         top, *rest = path.split("/")
-        if top not in layout.FOLDERS or layout.ref_of(path) or rest[-1].startswith("."):
+        if top not in layout.FOLDERS or layout.holds_records(path) or rest[-1].startswith("."):
             continue
         if top not in layout.SHELVES or len(rest) == 1:
             yield path

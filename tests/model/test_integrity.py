@@ -3,8 +3,8 @@
 import pytest
 
 from skillvault.model.integrity import VaultRecords, problems
-from skillvault.model.records import Link, Record, Ref, link_of
-from skillvault.vault.files import layout
+from skillvault.model.link_lists import LinkList
+from skillvault.model.records import Link, Ref, link_of
 from tests.given import NOW
 
 
@@ -37,9 +37,8 @@ def test_only_a_session_is_distilled_and_only_to_a_skill(
 
 
 def _codes_of(link: Link) -> list[str]:
-    records: dict[str, Record] = {layout.path_of(link): link}
     view = VaultRecords(
-        records=records,
+        records={"links/x.yaml": LinkList((link,))},
         existing=frozenset({str(link.source), str(link.target)}),
         strays=(),
         removed=lambda _: None,

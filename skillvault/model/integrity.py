@@ -82,6 +82,8 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     lists = [record for record in view.records.values() if isinstance(record, LinkList)]
     linked = {link.target for each in lists for link in each.links}
     for path, record in view.records.items():
+        if isinstance(record, LinkList):
+            yield from _contradictory_links(path, record)
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
             is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
@@ -96,6 +98,15 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
                 )
         if isinstance(record, Fact) and record.kind == "judge":
             yield from _fact_notes(path, record, linked)
+
+
+def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
+    """A note for each fact that one list of links both supports and contradicts."""
+    contradicted = {link.target for link in record.links if link.type == "contradicted"}
+    for link in record.links:
+        if link.type in ("promoted", "reinforced") and link.target in contradicted:
+            message = f"{link.type} and contradicted: {link.target}; delete the line that is wrong"
+            yield Problem(path, None, "contradictory-links", message)
 
 
 def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:

@@ -10,19 +10,24 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, cast
 
+from msgspec.structs import replace
+
+from skillvault.learning.assess import STEP as ASSESS
+from skillvault.learning.assess import Assessed
 from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.lift import Observation, Offer, Prior, Sums
 from skillvault.learning.effect.verdict import Evidence
-from skillvault.learning.expire import time_of
-from skillvault.loop.registry import STEPS
+from skillvault.learning.expire import lifetime, time_of
+from skillvault.loop.registry import MOVERS, STEPS
 from skillvault.model.change import BATCH
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Ref
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
+from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
 from skillvault.vault.index.uses import DecidedRow, Used, UseRow
 
@@ -290,3 +295,30 @@ def _evidence(
     ]
     trial = bool(starts) and starts[-1] in _trial_start(head, name)
     return effect.evidence_by_version(decisions, starts, trial=trial)
+
+
+def assessed(view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime) -> Assessed:
+    """A skill as it stands at its domain's time; of one that was never retired no file is read."""
+    ref = Ref("skill", row.name)
+    ours = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
+    shown = Assessed(
+        name=row.name,
+        shelf=row.shelf,
+        status=row.status,
+        evidence=evidence,
+        clock=clock,
+        ours=ours,
+    )
+    skill = view.skills.find(row.name) if ours or evidence.trial else None
+    if skill is None:
+        return shown
+    retired, life = time_of(skill.retired), lifetime(skill, view.policy)
+    last = view.history.commits_touching([ref])[:1]
+    return replace(
+        shown,
+        retired=retired,
+        trial=time_of(skill.trial),
+        since=view.uses.closed_since(row.domain, micros(retired)) if ours and retired else 0,
+        is_rejected=any(commit.step not in STEPS for commit in last)
+        or (life is not None and life.ends < clock),
+    )

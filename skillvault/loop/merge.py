@@ -8,14 +8,13 @@ from typing import TypeVar
 from skillvault.learning import sections
 from skillvault.learning.account.account import KINDS, calls_for_skill, findings_about
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.distill import overlap
-from skillvault.learning.distill.overlap import SessionMerging, groups_of, sessions_digest
+from skillvault.learning.distill.overlap import groups_of
 from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.expire import is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
 from skillvault.learning.generate.warning_pattern import Present, expiry_after, made_at, makes_skill
 from skillvault.learning.length import References
-from skillvault.learning.merge import SESSIONS, evolved
+from skillvault.learning.merge import SESSIONS, evolved, sessions
 from skillvault.learning.merge.evolved import Merging, TakenIn, taken_in
 from skillvault.learning.merge.groups import (
     STEP,
@@ -26,6 +25,7 @@ from skillvault.learning.merge.groups import (
     rejected,
     statement_words,
 )
+from skillvault.learning.merge.sessions import SessionMerging, sessions_digest
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.loop.accounts import BACK
@@ -129,9 +129,9 @@ def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change
         return None
     if due.into is None:
         taken = run.view.skills.is_name_taken
-        change = overlap.joining_change(due, draft, taken=taken, policy=run.policy)
+        change = sessions.joining_change(due, draft, taken=taken, policy=run.policy)
         return told_by(change, draft, run.view)
-    change = overlap.widening_change(
+    change = sessions.widening_change(
         due,
         due.into,
         draft,

@@ -25,9 +25,8 @@ from skillvault.learning.recommend import recommend, shelf
 from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
-from skillvault.loop.assess import assessed
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import Uses
+from skillvault.loop.effects import Uses, assessed
 from skillvault.model import claims
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy

@@ -45,7 +45,6 @@ from skillvault.model.records import (
     Source,
 )
 from skillvault.model.text import front_matter, strict_yaml
-from skillvault.model.text.strict_yaml import load
 from skillvault.model.text.text import rule_key
 
 UNDECIDED = re.compile(r"^# undecided: (?P<key>\S+) is (?P<values>.*)\n?", re.MULTILINE)
@@ -221,7 +220,9 @@ def _sorted(value: Any) -> Any:
 
 def merged_retraction(versions: Versions) -> bytes:
     """The earlier one; of two of one time the one that comes first as text."""
-    return min(versions.sides, key=lambda side: (str(load(side.decode()).get("at", "")), side))
+    return min(
+        versions.sides, key=lambda side: (str(strict_yaml.load(side.decode()).get("at", "")), side)
+    )
 
 
 _TIMES = frozenset({"created_at", "at", "occurred_at", "ended_at"})

@@ -8,12 +8,12 @@ from functools import partial
 from typing import NamedTuple
 
 from skillvault.learning.account.account import KINDS, calls_for_skill, digest
-from skillvault.learning.distill.overlap import sessions_digest
 from skillvault.learning.distill.skill import excerpt_of, reworded_change
 from skillvault.learning.generate import strategy as strategies
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.merge.sessions import sessions_digest
 from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.general import GeneralPattern

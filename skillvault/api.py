@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from skillvault.inspect.page.page import Page
     from skillvault.inspect.status import Status
     from skillvault.judge import Judge
-    from skillvault.judge.claude.retries import Question
+    from skillvault.judge.claude.questions import Question
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
     from skillvault.learning.promote import facts as promote

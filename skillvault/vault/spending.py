@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from skillvault.model.brief import Spent
 from skillvault.model.errors import UnavailableError
+from skillvault.model.policy import JudgePolicy
 from skillvault.vault.failpoint import reach
 
 _HOUR = 3600.0
@@ -83,7 +85,7 @@ class Ledger:
 
     # ── before and after a call ──────────────────────────────────────────────────────
 
-    def reserve(self, usd: float, *, usd_per_day: float, calls_per_day: int) -> int | None:
+    def reserve(self, usd: float, rules: JudgePolicy) -> int | None:
         """The number of a call that may be sent now and cost so much at most.
 
         None while one must wait for others, sent first after a silence or as a probe.
@@ -96,7 +98,7 @@ class Ledger:
                 return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
-            _check_caps(db, usd, _day(now), usd_per_day=usd_per_day, calls_per_day=calls_per_day)
+            _check_caps(db, usd, _day(now), rules)
             first = _unanswered_since(db, now, circuit)
             if first is not None and not circuit.failures:
                 return None
@@ -110,13 +112,12 @@ class Ledger:
                 _set_circuit(db, probing)
             return call
 
-    def paid(self, call: int, key: str, reply: str, *, usd: float, tokens: int) -> None:
+    def paid(self, call: int, key: str, reply: str, spent: Spent) -> None:
         """A call was answered: what it took, and the reply under its key."""
         reach("reply-received")
         with self._writing() as db:
             now = self._now()
-            _close_call(db, call, "paid", usd=usd, tokens=tokens)
-            db.execute("insert or replace into reply values (?, ?, ?)", (key, now, reply))
+            self._keep_replies(db, call, {key: reply}, spent)
             _set_circuit(db, Circuit())
             db.execute("delete from reply where at < ?", (now - _KEPT,))
             db.execute("delete from call where at < ?", (now - _KEPT,))
@@ -125,14 +126,14 @@ class Ledger:
     def refused(self, call: int) -> None:
         """A call was answered with no: it cost nothing, and the service is there."""
         with self._writing() as db:
-            _close_call(db, call, "refused", usd=0.0)
+            _close_call(db, call, "refused", Spent())
             _set_circuit(db, Circuit())
 
     def failed(self, call: int, reason: str, *, billed: bool, pause: float | None = None) -> None:
         """A call was not answered; nobody asks for `pause` seconds. `billed`: it may cost."""
         with self._writing() as db:
             usd = _open_usd(db, call) if billed else 0.0
-            _close_call(db, call, "failed", usd=usd)
+            _close_call(db, call, "failed", Spent(cost_usd=usd))
             failures = _circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _OPENS)  # one probe, when it is over
@@ -147,6 +148,14 @@ class Ledger:
         """The reply that was paid for under a key."""
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
+
+    def _keep_replies(
+        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: Spent
+    ) -> None:
+        """Keep what a call was answered, by key, and what it took."""
+        rows = [(key, self._now(), reply) for key, reply in replies.items()]
+        db.executemany("insert or replace into reply values (?, ?, ?)", rows)
+        _close_call(db, call, "paid", spent)
 
     def forget_reply(self, key: str) -> None:
         """Drop a reply that is of no use."""
@@ -187,15 +196,13 @@ class Ledger:
             return None
         return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
 
-    def collected(self, batch: str, replies: Mapping[str, str], *, usd: float, tokens: int) -> None:
+    def collected(self, batch: str, replies: Mapping[str, str], spent: Spent) -> None:
         """A batch has ended, with these replies; what it did not answer may be asked again."""
         with self._writing() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
                 return  # another process was quicker
-            rows = [(key, self._now(), reply) for key, reply in replies.items()]
-            db.executemany("insert or replace into reply values (?, ?, ?)", rows)
-            _close_call(db, row[0], "paid", usd=usd, tokens=tokens)
+            self._keep_replies(db, row[0], replies, spent)
             _drop(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
@@ -308,21 +315,19 @@ def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
     db.execute("insert or replace into state values (?, ?)", row)
 
 
-def _check_caps(
-    db: sqlite3.Connection, usd: float, day: str, *, usd_per_day: float, calls_per_day: int
-) -> None:
+def _check_caps(db: sqlite3.Connection, usd: float, day: str, rules: JudgePolicy) -> None:
     """UnavailableError if one more call would pass a cap of the day."""
     sql = "select count(*), coalesce(sum(usd), 0.0) from call where day = ?"
     calls, spent = db.execute(sql, (day,)).fetchone()
-    if calls >= calls_per_day:
+    if calls >= rules.calls_per_day:
         raise UnavailableError(
-            f"the day's {calls_per_day} calls are sent (judge.calls_per_day); "
+            f"the day's {rules.calls_per_day} calls are sent (judge.calls_per_day); "
             "the rest waits for midnight UTC"
         )
-    if spent + usd > usd_per_day:
+    if spent + usd > rules.usd_per_day:
         raise UnavailableError(
-            f"the day's ${usd_per_day:g} (judge.usd_per_day) leave no room for a call of up to "
-            f"${usd:.4f}; the rest waits for midnight UTC"
+            f"the day's ${rules.usd_per_day:g} (judge.usd_per_day) leave no room for a call of "
+            f"up to ${usd:.4f}; the rest waits for midnight UTC"
         )
 
 
@@ -351,11 +356,9 @@ def _open_usd(db: sqlite3.Connection, call: int) -> float:
     return usd
 
 
-def _close_call(
-    db: sqlite3.Connection, call: int, state: str, *, usd: float, tokens: int = 0
-) -> None:
+def _close_call(db: sqlite3.Connection, call: int, state: str, spent: Spent) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
-    db.execute(sql, (state, usd, tokens, call))
+    db.execute(sql, (state, spent.cost_usd, spent.tokens, call))
 
 
 def _day(at: float) -> str:

@@ -17,8 +17,7 @@ from skillvault.cli.commands import cli
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
-from skillvault.judge.claude.retries import Caller
-from skillvault.judge.claude.wire import Api
+from skillvault.loop.judging.paid_calls import Caller
 from skillvault.model.claude_models import MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import UnansweredError, UnavailableError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
@@ -140,7 +139,7 @@ def test_a_call_that_a_killed_process_left_is_paid_for_and_blocks_nobody(
     clock = Clock()
     judge, ledger = asking(tmp_path, clock)
     for _ in range(5):
-        ledger.reserve(0.1, usd_per_day=9, calls_per_day=99)
+        ledger.reserve(0.1, JudgePolicy(usd_per_day=9, calls_per_day=99))
     clock.sleep(700)
     assert tried(lambda: ask(judge, 1))
     assert ledger.today().usd > 0.4
@@ -153,10 +152,9 @@ def wound(vault: Vault, clock: Clock) -> Vault:
     """The vault, with a judge and a ledger that go by a clock of ours."""
     ledger = Ledger(vault.store.ledger._place, clock.wall)
     rules = JudgePolicy(provider="claude")
-    caller = Caller(Api(), ledger, rules, clock)
-    judge = ClaudeJudge(
-        Questions(rules, Prompts({}, cleaned), DistillPolicy()), caller, lambda key: None
-    )
+    caller = Caller(ledger, rules, now=clock.now, sleep=clock.sleep)
+    questions = Questions(rules, Prompts({}, cleaned), DistillPolicy())
+    judge = ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None)
     found = Vault(vault.root, judge)
     found.store.ledger = ledger
     return found

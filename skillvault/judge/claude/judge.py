@@ -1,7 +1,7 @@
 """Claude as the judge.
 
-What is asked stands in `questions`, what of a reply is believed in `replies`, caps and retries in
-`retries`, what goes over the network in `wire`.
+What is asked stands in `questions`, what of a reply is believed in `replies`, what goes over the
+network in `wire`, caps and retries in `loop/judging/paid_calls`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +11,8 @@ from typing import TypeVar
 import msgspec
 
 from skillvault.judge.claude.prompts import says_too_little
-from skillvault.judge.claude.questions import Asked, Questions, with_answer
-from skillvault.judge.claude.replies import UnusableError
-from skillvault.judge.claude.retries import Caller, Question
+from skillvault.judge.claude.questions import Asked, Question, Questions, with_answer
+from skillvault.judge.claude.replies import Kept, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     Brief,
@@ -37,11 +36,13 @@ _Value = TypeVar("_Value")
 class ClaudeJudge:
     """Asks for a verdict before the result is shown, then for what it teaches; writes skills.
 
-    `answers` gives what was answered to a question by its key: nobody is asked that again.
+    `ask` sends a question, and `forget_reply` drops a reply of no use. `answers` gives what was
+    answered to a question by its key: nobody is asked that again.
     """
 
     questions: Questions
-    caller: Caller
+    ask: Callable[[Question], Kept]
+    forget_reply: Callable[[Question], None]
     answers: Callable[[str], Answer | None]
 
     @property
@@ -123,17 +124,17 @@ class ClaudeJudge:
 
     def _replied(self, question: Asked[_Value]) -> tuple[Mapping[str, object], Spent]:
         """What of a reply is believed, and what it took; asked once more with the reason."""
-        first = self.caller.ask(question.sent)
+        first = self.ask(question.sent)
         try:
             return question.accepted(first), _rounded(first.spent)
         except UnusableError as error:
             again = self._again(question.sent, first.text, str(error))
-        second = self.caller.ask(again)
+        second = self.ask(again)
         try:
             return question.accepted(second, last=True), _rounded(first.spent + second.spent)
         except UnusableError as error:
-            self.caller.forget_reply(question.sent)
-            self.caller.forget_reply(again)
+            self.forget_reply(question.sent)
+            self.forget_reply(again)
             raise UnansweredError(str(error)) from None
 
     def _again(self, sent: Question, reply: str, reason: str) -> Question:

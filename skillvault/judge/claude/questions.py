@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,7 @@ from skillvault.judge.claude.figures import Shown
 from skillvault.judge.claude.replies import (
     InsightReader,
     InsightReply,
+    Kept,
     OpinionReply,
     SessionReply,
     SkillReader,
@@ -29,7 +30,6 @@ from skillvault.judge.claude.replies import (
     shaped,
     verdict_of,
 )
-from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     Brief,
@@ -47,14 +47,36 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
 _Value = TypeVar("_Value")
+_ReplyCheck: TypeAlias = Callable[..., Any]  # of a reply, what was shown and `last: bool`
 _OF_DOMAIN = ("sections", "facts")  # what stands first in a record, as in others of its domain
 
 
-class ReplyCheck(Protocol):
-    """What of a reply is kept, given what was shown; UnusableError with every reason."""
+class Question(Struct, frozen=True, kw_only=True):
+    """What is sent. `key` is what its reply is kept under, the same after a crash.
 
-    def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
-        """The reply, or at the `last` time what of it can be believed."""
+    The first `shared` characters of `user` are those of other questions of its kind and domain too.
+    `max_tokens`: the most of its reply, if that is not the policy's to say. `refused` is the reply
+    to the same that was of no use, and what it is told of that.
+    """
+
+    key: str
+    model: str
+    system: str
+    user: str
+    schema: dict[str, Any]
+    shared: int = 0
+    max_tokens: int | None = None
+    refused: tuple[str, str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Its bytes, but for the schema."""
+        texts = (self.system, self.user, *(self.refused or ()))
+        return sum(len(text.encode()) for text in texts)
+
+    def limit(self, rules: JudgePolicy) -> int:
+        """The most tokens of its reply."""
+        return self.max_tokens or rules.max_tokens
 
 
 @dataclass(frozen=True)
@@ -68,7 +90,7 @@ class Asked(Generic[_Value]):
     matter: Matter
     make: Callable[[], Question]
     shape: type[Struct]
-    believed: ReplyCheck
+    believed: _ReplyCheck
     value: Callable[[Any], _Value]
     clean: Callable[[Any], Any]
 
@@ -193,7 +215,7 @@ class Questions:
         self,
         matter: Matter,
         material: Mapping[str, Any],
-        reading: tuple[type[Struct], ReplyCheck, Callable[[Any], _Value]],
+        reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.judge.claude.figures import Shown, unsupported
-from skillvault.judge.claude.retries import Kept
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
@@ -22,6 +21,7 @@ from skillvault.model.brief import (
     InsightText,
     Opinion,
     SessionExcerpt,
+    Spent,
     Verdict,
 )
 from skillvault.model.records import Applicability, InsightType, Outcome
@@ -39,6 +39,14 @@ _Shape = TypeVar("_Shape", bound=Struct)
 
 class UnusableError(Exception):
     """A reply that cannot be used, and why."""
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """A reply as it is kept, with its cost at the prices of its day."""
+
+    text: str
+    stop: str
+    spent: Spent
 
 
 class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.judge.claude.retries import Fault, Question, Reply
+from skillvault.judge.claude.questions import Question
 from skillvault.model.claude_models import Usage, cacheable
 from skillvault.model.errors import UnavailableError
 from skillvault.model.policy import JudgePolicy
@@ -39,6 +39,35 @@ _CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
 _MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
 _Shape = TypeVar("_Shape", bound=Struct)
 _Value = TypeVar("_Value")
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What came back: the text, why it ended, and what it took."""
+
+    text: str
+    stop: str
+    usage: Usage
+
+
+class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of it is an error of ours)
+    """A request without a reply.
+
+    `busy`: another try may help, `closed`: nobody's will before a person acts, `bad`: this
+    request never will. `wait` are the seconds that the service asks for; `billed`: it may cost.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        kind: Literal["busy", "closed", "bad"],
+        *,
+        wait: float | None = None,
+        billed: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.wait = wait
+        self.billed = billed
 
 
 class _Block(Struct, frozen=True):
@@ -156,24 +185,24 @@ def _wait(header: str | None) -> float | None:
 # ── the SDK ──────────────────────────────────────────────────────────────────────────
 
 
-class Api:
-    """The Anthropic API, through the SDK."""
+def check_ready() -> None:
+    """Raise UnavailableError without a key or the SDK."""
+    _connected()
 
-    def check_ready(self) -> None:
-        """UnavailableError without a key or the SDK."""
-        _connected()
 
-    def send(self, question: Question, rules: JudgePolicy, seconds: float) -> Reply:
-        """One request, done within these seconds; Fault if there is no reply."""
-        return _awaited(_sent(_connected(), question, rules, seconds))
+def send(question: Question, rules: JudgePolicy, seconds: float) -> Reply:
+    """Send one request, done within these seconds; Fault if there is no reply."""
+    return _awaited(_sent(_connected(), question, rules, seconds))
 
-    def begin(self, questions: Sequence[Question], rules: JudgePolicy) -> str:
-        """Send a batch; its id."""
-        return _awaited(_begun(_connected(), questions, rules))
 
-    def ended(self, batch: str) -> dict[str, Reply] | None:
-        """The replies of a batch by key; None while it is under way."""
-        return _awaited(_ended(_connected(), batch))
+def send_batch(questions: Sequence[Question], rules: JudgePolicy) -> str:
+    """Send a batch and return its id; Fault if there is none."""
+    return _awaited(_begun(_connected(), questions, rules))
+
+
+def batch_replies(batch: str) -> dict[str, Reply] | None:
+    """The replies of a batch by key, those that there are; None while it is under way."""
+    return _awaited(_ended(_connected(), batch))
 
 
 def key_given() -> str | None:

@@ -20,13 +20,12 @@ from skillvault.model.text import strict_json
 
 if TYPE_CHECKING:
     from skillvault.judge import agent
-    from skillvault.judge.claude import replies, retries
+    from skillvault.judge.claude import replies
     from skillvault.loop.judging import judge_replies, questions
     from skillvault.loop.judging.questions import OpenQuestion
     from skillvault.loop.run import Report, Run
 else:  # only who asks pays for them
     agent, replies = LazyModule("judge.agent"), LazyModule("judge.claude.replies")
-    retries = LazyModule("judge.claude.retries")
     judge_replies, questions = (
         LazyModule("loop.judging.judge_replies"),
         LazyModule("loop.judging.questions"),
@@ -198,7 +197,7 @@ def _accepted(question: "OpenQuestion", text: str) -> dict[str, Any]:
     """What of a reply is kept; BadInputError with every reason."""
     if len(text.encode(errors="replace")) > _LONGEST:
         raise _useless(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
-    kept = retries.Kept(text=_bare(text), stop="end_turn", spent=Spent())
+    kept = replies.Kept(text=_bare(text), stop="end_turn", spent=Spent())
     try:
         accepted: dict[str, Any] = question.asked.accepted(kept)
     except replies.UnusableError as error:

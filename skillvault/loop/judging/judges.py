@@ -1,6 +1,6 @@
 """Which judge a vault's policy appoints, put together of what it needs of the vault.
 
-A judge knows neither git nor a vault; it is handed a ledger, prompts and what cleans.
+A judge knows neither git nor a vault; it is handed a caller, prompts and what cleans.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from skillvault.vault.index.snapshot import Topics
 if TYPE_CHECKING:
     from skillvault.judge import agent
     from skillvault.judge.claude import judge as claude
-    from skillvault.judge.claude.batches import Batches
-    from skillvault.judge.claude.retries import Question
+    from skillvault.judge.claude.questions import Question
     from skillvault.judge.offline import telling
+    from skillvault.loop.judging.paid_calls import Batches
     from skillvault.loop.run import Run
 
 else:
@@ -56,7 +56,7 @@ def appointed(
         from skillvault.judge.offline.judge import OfflineJudge
 
         return OfflineJudge()
-    from skillvault.judge.claude import judge, prompts, questions, retries, wire
+    from skillvault.judge.claude import judge, prompts, questions
     from skillvault.vault.files.redact import cleaned
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
@@ -65,8 +65,10 @@ def appointed(
     asked = questions.Questions(rules, prompts.Prompts(own, cleaned), distilling)
     if rules.provider == "agent":
         return agent.AgentJudge(asked, partial(_answer, store))
-    caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(asked, caller, partial(_answer, store))
+    from skillvault.loop.judging.paid_calls import Caller
+
+    caller = Caller(store.ledger, rules, unasked=unasked)
+    return judge.ClaudeJudge(asked, caller.ask, caller.forget_reply, partial(_answer, store))
 
 
 def _answer(store: Store, key: str) -> Answer | None:
@@ -108,10 +110,9 @@ def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
     if rules.provider != "claude":
         yield
         return
-    from skillvault.judge.claude import batches as claude
-    from skillvault.judge.claude import wire
+    from skillvault.loop.judging import paid_calls
 
-    batches = claude.Batches(wire.Api(), run.store.ledger, rules)
+    batches = paid_calls.Batches(run.store.ledger, rules)
     try:
         for batch in batches.collect():
             run.wait(f"batch {batch}", "not ended yet")

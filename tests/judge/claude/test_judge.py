@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from skillvault.api import Vault
-from skillvault.judge.claude.retries import Question
+from skillvault.judge.claude.questions import Question
 from skillvault.judge.claude.wire import _loop, _started_loop, params
 from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from skillvault.loop import capture, loop, quota, registry
     from skillvault.loop import learned as tiers
     from skillvault.loop import run as runs
-    from skillvault.loop.judging import answered, judges
+    from skillvault.loop.judging import judges, questions
     from skillvault.loop.run import Done, Report, Run, RunOptions, Tracker
     from skillvault.model.text import html_table
     from skillvault.review import proposal_branches as branches
@@ -106,7 +106,7 @@ else:
     runs, shelves = LazyModule("loop.run"), LazyModule("serving.shelf")
     rules, shelf_rules = LazyModule("inspect.rules"), LazyModule("serving.shelf_rules")
     session_sources = LazyModule("sessions.session_sources")
-    answered, capture = LazyModule("loop.judging.answered"), LazyModule("loop.capture")
+    questions, capture = LazyModule("loop.judging.questions"), LazyModule("loop.capture")
     transcripts = LazyModule("sessions.transcripts")
     sides, tiers = LazyModule("inspect.sides"), LazyModule("loop.learned")
     pages = LazyModule("inspect.page.page")
@@ -545,7 +545,7 @@ class Vault:
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
         against = list(sides.both_sides(run, ref).against)
-        answers = answered.answers_behind(run, ref)
+        answers = questions.answers_behind(run, ref)
         shown = {"answers": answers} if answers else {}
         return {**tree, "against": against, "rules": rules.tested(run, ref), **shown}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -36,13 +36,9 @@ else:
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
 
-class Appointed(Judge, Adviser, Protocol):
-    """One who judges and is asked before acting."""
-
-
 def appointed(
     store: Store, seconds: float | None = None, unasked: dict[str, Question] | None = None
-) -> Appointed:
+) -> Adviser:
     """The judge that the committed policy names; a model is not asked before it must be.
 
     `seconds`: how long an answer is waited for, if that is not the policy's to say. `unasked`

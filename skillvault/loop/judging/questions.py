@@ -1,6 +1,6 @@
-"""Which questions are open for an agent: computed from the tree, the best first.
+"""The questions that are open for an agent, the best first, and the answers behind a record.
 
-Nothing is stored but what was dropped here, and answers.
+Questions are computed from the tree. Nothing is stored but what was dropped here, and answers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from skillvault.loop.judging.judge_replies import AnswerPlace, standing_of, stan
 from skillvault.loop.judging.texts import Telling, general_texts, session_texts, texts_about
 from skillvault.loop.run import Run
 from skillvault.model.brief import Brief, Case, InsightText, Recurrence, Verdict
-from skillvault.model.records import Evaluation, Outcome
+from skillvault.model.records import Answer, Evaluation, Outcome, Ref, stamp
 
 # What is asked first; of equals the latest.
 _SURPRISE, _CONTRAST, _INSIGHT, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT = range(7)
@@ -160,3 +160,58 @@ def text_asked(judge: AgentJudge, text: Telling) -> Asked[Any] | None:
     """The question for a skill's text; None where the material supports none."""
     plain = OfflineJudge().write(text.brief)
     return None if plain is None else judge.questions.text_question(text.brief, plain)
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────
+
+
+def answers_behind(run: Run, ref: Ref) -> list[dict[str, Any]]:
+    """Return `[{key, question, by, session, at, reply}]` of what stands behind a record.
+
+    The record is a skill, a fact, an evaluation or an outcome.
+    """
+    if not len(run.view.answers):
+        return []
+    answers = {answer.id: answer for answer in _find_answers(run, ref)}
+    return [_answer_shape(answer) for _, answer in sorted(answers.items())]
+
+
+def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
+    if ref.kind in ("evaluation", "outcome"):
+        yield from _answers_about(run, [ref.id])
+    if ref.kind == "fact":
+        links = run.view.links.by_target([ref])
+        yield from _answers_about(
+            run, [link.source.id for link in links if link.type == "promoted"]
+        )
+    if ref.kind == "skill":
+        commits = run.view.history.commits_changing(ref)
+        ends = [end for commit in commits[:1] for end in (*commit.sources, *commit.targets)]
+        keys = [end.partition(":")[2] for end in ends if end.startswith("answer:")]
+        yield from run.view.answers.get_many(keys).values()
+
+
+def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
+    for outcome in run.view.outcomes.get_many(names).values():
+        yield from run.view.answers.about(outcome.id)
+        yield from _verdict_answers(run, outcome)
+
+
+def _verdict_answers(run: Run, outcome: Outcome) -> Iterator[Answer]:
+    """The verdict on the decision of an outcome, which may be that of others too."""
+    if not isinstance(run.judge, AgentJudge | ClaudeJudge):
+        return
+    question = verdict_asked(run.judge, outcome)
+    about = prompts.about(outcome.domain, outcome.decision)
+    yield from (a for a in run.view.answers.about(about) if a.id == question.matter.question)
+
+
+def _answer_shape(answer: Answer) -> dict[str, Any]:
+    return {
+        "key": answer.id,
+        "question": f"{answer.kind} of {answer.subject}",
+        "by": answer.judge.name,
+        "session": answer.session,
+        "at": stamp(answer.at),
+        "reply": answer.reply,
+    }

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.loop.judging.desk import Desk
+from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
 from skillvault.model.intake import MAX_TEXT
@@ -165,7 +165,7 @@ class Vault:
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
         self.memory = FactsOnRecord(self.store, _clock)
-        self.desk = Desk(
+        self.queue = QuestionQueue(
             lambda: _question(self),
             lambda answers, now: _answered(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
@@ -901,7 +901,7 @@ def page(
         raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
     span = (since or until - _WEEK, until)
     asks = status.judge.provider == "agent"
-    questions = len(vault.desk.next_questions(sys.maxsize)) if asks else None
+    questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
     return pages.page_of(run, (status, effects), span, domain, questions)
 
 

@@ -7,7 +7,7 @@ import click
 
 from skillvault.cli.ask import SESSION
 from skillvault.cli.options import echo, input_file, now_option, open_vault, say, vault_option
-from skillvault.loop.judging.desk import AgentReply, replies_in
+from skillvault.loop.judging.question_queue import AgentReply, replies_in
 from skillvault.model.errors import UsageError
 
 
@@ -39,7 +39,7 @@ def answer(
         assert key is not None
         assert file is not None
         answers = [AgentReply(key, input_file(file)[1].decode(errors="replace"))]
-    report = open_vault(vault_path).desk.answer(answers, session=session, now=now)
+    report = open_vault(vault_path).queue.answer(answers, session=session, now=now)
     for done in report.done if report else ():
         if done.subject:
             echo(f"{(done.commit or '')[:10]} {done.subject}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
-from skillvault.loop.judging.desk import MOST, AskedQuestion
+from skillvault.loop.judging.question_queue import MOST, AskedQuestion
 
 SESSION = "SKILLVAULT_SESSION"
 _HOW = """\
@@ -48,12 +48,12 @@ def ask(
     Nothing is printed if there is nothing to answer. It takes `judge: {provider: agent}` in
     vault.yaml; the offline words stand until somebody answers.
     """
-    desk = open_vault(vault_path).desk
+    queue = open_vault(vault_path).queue
     if drop is not None:
-        desk.drop_question(drop)
+        queue.drop_question(drop)
         say(f"dropped {drop}: this clone asks it no more")
         return
-    questions = desk.next_questions(1 if alone else count, session=session, untrusted=untrusted)
+    questions = queue.next_questions(1 if alone else count, session=session, untrusted=untrusted)
     if as_data:
         print_json(questions)
     elif questions:

@@ -235,7 +235,7 @@ def test_an_answer_that_is_refused_again_and_again_stays_open_and_the_others_are
     for number in range(6):
         given(vault, "it was poison", *(f"ground {n} to buy" for n in range(number)))
         assert judging.evaluate(vault).waiting == []
-    open_now = vault.desk.next_questions(99)
+    open_now = vault.queue.next_questions(99)
     assert {"poison" in question.record for question in open_now} == {True}
     judges = [one.judge.name for one in vault.store.head().evaluations.values()]
     assert sorted(judges) == ["agent"] * 5 + ["offline"]
@@ -256,7 +256,7 @@ def test_an_agent_that_answers_nobody_costs_nothing_and_its_questions_go(
             [("w.json", as_file(passing("perps", START + timedelta(days=day + 1))))], now=NOW
         )
         assert vault.run(now=NOW).waiting == []
-        counts.append(len(vault.desk.next_questions(99)))
+        counts.append(len(vault.queue.next_questions(99)))
     assert counts[0] > counts[-1] == 0
     assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"offline"}
     assert api.requests == []

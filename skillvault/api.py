@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from skillvault.inspect.page.page import Page
     from skillvault.inspect.status import Status
     from skillvault.judge import Judge
-    from skillvault.judge.claude.questions import Question
+    from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
     from skillvault.learning.promote import facts as promote
@@ -188,7 +188,7 @@ class Vault:
         """Who evaluates and writes: the one that was given, else the policy's."""
         if self._judge is not None:
             return self._judge
-        return judges.appointed(self.store)
+        return judges.policy_judge(self.store)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
@@ -267,7 +267,7 @@ class Vault:
         done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         now = now or _clock()
-        unasked: dict[str, Question] = {}
+        unasked: dict[str, JudgeRequest] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
             intake = _Intake()

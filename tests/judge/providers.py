@@ -45,12 +45,12 @@ class ClaudeAsker:
     @property
     def calls(self) -> int:
         """How many requests were paid for."""
-        return self._ledger.today().calls
+        return self._ledger.spent_today().calls
 
     @property
     def closed(self) -> str | float | None:
         """Until when nobody is asked."""
-        return self._ledger.closed_until()
+        return self._ledger.closed_reason()
 
 
 class AgentAsker:

@@ -107,7 +107,7 @@ def _without_default(part: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key != "default"}
 
 
-def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
+def parse_reply(reply: Kept, shape: type[_Shape]) -> _Shape:
     """The reply as its shape; UnusableError if it is cut off, refused or something else."""
     if reply.stop == "refusal":
         raise UnusableError("the reply was refused")
@@ -139,7 +139,7 @@ class InsightReader(NamedTuple):
     outcome: Outcome
     facts: frozenset[str]
 
-    def believed(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
+    def check_figures(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
         """The reply; UnusableError with every reason.
 
         At the `last` time the sentences go that claim figures which the record does not bear out.
@@ -172,7 +172,7 @@ class InsightReader(NamedTuple):
         )
 
 
-def believed_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
+def check_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
     """The reply; UnusableError if it claims figures that the record does not bear out.
 
     At the `last` time the sentences go that do.
@@ -263,7 +263,7 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def believed(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
+    def check_figures(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
         """The reply; UnusableError with every reason.
 
         At the `last` time the items go that claim what the record does not bear out.

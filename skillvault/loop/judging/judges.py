@@ -24,7 +24,7 @@ from skillvault.vault.index.snapshot import Topics
 if TYPE_CHECKING:
     from skillvault.judge import agent
     from skillvault.judge.claude import judge as claude
-    from skillvault.judge.claude.questions import Question
+    from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.judge.offline import telling
     from skillvault.loop.judging.paid_calls import Batches
     from skillvault.loop.run import Run
@@ -36,8 +36,8 @@ else:
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
 
-def appointed(
-    store: Store, seconds: float | None = None, unasked: dict[str, Question] | None = None
+def policy_judge(
+    store: Store, seconds: float | None = None, unasked: dict[str, JudgeRequest] | None = None
 ) -> Adviser:
     """The judge that the committed policy names; a model is not asked before it must be.
 
@@ -84,20 +84,20 @@ def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
     return agent.AgentJudge(asking.questions, asking.answers) if asking else judge
 
 
-def record_of(judge: Judge, head: Topics) -> Accuracy | None:
+def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
     """How often the verdicts of a judge, as it is now, agree with the results in this vault."""
     return accuracy(head.evaluations.agreements(judge.info))
 
 
-def unasked_judge(store: Store, unasked: dict[str, Question]) -> Judge | None:
+def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
     """The judge that leaves its questions for a batch; None if the policy's needs none."""
     if store.head().policy.judge.provider != "claude":
         return None
-    return appointed(store, unasked=unasked)
+    return policy_judge(store, unasked=unasked)
 
 
 @contextmanager
-def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
+def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
     """Around a run: replies of batches that ended are taken before.
 
     What its judge left `unasked` is sent as a batch afterwards.
@@ -119,7 +119,7 @@ def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
         _send(run, batches, list(unasked.values()))
 
 
-def _send(run: Run, batches: Batches, questions: list[Question]) -> None:
+def _send(run: Run, batches: Batches, questions: list[JudgeRequest]) -> None:
     try:
         batch, count = batches.send(questions)
     except (UnavailableError, UnansweredError) as error:

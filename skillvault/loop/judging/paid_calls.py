@@ -1,4 +1,4 @@
-"""Questions to a paid judge: kept replies, caps, retries, a deadline, and batches for half price.
+"""Requests to a paid judge: kept replies, caps, retries, a deadline, and batches for half price.
 
 A reply that was paid for is never paid for again; what may not be sent now waits. Knows no SDK.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from skillvault.judge.claude import wire
-from skillvault.judge.claude.questions import Question
+from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.replies import Kept
 from skillvault.judge.claude.wire import Fault, Reply
 from skillvault.model.brief import Spent
@@ -19,20 +19,20 @@ from skillvault.model.errors import UnansweredError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
 
-_TRIES = 3  # requests that one question may take
+_TRIES = 3  # times that one request is sent at most
 _BACKOFF, _LONGEST_BACKOFF = 1.0, 30.0  # seconds before the second try at most, and before any
 _LONGEST_WAIT = 900.0  # seconds of `retry-after` that are believed
 _CLOSED = 3600.0  # seconds to the next probe, where money or the key are the trouble
-_TURN = 0.1  # seconds between two looks whether it is our turn
-_BATCH_SIZE = 10_000  # questions of one batch; the API takes ten times as many
+_TURN = 0.1  # seconds until we ask again for our turn
+_BATCH_SIZE = 10_000  # requests of one batch; the API takes ten times as many
 _BATCH_SHARE = 0.999  # of what is left of the day's dollars, as sums are rounded
 _NO_TURN = "the service does not answer those who asked before"
 
 
 class Caller:
-    """Asks questions one at a time, within the rules of a policy.
+    """Sends requests one at a time, within the rules of a policy.
 
-    With `unasked` it asks none: what has no reply yet is put there, for a batch. `now` gives
+    With `unasked` it sends none: what has no reply yet is put there, for a batch. `now` gives
     seconds from any beginning.
     """
 
@@ -43,7 +43,7 @@ class Caller:
         *,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        unasked: dict[str, Question] | None = None,
+        unasked: dict[str, JudgeRequest] | None = None,
     ) -> None:
         self._ledger = ledger
         self._rules = rules
@@ -51,41 +51,41 @@ class Caller:
         self._sleep = sleep
         self._unasked = unasked
 
-    def ask(self, question: Question) -> Kept:
-        """Return the reply to a question, paid for once.
+    def ask(self, request: JudgeRequest) -> Kept:
+        """Return the reply to a request, paid for once.
 
         UnavailableError if none can be had now, UnansweredError if asking again is no use.
         """
-        kept = self._ledger.reply(question.key)
+        kept = self._ledger.reply(request.key)
         if kept is not None:
             return msgspec.json.decode(kept, type=Kept)
-        if under_way := self._ledger.queued(question.key):
+        if under_way := self._ledger.batch_reason(request.key):
             raise UnavailableError(under_way)
         if self._unasked is not None:
-            self._unasked[question.key] = question
+            self._unasked[request.key] = request
             raise UnavailableError("left to a batch")
         wire.check_ready()
         end = self._now() + self._rules.deadline_seconds
         for number in range(_TRIES):
-            call = self._reserve(question, end)
+            call = self._reserve(request, end)
             try:
-                reply = wire.send(question, self._rules, end - self._now())
+                reply = wire.send(request, self._rules, end - self._now())
             except Fault as fault:
                 last = number == _TRIES - 1
                 self._sleep(self._pause(call, fault, end, number, last=last))
             else:
-                kept_reply = _priced(reply, question.model, self._rules)
-                self._ledger.paid(call, question.key, _text(kept_reply), kept_reply.spent)
+                kept_reply = _priced(reply, request.model, self._rules)
+                self._ledger.record_reply(call, request.key, _text(kept_reply), kept_reply.spent)
                 return kept_reply
         raise AssertionError("the last try returns or raises")
 
-    def forget_reply(self, question: Question) -> None:
+    def forget_reply(self, request: JudgeRequest) -> None:
         """Ask anew the next time: the reply is of no use."""
-        self._ledger.forget_reply(question.key)
+        self._ledger.forget_reply(request.key)
 
-    def _reserve(self, question: Question, end: float) -> int:
+    def _reserve(self, request: JudgeRequest, end: float) -> int:
         """Return the number of a call that is ours to send."""
-        usd = _most_usd(question, self._rules)
+        usd = _most_usd(request, self._rules)
         while self._now() < end:
             call = self._ledger.reserve(usd, self._rules)
             if call is not None:
@@ -94,13 +94,13 @@ class Caller:
         raise UnavailableError(_NO_TURN)
 
     def _pause(self, call: int, fault: Fault, end: float, number: int, *, last: bool) -> float:
-        """Write a fault down; the seconds until the next try, or why there is none."""
+        """Record a fault; return the seconds until the next try, or raise why there is none."""
         reason = str(fault)
         if fault.kind == "bad":
-            self._ledger.refused(call)
+            self._ledger.record_refusal(call)
             raise UnansweredError(reason) from fault
         if fault.kind == "closed":
-            self._ledger.failed(call, reason, billed=False, pause=_CLOSED)
+            self._ledger.record_failure(call, reason, billed=False, pause=_CLOSED)
             raise UnavailableError(reason, tried=True) from fault
         most_ = min(_BACKOFF * 2**number, _LONGEST_BACKOFF)
         wait = random.uniform(0, most_)  # noqa: S311 (full jitter, no secret)
@@ -108,7 +108,7 @@ class Caller:
             wait += min(fault.wait, _LONGEST_WAIT)
         late = self._now() + wait >= end
         pause = wait if late and fault.wait is not None else None
-        self._ledger.failed(call, reason, billed=fault.billed, pause=pause)
+        self._ledger.record_failure(call, reason, billed=fault.billed, pause=pause)
         if last or late:
             raise UnavailableError(reason, tried=True) from fault
         return wait
@@ -127,7 +127,7 @@ class Batches:
     def collect(self) -> list[str]:
         """Take the replies of batches that have ended; return the ids of those still under way.
 
-        UnavailableError if nobody can be asked how they stand.
+        UnavailableError if the service cannot be asked.
         """
         under_way: list[str] = []
         for batch, models in self._ledger.batches().items():
@@ -142,42 +142,42 @@ class Batches:
                 self._keep(batch, models, replies)
         return under_way
 
-    def send(self, questions: Sequence[Question]) -> tuple[str, int]:
-        """Ask as many of these as the day's dollars allow: (the batch, how many).
+    def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
+        """Send as many of these as the day's dollars allow; return (the batch, how many).
 
         UnavailableError or UnansweredError if none is sent.
         """
         wire.check_ready()
-        chosen, usd = self._affordable(questions[:_BATCH_SIZE])
+        chosen, usd = self._affordable(requests[:_BATCH_SIZE])
         call = self._ledger.reserve(usd, self._rules)
         if call is None:
             raise UnavailableError(_NO_TURN)
-        self._ledger.queue(call, {question.key: question.model for question in chosen})
+        self._ledger.announce_batch(call, {request.key: request.model for request in chosen})
         batch = self._begin(call, chosen)
-        self._ledger.batched(call, batch)
+        self._ledger.record_batch(call, batch)
         return batch, len(chosen)
 
-    def _begin(self, call: int, questions: Sequence[Question]) -> str:
+    def _begin(self, call: int, requests: Sequence[JudgeRequest]) -> str:
         try:
-            return wire.send_batch(questions, self._rules)
+            return wire.send_batch(requests, self._rules)
         except Fault as fault:
-            self._ledger.failed(call, str(fault), billed=fault.billed)
+            self._ledger.record_failure(call, str(fault), billed=fault.billed)
             if not fault.billed:  # else it may be under way, and is not sent again unasked
-                self._ledger.batched(call, None)
+                self._ledger.record_batch(call, None)
             error = UnansweredError if fault.kind == "bad" else UnavailableError
             raise error(str(fault)) from None
 
-    def _affordable(self, questions: Sequence[Question]) -> tuple[list[Question], float]:
-        """The first questions for which there is money today, and what they may cost."""
+    def _affordable(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
+        """The first requests for which there is money today, and what they may cost."""
         left = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
-        chosen: list[Question] = []
+        chosen: list[JudgeRequest] = []
         total = 0.0
-        for question in questions:
-            usd = BATCH * _most_usd(question, self._rules)
+        for request in requests:
+            usd = BATCH * _most_usd(request, self._rules)
             if total + usd > left:
                 break
             total += usd
-            chosen.append(question)
+            chosen.append(request)
         if not chosen:
             raise UnavailableError(
                 f"the day's ${self._rules.usd_per_day:g} (judge.usd_per_day) leave no room for a "
@@ -192,12 +192,13 @@ class Batches:
             if key in models
         }
         spent = sum((reply.spent for reply in kept.values()), Spent())
-        self._ledger.collected(batch, {key: _text(reply) for key, reply in kept.items()}, spent)
+        texts = {key: _text(reply) for key, reply in kept.items()}
+        self._ledger.record_batch_replies(batch, texts, spent)
 
 
-def _most_usd(question: Question, rules: JudgePolicy) -> float:
-    """The most that a question may cost, in dollars."""
-    return most(rules.price(question.model), question.size, question.limit(rules))
+def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
+    """The most that a request may cost, in dollars."""
+    return most(rules.price(request.model), request.size, request.limit(rules))
 
 
 def _priced(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> Kept:

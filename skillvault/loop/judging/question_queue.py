@@ -178,8 +178,8 @@ class QuestionQueue:
                 "session, or to a helper that knows nothing of it"
             )
         accepted = _accept(question, reply.text)
-        answer = question.asked.given(accepted, _agent_of(run).author())
-        return judge_replies.answer_record(answer, question.standing, session)
+        answer = question.asked.as_answer(accepted, _agent_of(run).author())
+        return judge_replies.answer_record(answer, question.place, session)
 
 
 def _agent_of(run: "Run") -> "agent.AgentJudge":
@@ -197,7 +197,7 @@ def _accept(question: "OpenQuestion", text: str) -> dict[str, Any]:
         raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
     candidate = replies.Kept(text=_without_fence(text), stop="end_turn", spent=Spent())
     try:
-        accepted: dict[str, Any] = question.asked.accepted(candidate)
+        accepted: dict[str, Any] = question.asked.accept(candidate)
     except replies.UnusableError as error:
         raise _refusal(str(error)) from None
     return accepted
@@ -222,12 +222,12 @@ def _refusal(reason: str) -> BadInputError:
 
 
 def _as_asked(question: "OpenQuestion") -> AskedQuestion:
-    sent = question.asked.sent
+    sent = question.asked.request
     return AskedQuestion(
         key=question.matter_key,
         kind=question.asked.matter.kind,
         about=question.about,
-        trust=question.standing.trust,
+        trust=question.place.trust,
         prompt=sent.system.strip(),
         record=sent.user,
         schema=sent.schema,

@@ -12,26 +12,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from skillvault.judge import Adviser, Judge
+from skillvault.judge import Adviser, Judge, agent
+from skillvault.judge.claude import judge as claude
+from skillvault.judge.offline import telling
 from skillvault.learning.accuracy import Accuracy, accuracy
+from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
 from skillvault.model.errors import UnansweredError, UnavailableError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault.judge import agent
-    from skillvault.judge.claude import judge as claude
     from skillvault.judge.claude.questions import JudgeRequest
-    from skillvault.judge.offline import telling
-    from skillvault.loop.judging.paid_calls import Batches
     from skillvault.loop.run import Run
-
-else:
-    agent, claude = LazyModule("judge.agent"), LazyModule("judge.claude.judge")
-    telling = LazyModule("judge.offline.telling")
 
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
@@ -61,9 +55,7 @@ def policy_judge(
     asked = questions.Questions(rules, prompts.Prompts(own, cleaned), distilling)
     if rules.provider == "agent":
         return agent.AgentJudge(asked, partial(_answer, store))
-    from skillvault.loop.judging.paid_calls import Caller
-
-    caller = Caller(store.ledger, rules, unasked=unasked)
+    caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
     return judge.ClaudeJudge(asked, caller.ask, caller.forget_reply, partial(_answer, store))
 
 
@@ -106,8 +98,6 @@ def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
     if rules.provider != "claude":
         yield
         return
-    from skillvault.loop.judging import paid_calls
-
     batches = paid_calls.Batches(run.store.ledger, rules)
     try:
         for batch in batches.collect():
@@ -119,7 +109,7 @@ def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
         _send(run, batches, list(unasked.values()))
 
 
-def _send(run: Run, batches: Batches, questions: list[JudgeRequest]) -> None:
+def _send(run: Run, batches: paid_calls.Batches, questions: list[JudgeRequest]) -> None:
     try:
         batch, count = batches.send(questions)
     except (UnavailableError, UnansweredError) as error:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from skillvault.exchange import formats
 from skillvault.inspect import doctor as diagnosis
-from skillvault.inspect import logbook, lookup, rules, sides
+from skillvault.inspect import logbook, lookup, status
 from skillvault.inspect import status as overview
 from skillvault.inspect import why_not as reasons
 from skillvault.inspect.page import page as pages
@@ -510,10 +510,10 @@ class Vault:
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
-        against = list(sides.both_sides(run, ref).against)
+        against = list(lookup.both_sides(run, ref).against)
         answers = questions.answers_behind(run, ref)
         shown = {"answers": answers} if answers else {}
-        return {**tree, "against": against, "rules": rules.tested(run, ref), **shown}
+        return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
@@ -843,9 +843,9 @@ def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
         yield Vault.open(then.root), then.at
 
 
-def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
+def both_sides(vault: Vault, ref: Ref) -> lookup.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
-    return sides.both_sides(_question(vault), ref)
+    return lookup.both_sides(_question(vault), ref)
 
 
 def page(

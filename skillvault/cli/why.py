@@ -16,8 +16,7 @@ from skillvault.cli.options import (
     since_option,
     vault_option,
 )
-from skillvault.inspect.basis import Basis
-from skillvault.inspect.logbook import LoggedCommit, Wanted
+from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted
 from skillvault.loop.learned import Writing
 from skillvault.model.records import Ref
 from skillvault.model.text.text import flat

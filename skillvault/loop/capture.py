@@ -13,8 +13,14 @@ from skillvault.learning.capture.adoption import STEP, Appended, adopt
 from skillvault.learning.capture.patterns import Borne, Looked, Tiers
 from skillvault.learning.capture.rules import WrittenRule, read_learnings, whole_blocks
 from skillvault.loop import learned
-from skillvault.loop.code_bases import asked, open_code_bases, versions
-from skillvault.loop.evidence import borne_out, broken_rules, evidence_of
+from skillvault.loop.code_bases import (
+    asked,
+    borne_out,
+    broken_rules,
+    evidence_of,
+    open_code_bases,
+    versions,
+)
 from skillvault.loop.run import Broken, Run
 from skillvault.loop.tiers import (
     captured_change,

@@ -21,7 +21,7 @@ from skillvault.learning.capture.rules import (
     with_scope,
 )
 from skillvault.loop import code_bases
-from skillvault.loop import evidence as looks
+from skillvault.loop import code_bases as looks
 from skillvault.loop.tiers import (
     pattern_ref,
     read_expertise,

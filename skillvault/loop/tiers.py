@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from skillvault.learning.capture.adoption import STEP
-from skillvault.learning.capture.learned_skill import learned_body, learned_skill
-from skillvault.learning.capture.patterns import Captured, Tiers
+from skillvault.learning.capture.patterns import Captured, Tiers, learned_body, learned_skill
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import untouched
 from skillvault.model.change import Change, Replacement, Rewrite

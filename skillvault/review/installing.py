@@ -21,7 +21,7 @@ from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, EditedError, GitError, UsageError
 from skillvault.model.records import Problem, Ref
 from skillvault.review import importing
-from skillvault.review.incoming import Incoming, chosen, problem_of, read_offers
+from skillvault.review.importing import Incoming, chosen, problem_of, read_offers
 from skillvault.review.installed import lint_of_incoming, origins
 from skillvault.review.skill_sources import opened
 from skillvault.vault.commit.skill_versions import folder_files

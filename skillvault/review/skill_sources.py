@@ -10,7 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skillvault.exchange import fetch, folder, well_known
+from skillvault.exchange import fetch, well_known
+from skillvault.exchange import source_tree as folder
 from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
 from skillvault.exchange.sources import SkillSource
 from skillvault.model.errors import BadInputError, UsageError

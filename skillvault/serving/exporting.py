@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from skillvault.exchange import folder, source_tree
+from skillvault.exchange import source_tree
+from skillvault.exchange import source_tree as folder
 from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.export import Export, LeftOut, OutgoingSkill

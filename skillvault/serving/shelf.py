@@ -20,13 +20,12 @@ from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.assess import Assessed
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.elsewhere import capped, expected_lift
-from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.effect.verdict import Evidence, capped, expected_lift
 from skillvault.learning.recommend import recommend, shelf
 from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
-from skillvault.loop.assessed import assessed
+from skillvault.loop.assess import assessed
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses
 from skillvault.model import claims

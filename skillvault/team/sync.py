@@ -12,7 +12,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from skillvault.inspect import lookup
-from skillvault.learning.sync.undecided import undecided
+from skillvault.learning.sync.table import undecided
 from skillvault.model.change import Change, Join, Replacement, message_of
 from skillvault.model.errors import GitError, OutrunError, PausedError, UsageError, VaultBusyError
 from skillvault.model.records import Problem, Ref

@@ -10,7 +10,7 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
-from skillvault.loop.evidence import evidence_of
+from skillvault.loop.code_bases import evidence_of
 from skillvault.loop.run import Report
 from skillvault.loop.tiers import read_tiers
 from skillvault.model.errors import UsageError

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.account.answers import refused_answers
 from skillvault.learning.account.causes import causes
-from skillvault.learning.account.outliers import outliers
-from skillvault.learning.account.rules import meets, rules_for, subject_rules
+from skillvault.learning.account.rules import meets, outliers, rules_for, subject_rules
 from skillvault.learning.account.significance import beyond, significant
 from skillvault.model.brief import (
     Account,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import fields
 
 from skillvault.learning.capture.rules import SEPARATOR, blocks_of, rule_words
-from skillvault.learning.sync.expertise import merged_expertise
 from skillvault.learning.sync.skill import is_edited, merged_skill
+from skillvault.learning.sync.standing import merged_expertise
 from skillvault.learning.sync.texts import (
     earliest,
     least_trust,
@@ -33,7 +33,6 @@ from skillvault.learning.sync.three_way import (
     three_way,
     woven,
 )
-from skillvault.learning.sync.undecided import UNDECIDED, undecided, undecided_line
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
     FACT_KINDS,
@@ -48,6 +47,24 @@ from skillvault.model.records import (
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.model.text.strict_yaml import load
 from skillvault.model.text.text import rule_key
+
+UNDECIDED = re.compile(r"^# undecided: (?P<key>\S+) is (?P<values>.*)\n?", re.MULTILINE)
+_HOW = "  # write the one that holds, and remove this line"
+_OR = " or "
+
+
+def undecided(text: str) -> dict[str, list[str]]:
+    """key -> the values that clones gave it, of those on which a person must decide."""
+    return {
+        line["key"]: sorted(line["values"].removesuffix(_HOW).split(_OR))
+        for line in UNDECIDED.finditer(text)
+    }
+
+
+def undecided_line(key: str, values: Iterable[str]) -> str:
+    """The comment for a key."""
+    return f"# undecided: {key} is {_OR.join(sorted(values))}{_HOW}\n"
+
 
 _KEY = re.compile(r"(?P<key>[^\s#:][^:]*):(?:\s|$)")
 

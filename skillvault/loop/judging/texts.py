@@ -8,12 +8,12 @@ from functools import partial
 from typing import NamedTuple
 
 from skillvault.learning.account.account import KINDS, calls_for_skill, digest
+from skillvault.learning.distill.overlap import sessions_digest
 from skillvault.learning.distill.skill import excerpt_of, reworded_change
 from skillvault.learning.generate import strategy as strategies
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging
-from skillvault.learning.merge.sessions import sessions_digest
 from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.general import GeneralPattern
@@ -22,12 +22,12 @@ from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.loop import strategy
 from skillvault.loop.derived_skills import shelf_of
+from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
 from skillvault.loop.merge import current_merging, references
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import of_some, told_patterns
 from skillvault.loop.run import Run
-from skillvault.loop.sessions import DomainSessions
 from skillvault.model.brief import Brief, Draft, Findings, Period, SessionExcerpt
 from skillvault.model.change import Change
 from skillvault.model.records import Ref, Skill

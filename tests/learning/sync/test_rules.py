@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from skillvault.learning.sync.skill import is_edited
 from skillvault.learning.sync.standing import FILE, PlacedSkill, merged_standing
-from skillvault.learning.sync.table import rule_of, stays
+from skillvault.learning.sync.table import rule_of, stays, undecided
 from skillvault.learning.sync.three_way import Versions, joined_set
-from skillvault.learning.sync.undecided import undecided
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Fact, JudgeInfo, Skill
 from skillvault.vault.commit.section_marks import encoded_with_marks, remarked

@@ -32,8 +32,8 @@ from skillvault.learning.recommend import render
 from skillvault.loop import capture, loop, quota, registry
 from skillvault.loop import learned as tiers
 from skillvault.loop import run as runs
-from skillvault.loop.judging import answered, judges
-from skillvault.loop.judging.desk import Desk
+from skillvault.loop.judging import judges, questions
+from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
 from skillvault.model.intake import MAX_TEXT
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from skillvault.inspect.page.page import Page
     from skillvault.inspect.status import Status
     from skillvault.judge import Judge
-    from skillvault.judge.claude.retries import Question
+    from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
     from skillvault.learning.recommend.shelf import Strategy
@@ -131,7 +131,7 @@ class Vault:
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
         self.memory = FactsOnRecord(self.store, _clock)
-        self.desk = Desk(
+        self.queue = QuestionQueue(
             lambda: _question(self),
             lambda answers, now: _answered(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
@@ -154,7 +154,7 @@ class Vault:
         """Who evaluates and writes: the one that was given, else the policy's."""
         if self._judge is not None:
             return self._judge
-        return judges.appointed(self.store)
+        return judges.policy_judge(self.store)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
@@ -233,7 +233,7 @@ class Vault:
         done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         now = now or _clock()
-        unasked: dict[str, Question] = {}
+        unasked: dict[str, JudgeRequest] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
             intake = _Intake()
@@ -511,7 +511,7 @@ class Vault:
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
         against = list(lookup.both_sides(run, ref).against)
-        answers = answered.answers_behind(run, ref)
+        answers = questions.answers_behind(run, ref)
         shown = {"answers": answers} if answers else {}
         return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
 
@@ -867,7 +867,7 @@ def page(
         raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
     span = (since or until - _WEEK, until)
     asks = status.judge.provider == "agent"
-    questions = len(vault.desk.next_questions(sys.maxsize)) if asks else None
+    questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
     return pages.page_of(run, (status, effects), span, domain, questions)
 
 

@@ -18,7 +18,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.learning.advise import Advice
-from skillvault.loop.judging.desk import MOST, AgentReply, AskedQuestion, replies_in
+from skillvault.loop.judging.question_queue import MOST, AgentReply, AskedQuestion, replies_in
 from skillvault.model.errors import UsageError
 
 NO = 10  # the exit code of a no
@@ -94,12 +94,12 @@ def ask(
     Nothing is printed if there is nothing to answer. It takes `judge: {provider: agent}` in
     vault.yaml; the offline words stand until somebody answers.
     """
-    desk = open_vault(vault_path).desk
+    queue = open_vault(vault_path).queue
     if drop is not None:
-        desk.drop_question(drop)
+        queue.drop_question(drop)
         say(f"dropped {drop}: this clone asks it no more")
         return
-    questions = desk.next_questions(1 if alone else count, session=session, untrusted=untrusted)
+    questions = queue.next_questions(1 if alone else count, session=session, untrusted=untrusted)
     if as_data:
         print_json(questions)
     elif questions:
@@ -143,7 +143,7 @@ def answer(
         assert key is not None
         assert file is not None
         answers = [AgentReply(key, input_file(file)[1].decode(errors="replace"))]
-    report = open_vault(vault_path).desk.answer(answers, session=session, now=now)
+    report = open_vault(vault_path).queue.answer(answers, session=session, now=now)
     for done in report.done if report else ():
         if done.subject:
             echo(f"{(done.commit or '')[:10]} {done.subject}")

@@ -125,7 +125,7 @@ def _questions(vault: Vault, session: str) -> int:
     """How many questions wait for the agent of a session, up to as many as one prompt has."""
     if vault.store.head().policy.judge.provider != "agent":
         return 0
-    return len(vault.desk.next_questions(session=session))
+    return len(vault.queue.next_questions(session=session))
 
 
 def _is_named(vault_path: Path | None) -> bool:

@@ -267,7 +267,7 @@ def run(
     if code and wanted and "capture" not in wanted:
         raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
-        vault.store.ledger.revive()
+        vault.store.ledger.forget_failures()
     on_done = None if as_data else print_done
     report = vault.run(
         wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code

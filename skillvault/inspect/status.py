@@ -11,7 +11,7 @@ from skillvault.learning.account.account import KINDS
 from skillvault.learning.accuracy import Accuracy
 from skillvault.learning.sync.table import undecided
 from skillvault.loop import evaluate, learned, record, strategy
-from skillvault.loop.judging.judges import record_of
+from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
 from skillvault.loop.registry import STEPS, Step
 from skillvault.loop.run import Run
@@ -179,13 +179,13 @@ def _judgeable(counts: Mapping[str, int]) -> int:
 
 
 def _judge(run: Run) -> JudgeStatus:
-    record = record_of(run.judge, run.view)
+    record = accuracy_of(run.judge, run.view)
     judge = JudgeStatus(provider=run.policy.judge.provider, accuracy=record)
     if judge.provider != "claude":
         return judge
     ledger = run.store.ledger
     try:
-        spent, closed = ledger.today(), ledger.closed_until()
+        spent, closed = ledger.spent_today(), ledger.closed_reason()
     except UnavailableError as error:
         return replace(judge, closed=str(error))
     return replace(

@@ -10,8 +10,8 @@ from skillvault.learning.answer import STEP, Reworded
 from skillvault.learning.promote.support import witness_of
 from skillvault.loop.evaluate import Judged, judged_by
 from skillvault.loop.judging.cases import case_of
-from skillvault.loop.judging.judge_replies import checked
-from skillvault.loop.judging.questions import text_asked, verdict_asked
+from skillvault.loop.judging.judge_replies import check_reply
+from skillvault.loop.judging.questions import text_question, verdict_question
 from skillvault.loop.judging.texts import general_texts, session_texts, texts_about
 from skillvault.loop.promote import memory
 from skillvault.loop.run import Run
@@ -93,7 +93,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     return [
         outcome
         for outcome in outcomes
-        if verdict_asked(judge, outcome).matter.question == answer.id
+        if verdict_question(judge, outcome).matter.question == answer.id
     ]
 
 
@@ -163,11 +163,11 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
     names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
     texts = (texts_about(run, answer.domain, names), general_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):
-        question = text_asked(judge, text)
+        question = text_question(judge, text)
         if question is None or question.matter.question != answer.id:
             continue
         try:
-            draft = checked(question.says(answer.reply), Draft, "text")
+            draft = check_reply(question.value_of(answer.reply), Draft, "text")
         except UnansweredError:
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)

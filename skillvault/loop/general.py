@@ -9,7 +9,7 @@ from msgspec import Struct
 from skillvault.learning.naming import is_general
 from skillvault.learning.promote import GENERAL, general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
-from skillvault.learning.promote.general import GeneralPattern, form_of
+from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
 from skillvault.learning.promote.skills import leave_change, skills_of_groups
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
@@ -17,7 +17,7 @@ from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import approved_name, with_waiting_accounts
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
-from skillvault.model.records import Fact, Outcome, Ref, Skill, Status
+from skillvault.model.records import Fact, Outcome, Ref, Skill
 from skillvault.model.sameness.form import Form
 from skillvault.model.sameness.forms import Forms, lookup_keys
 from skillvault.vault.index.fact_keys import WritableFactKeys
@@ -112,21 +112,6 @@ def _indexed(forms: Iterable[Form]) -> Forms:
 OfFacts = Callable[[Run, Mapping[str, Fact]], PromotionMaterial]
 
 
-class _Runs:
-    """The runs behind facts, as the vault knows them."""
-
-    def __init__(self, view: Topics) -> None:
-        self._view = view
-
-    def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
-        """Fact -> the outcome of the run that made it, of those that a run made."""
-        return made_by(self._view, facts)
-
-    def ended_as(self, runs: Collection[str]) -> dict[str, Status]:
-        """How these runs ended."""
-        return self._view.outcomes.statuses(runs)
-
-
 class GeneralPlan(Struct, frozen=True):
     """What is to be made or told anew of facts of several domains; the skills that leave."""
 
@@ -171,10 +156,14 @@ def general_state(run: Run, fact: Fact, of_facts: OfFacts) -> PromotionState | N
     if not _is_of_several(run):
         return None
     alike = AlikeFacts(run.view, run.view.due.keys(GENERAL))
-    groups = general.recurrences(of_facts(run, alike.reached([fact.id])), _Runs(run.view))
+    groups = general.recurrences(of_facts(run, alike.reached([fact.id])), _fact_runs(run))
     own = next((group for group in groups if fact in group.facts), None)
     made = _general_skills(run, [fact.id]).get(fact.id)
     return general.general_state(fact, own, made, run.policy)
+
+
+def _fact_runs(run: Run) -> FactRuns:
+    return FactRuns(partial(made_by, run.view), run.view.outcomes.statuses)
 
 
 def _is_of_several(run: Run) -> bool:
@@ -217,7 +206,7 @@ def _planned(run: Run, touched: _Touched, material: PromotionMaterial) -> Genera
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
     due: list[tuple[PromotionMaterial, GeneralPattern]] = []
     standing: set[str] = set()
-    groups = list(general.recurrences(material, _Runs(run.view)))
+    groups = list(general.recurrences(material, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
     tells = skills_of_groups([group.facts for group in groups], names)
     for group, (_, is_own) in zip(groups, tells, strict=True):
@@ -248,7 +237,7 @@ def told_everywhere(
     made = _general_skills(run, list(material.facts))
     skills = with_waiting_accounts(run.view, run.view.skills.live(living))
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
-    for group in general.recurrences(material, _Runs(run.view)):
+    for group in general.recurrences(material, _fact_runs(run)):
         pattern = general.told_pattern(group, material, by_fact)
         if pattern is not None:
             yield material, pattern

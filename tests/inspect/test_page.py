@@ -165,6 +165,6 @@ def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> Non
     vault.run(now=NOW)
     assert page(vault, now=LATER).questions is None
     appoint(vault, provider="agent")
-    questions = vault.desk.next_questions(99)
+    questions = vault.queue.next_questions(99)
     assert page(vault, now=LATER).questions == len(questions) > 0
     assert f"{len(questions)} question".encode() in html_of(page(vault, now=LATER))

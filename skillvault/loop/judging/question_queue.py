@@ -1,7 +1,6 @@
-"""The desk of a vault: what an agent is asked next, what it answers, what is dropped here.
+"""The question queue of a vault: what an agent is asked next, what it answers, what is dropped.
 
-Which questions are open is said in `questions`, what an answer changes
-in `answer`.
+`questions` says which questions are open, `answer` what an answer changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.judge import agent
-from skillvault.judge.claude import replies, retries
+from skillvault.judge.claude import replies
 from skillvault.loop.judging import judge_replies, questions
 from skillvault.model.brief import Spent
 from skillvault.model.errors import BadInputError, UsageError
@@ -48,41 +47,41 @@ class AgentReply(Struct, frozen=True):
     text: str
 
 
-class Desk:
-    """What agents are asked in a vault; `look` is the vault as a question finds it.
+class QuestionQueue:
+    """The questions of a vault for agents; `new_run` reads the vault as it is now.
 
-    `commit` does the step `answer` with these answers. `place` is the file of what was dropped.
+    `commit` does the step `answer` with these answers. `dropped_file` lists the dropped questions.
     """
 
     def __init__(
         self,
-        look: "Callable[[], Run]",
+        new_run: "Callable[[], Run]",
         commit: "Callable[[Sequence[Answer], datetime | None], Report]",
-        place: Callable[[], Path],
+        dropped_file: Callable[[], Path],
     ) -> None:
-        self._look = look
+        self._new_run = new_run
         self._commit = commit
-        self._place = place
+        self._dropped_file = dropped_file
 
     def next_questions(
         self, n: int = MOST, *, session: str | None = None, untrusted: bool = False
     ) -> list[AskedQuestion]:
-        """The next questions, the best first; of a `session` no more than it may still answer.
+        """Return the next questions, the best first; a `session` gets as many as it may answer.
 
         UsageError where the judge is no agent.
         """
-        run = self._look()
-        room = n if session is None else min(n, self._room(run, session))
-        dropped = self._dropped()
+        run = self._new_run()
+        limit = n if session is None else min(n, self._answers_left(run, session))
+        dropped = self._dropped_keys()
         seen: set[str] = set()
         chosen: list[OpenQuestion] = []
-        for question in self._unanswered(run, untrusted=untrusted):
-            is_own = session is not None and session in question.sessions
-            if question.matter_key in dropped or is_own or question.about in seen:
+        for question in self._open_questions(run, untrusted=untrusted):
+            is_decider = session is not None and session in question.sessions
+            if question.matter_key in dropped or is_decider or question.about in seen:
                 continue  # the end of a decision would tell what its verdict must not know
             chosen.append(question)
             seen.add(question.about)
-        return [_shown(question) for question in chosen[: max(room, 0)]]
+        return [_as_asked(question) for question in chosen[: max(limit, 0)]]
 
     def answer(
         self,
@@ -93,8 +92,8 @@ class Desk:
     ) -> "Report | None":
         """Commit what was answered, and what follows from it; None if all was answered before.
 
-        Nothing is committed unless all can be: BadInputError has every reason. Of two that answer
-        one question at once the second is refused, and what it is told of is looked at anew.
+        Nothing is committed unless all can be: BadInputError has every reason. If two answer one
+        question at once, the second is refused.
         """
         report: Report | None = None
         reason = ""
@@ -105,17 +104,17 @@ class Desk:
             earlier = report.done if report else []
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier
-            lost = self._lost(records)
-            if not lost:
+            lost_keys = self._lost_keys(records)
+            if not lost_keys:
                 return report
-            answers = [reply for reply in answers if reply.key in lost]
+            answers = [reply for reply in answers if reply.key in lost_keys]
             reason = "; ".join(f"{waiting.path}: {waiting.reason}" for waiting in report.waiting)
-        raise _useless(f"not kept, answer again ({reason})")
+        raise _refusal(f"not kept, answer again ({reason})")
 
     def _records(self, answers: Sequence[AgentReply], session: str | None) -> dict[str, Answer]:
-        """key -> answer to be kept, of those that are not; BadInputError with every reason."""
-        run = self._look()
-        open_now = self._unanswered(run, untrusted=True)
+        """Key -> new answer to be kept; BadInputError with every reason."""
+        run = self._new_run()
+        open_now = self._open_questions(run, untrusted=True)
         by_key = {question.matter_key: question for question in open_now}
         records: dict[str, Answer] = {}
         reasons: list[str] = []
@@ -130,51 +129,50 @@ class Desk:
             raise BadInputError("; ".join(reasons), code="bad-answer")
         return records
 
-    def _lost(self, records: Mapping[str, Answer]) -> list[str]:
-        """The keys of those that another writer kept from the branch."""
-        kept = self._look().view.answers.get_many(records)
+    def _lost_keys(self, records: Mapping[str, Answer]) -> list[str]:
+        """The keys of the answers that another writer kept from the branch."""
+        kept = self._new_run().view.answers.get_many(records)
         return [key for key, record in records.items() if kept.get(key) != record]
 
     def drop_question(self, key: str) -> None:
         """Keep the offline words of what a question is about: this clone asks it no more."""
-        if key not in {
-            question.matter_key for question in self._unanswered(self._look(), untrusted=True)
-        }:
+        open_now = self._open_questions(self._new_run(), untrusted=True)
+        if key not in {question.matter_key for question in open_now}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
-        place = self._place()
-        place.parent.mkdir(exist_ok=True)
-        with place.open("a", encoding="utf-8") as file:
+        path = self._dropped_file()
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
             file.write(f"{key}\n")
 
-    def _unanswered(self, run: "Run", *, untrusted: bool) -> "list[OpenQuestion]":
+    def _open_questions(self, run: "Run", *, untrusted: bool) -> "list[OpenQuestion]":
         return questions.open_questions(run, _agent_of(run), untrusted=untrusted)
 
-    def _room(self, run: "Run", session: str) -> int:
+    def _answers_left(self, run: "Run", session: str) -> int:
         return run.policy.judge.asks_per_session - run.view.answers.count_of_session(session)
 
-    def _dropped(self) -> set[str]:
-        place = self._place()
-        return set(place.read_text(encoding="utf-8").split()) if place.exists() else set()
+    def _dropped_keys(self) -> set[str]:
+        path = self._dropped_file()
+        return set(path.read_text(encoding="utf-8").split()) if path.exists() else set()
 
     def _record(
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None
     ) -> Answer | None:
         """The answer to be kept; None for one that the vault has, BadInputError for a bad one."""
-        before = run.view.answers.get(reply.key)
-        if before is not None:
-            if _reply_value(reply.text) == before.reply:
+        old_answer = run.view.answers.get(reply.key)
+        if old_answer is not None:
+            if _reply_value(reply.text) == old_answer.reply:
                 return None
-            raise _useless("answered already; `skillvault why` shows what, nothing is to be done")
+            raise _refusal("answered already; `skillvault why` shows what, nothing is to be done")
         if question is None:
-            raise _useless("no such question is open, or what it is about has changed; ask again")
+            raise _refusal("no such question is open, or what it is about has changed; ask again")
         if session is not None and session in question.sessions:
-            raise _useless(
+            raise _refusal(
                 f"session {session} made the decision and may not judge it; leave it to another "
                 "session, or to a helper that knows nothing of it"
             )
-        accepted = _accepted(question, reply.text)
-        answer = question.asked.given(accepted, _agent_of(run).author())
-        return judge_replies.answer_record(answer, question.standing, session)
+        accepted = _accept(question, reply.text)
+        answer = question.asked.as_answer(accepted, _agent_of(run).author())
+        return judge_replies.answer_record(answer, question.place, session)
 
 
 def _agent_of(run: "Run") -> "agent.AgentJudge":
@@ -186,20 +184,20 @@ def _agent_of(run: "Run") -> "agent.AgentJudge":
     )
 
 
-def _accepted(question: "OpenQuestion", text: str) -> dict[str, Any]:
-    """What of a reply is kept; BadInputError with every reason."""
+def _accept(question: "OpenQuestion", text: str) -> dict[str, Any]:
+    """Return what of a reply is kept; BadInputError with every reason."""
     if len(text.encode(errors="replace")) > _LONGEST:
-        raise _useless(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
-    kept = retries.Kept(text=_bare(text), stop="end_turn", spent=Spent())
+        raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
+    candidate = replies.Kept(text=_without_fence(text), stop="end_turn", spent=Spent())
     try:
-        accepted: dict[str, Any] = question.asked.accepted(kept)
+        accepted: dict[str, Any] = question.asked.accept(candidate)
     except replies.UnusableError as error:
-        raise _useless(str(error)) from None
+        raise _refusal(str(error)) from None
     return accepted
 
 
-def _bare(text: str) -> str:
-    """A reply without the fence that some put around JSON."""
+def _without_fence(text: str) -> str:
+    """A reply without the code fence that some put around JSON."""
     lines = text.strip().splitlines()
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
     return "\n".join(lines[1:-1]) if fenced else text.strip()
@@ -207,22 +205,22 @@ def _bare(text: str) -> str:
 
 def _reply_value(text: str) -> object:
     try:
-        return strict_json.load(_bare(text))
+        return strict_json.load(_without_fence(text))
     except BadInputError:
         return None
 
 
-def _useless(reason: str) -> BadInputError:
+def _refusal(reason: str) -> BadInputError:
     return BadInputError(reason, code="bad-answer")
 
 
-def _shown(question: "OpenQuestion") -> AskedQuestion:
-    sent = question.asked.sent
+def _as_asked(question: "OpenQuestion") -> AskedQuestion:
+    sent = question.asked.request
     return AskedQuestion(
         key=question.matter_key,
         kind=question.asked.matter.kind,
         about=question.about,
-        trust=question.standing.trust,
+        trust=question.place.trust,
         prompt=sent.system.strip(),
         record=sent.user,
         schema=sent.schema,

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from skillvault.learning.generate import each_outcome
-from skillvault.learning.generate.each_outcome import OutcomeMaterial
 from skillvault.learning.generate.warning_pattern import STEP, Standing
 from skillvault.learning.merge.groups import STEP as MERGE
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
+from skillvault.learning.seed import each_outcome
+from skillvault.learning.seed.each_outcome import OutcomeMaterial
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.run import Run
 from skillvault.model.brief import Findings

@@ -6,7 +6,7 @@ from skillvault.learning.account.account import KINDS, findings_about
 from skillvault.learning.generate.warning_pattern import Present, makes_skill
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import STEP, Group, rejected
-from skillvault.learning.merge.similar import Gathering, Wording, gatherings, statement_words
+from skillvault.learning.seed.similar import Gathering, Wording, gatherings, statement_words
 from skillvault.loop.run import Run
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.records import Outcome, Ref, Skill, SkillKind, Subject

@@ -11,7 +11,7 @@ from skillvault.learning.sync.undecided import undecided
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import record_of
 from skillvault.loop.learner import learner_elsewhere, silence
-from skillvault.loop.registry import STEPS, Step
+from skillvault.loop.registry import Step
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.errors import UnavailableError
@@ -152,7 +152,8 @@ def _judge(run: Run) -> JudgeStatus:
 def waiting(run: Run) -> dict[str, int]:
     """How much each step has to do."""
     return {
-        name: step.waiting(run) if step.waiting else _due(run, step) for name, step in STEPS.items()
+        name: step.waiting(run) if step.waiting else _due(run, step)
+        for name, step in run.rules.steps.items()
     }
 
 

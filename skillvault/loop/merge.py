@@ -1,6 +1,6 @@
 """merge: subjects that say the same get one skill, which is written anew as they go on."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
@@ -30,7 +30,6 @@ from skillvault.loop.next_versions import (
 from skillvault.loop.registry import WRITERS
 from skillvault.loop.run import Run
 from skillvault.loop.session_merges import session_changes, session_merges
-from skillvault.loop.similar import similar_merges
 from skillvault.model.brief import Agreement, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Outcome, Placed, Ref, Skill, stamp
@@ -42,31 +41,11 @@ _Value = TypeVar("_Value")
 
 def step(run: Run) -> Iterator[Change]:
     """One change a skill that comes of it, grows, or stands for nothing any more."""
-    by_words = run.policy.choices.merges == "words"
-    yield from _by_words(run) if by_words else _by_causes(run)
-    yield from session_changes(run, partial(_is_mergeable, run), references)
+    yield from _by_causes(run)
+    yield from session_changes(run, partial(is_mergeable, run), references)
 
 
-def _by_words(run: Run) -> Iterator[Change]:
-    """As long as anything of it is similar: what is made may be like what was left alone."""
-    for domain, keys in _changed(run).items():
-        tried: set[tuple[str, ...]] = set()
-        while merge := _next_similar(run, domain, keys, tried):
-            tried.add(merge.own)
-            yield from run.written(partial(_composed, run, merge), merge.own[-1])
-        if not run.report.unavailable:
-            run.settle(STEP, keys)
-
-
-def _next_similar(
-    run: Run, domain: str, keys: set[str], tried: Collection[tuple[str, ...]]
-) -> Merging | None:
-    """The next merge of the skills that these outcomes made."""
-    merges = similar_merges(run, domain, keys, partial(_is_mergeable, run))
-    return next((merge for merge in merges if merge.own not in tried), None)
-
-
-def _is_mergeable(run: Run, name: str) -> bool:
+def is_mergeable(run: Run, name: str) -> bool:
     """Whether a skill is the program's to put away: nobody decided on it or wrote in it."""
     skill = run.view.skills.find(name)
     is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
@@ -86,7 +65,7 @@ def _by_causes(run: Run) -> Iterator[Change]:
             changed = (group for group in groups if run.accounts.is_changed(group))
             merges = [merge for group in changed if (merge := merging(run, group))]
             for merge in merges:
-                changes = list(run.written(partial(_composed, run, merge), merge.group.subject))
+                changes = list(run.written(partial(composed, run, merge), merge.group.subject))
                 kept = kept or bool(changes) or run.report.unavailable is not None
                 yield from changes
             yield from _left(run, domain, kind, groups)
@@ -99,9 +78,7 @@ def _by_causes(run: Run) -> Iterator[Change]:
 
 def waiting(run: Run) -> int:
     """How many skills come of it or grow."""
-    joined = len(list(session_merges(run, partial(_is_mergeable, run))))
-    if run.policy.choices.merges == "words":
-        return joined + sum(bool(_next_similar(run, *of, ())) for of in _changed(run).items())
+    joined = len(list(session_merges(run, partial(is_mergeable, run))))
     return joined + sum(
         merging(run, group) is not None
         for domain in _changed(run)
@@ -111,10 +88,14 @@ def waiting(run: Run) -> int:
 
 
 def _changed(run: Run) -> dict[str, set[str]]:
-    """The domains in which something changed, with the keys that say so; settles those of none."""
+    """The domains in which something changed, with the keys that say so."""
     keys = set(run.view.due.keys(STEP))
-    if run.policy.choices.merges == "causes":
-        run.accounts.due(STEP)
+    run.accounts.due(STEP)
+    return settled_by_domain(run, keys)
+
+
+def settled_by_domain(run: Run, keys: set[str]) -> dict[str, set[str]]:
+    """The domains of what is due; settles what has none."""
     by_domain = run.view.outcomes.ids_by_domain(keys)
     run.settle(STEP, keys.difference(*by_domain.values()))
     return by_domain
@@ -175,7 +156,7 @@ def _histories(run: Run, group: Group) -> Iterator[list[Placed]]:
 def _is_over(run: Run, group: Group, together: Findings, present: Present) -> bool:
     """Whether its time to live would be over by its domain's clock; not as long as it lives."""
     ends = expiry_after(made_at(together), run.policy.generate.evolved_days)
-    at = clock(run.view, group.domain, run.now)
+    at = clock(run.view, group.domain, run.now, run.rules)
     living = present.skill if present.shelf != "archive" else None
     life = lifetime(living, run.policy) if living else None
     return at is not None and ends < stamp(at) and not (life and at <= life.ends)
@@ -304,7 +285,7 @@ def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[s
     return {source for source, target in made if target == name}
 
 
-def _composed(run: Run, due: Merging) -> Change | None:
+def composed(run: Run, due: Merging) -> Change | None:
     """The change, if the judge writes a text; else none."""
     draft = draft_by(run.judge, due.brief)
     if draft is None:

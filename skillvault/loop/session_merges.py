@@ -82,8 +82,7 @@ def _merge_due(
     if refused := rejected({*own, *_told_by(run, kept)}, run.rejections.sets(STEP)):
         run.report.rejected.append(refused)
         return None
-    by_run = run.policy.choices.clock == "run"
-    at = run.now if by_run else group[-1].ended_at
+    at = run.rules.time(group[-1].ended_at, run.now)
     return SessionMerging(sessions=tuple(group), own=own, into=into, at=at)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from skillvault.loop.clock import clock
+from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import AGENDA
 from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Ref, Shelved, Skill
@@ -141,7 +142,7 @@ class Curator:
 
     def _restored(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
-        begins = clock(head, skill.domain, now) or now
+        begins = clock(head, skill.domain, now, rules_of(head.policy)) or now
         return rules.restore(skill, shelf, now=begins, policy=head.policy)
 
     def _decide(

@@ -1,26 +1,54 @@
-"""merge by words: the skills of a vault that say the same by their texts become one."""
+"""merge of the profile `seed`: skills that say the same by their words become one."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from skillvault.learning.account.account import KINDS, findings_about
 from skillvault.learning.generate.warning_pattern import Present, makes_skill
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import STEP, Group, rejected
 from skillvault.learning.seed.similar import Gathering, Wording, gatherings, statement_words
+from skillvault.loop.merge import composed, is_mergeable, references, settled_by_domain
 from skillvault.loop.run import Run
+from skillvault.loop.session_merges import session_changes, session_merges
 from skillvault.model.brief import Account, Agreement, Findings
+from skillvault.model.change import Change
 from skillvault.model.records import Outcome, Ref, Skill, SkillKind, Subject
 
 _LATEST = 5  # sources of an evolved skill with which others are compared
 
 
-def similar_merges(
-    run: Run, domain: str, keys: Collection[str], is_ours: Callable[[str], bool]
-) -> Iterator[Merging]:
-    """What is to be done about the skills that these outcomes of a domain made.
+def step(run: Run) -> Iterator[Change]:
+    """One change a merge, as long as anything is similar: what is made may be like another."""
+    for domain, keys in _domains_due(run).items():
+        tried: set[tuple[str, ...]] = set()
+        while merge := _next_merge(run, domain, keys, tried):
+            tried.add(merge.own)
+            yield from run.written(partial(composed, run, merge), merge.own[-1])
+        if not run.report.unavailable:
+            run.settle(STEP, keys)
+    yield from session_changes(run, partial(is_mergeable, run), references)
 
-    `is_ours` says whether a skill is the program's to put away.
-    """
+
+def waiting(run: Run) -> int:
+    """How many skills come of it or grow."""
+    joined = len(list(session_merges(run, partial(is_mergeable, run))))
+    return joined + sum(bool(_next_merge(run, *due, ())) for due in _domains_due(run).items())
+
+
+def _domains_due(run: Run) -> dict[str, set[str]]:
+    return settled_by_domain(run, set(run.view.due.keys(STEP)))
+
+
+def _next_merge(
+    run: Run, domain: str, keys: set[str], tried: Collection[tuple[str, ...]]
+) -> Merging | None:
+    """The next merge of the skills that these outcomes made."""
+    return next((merge for merge in _merges(run, domain, keys) if merge.own not in tried), None)
+
+
+def _merges(run: Run, domain: str, keys: Collection[str]) -> Iterator[Merging]:
+    """What is to be done about the skills that these outcomes of a domain made."""
     fresh = _made_of(run, keys)
     for kind in KINDS:
         skills = dict(_comparable(run, domain, kind))
@@ -33,7 +61,7 @@ def similar_merges(
             )
             for name, skill in skills.items()
         ]
-        for gathering in gatherings(wordings, fresh, is_ours, run.policy.merge):
+        for gathering in gatherings(wordings, fresh, partial(is_mergeable, run), run.policy.merge):
             if _is_free(run, gathering):
                 group = Group(domain=domain, kind=kind, key="", voices=())
                 yield _joint_merge(run, group, gathering, skills)

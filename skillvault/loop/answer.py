@@ -19,7 +19,7 @@ from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.errors import UnansweredError
 from skillvault.model.records import Answer, Decision, Evaluation, Fact, Outcome, Ref
-from skillvault.model.sameness import same
+from skillvault.model.sameness.comparison import same
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")

@@ -28,7 +28,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LearnedPattern, Problem
 from skillvault.vault.evidence.code_base import CodeBase
-from skillvault.vault.files import layout, learnings
+from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.captures import LookedFor
 
@@ -123,8 +123,6 @@ def _adoption(run: Run) -> Generator[Change, None, str | None]:
         return None
     if appended is None:
         return None
-    from skillvault.vault.files import redact  # noqa: PLC0415 (only who adopts pays)
-
     adopted = adopt(appended, redact.cleaned)
     run.report.problems += adopted.problems
     if adopted.change:

@@ -6,7 +6,6 @@ What was shown may still wait in the inbox.
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,16 +14,11 @@ from skillvault.model import aliases, claims
 from skillvault.model.claims import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import recommendation_from
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
+from skillvault.vault.files import codec
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.vault.files import codec
-else:  # only who reads what waits pays for it
-    codec = LazyModule("vault.files.codec")
 
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 

@@ -4,17 +4,12 @@ The domain of such a file is that of its decision, as an outcome or a receipt
 has it, recorded or arrived with it.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Outcome, Recommendation, Session, Trust
+from skillvault.vault.files import codec
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.vault.files import codec
-else:  # only who parses pays for it
-    codec = LazyModule("vault.files.codec")
 
 NO_DECISION = (
     "the vault knows no outcome and no recommendation of its decision yet, so it has no domain; "

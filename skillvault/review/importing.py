@@ -6,9 +6,9 @@ What cannot be read is a problem in a list, and the others go on.
 from pathlib import Path
 
 from skillvault.exchange.folder import folder_tree
-from skillvault.exchange.skills import SKILL_FORMATS, format_of
 from skillvault.exchange.skills.agent_skills import ORIGIN
 from skillvault.exchange.skills.folders import NAMES, TreeSkill
+from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import SourceTree, tree_of
 from skillvault.learning.install import Origin, digest_of
 from skillvault.model.errors import UsageError

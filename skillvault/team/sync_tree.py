@@ -10,10 +10,9 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.standing import PlacedSkill, merged_standing
+from skillvault.learning.sync.standing import PlacedSkill, merged_standing, superseding
 from skillvault.learning.sync.table import rule_of, stays
 from skillvault.learning.sync.three_way import Versions
-from skillvault.learning.sync.twice_promoted import superseding
 from skillvault.loop.registry import STEPS
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Evaluation, Link, Problem, Ref, link_id

@@ -2,22 +2,15 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from skillvault.model import integrity
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
-from skillvault.vault.files import layout
+from skillvault.vault.files import expertise, layout
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from skillvault.vault.files import expertise
-else:  # `status` asks here too, and reads no yaml
-    expertise = LazyModule("vault.files.expertise")
 
 
 def findings(

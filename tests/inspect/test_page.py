@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page.domains import drawdown
+from skillvault.inspect.page.page import drawdown
 from skillvault.inspect.page.week import why_in
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of

@@ -634,7 +634,7 @@ TWENTY = [
     ("Errors that a person sees derive from `SkillvaultError`.", True),
     ("Raise `BadInputError` with a code for foreign data.", True),
     ("Import under `TYPE_CHECKING` what only types need.", True),
-    ("Load rooms late by `LazyModule` in reading commands.", True),
+    ("Order imports from the standard library by `collections.abc`.", True),
     ("Records are a frozen `Struct` of msgspec, `frozen=True`.", True),
     ("Commands print with `click.echo`, not with print.", True),
     ("Tests take the time from `NOW`, for no clock is asked.", True),

@@ -1,20 +1,14 @@
 """What separates the outcomes of an action: asked once, told by its strategy and its skills."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from skillvault.learning.account.significance import beyond, is_graded, words_beyond
+from skillvault.learning.contrast import separations as contrast
 from skillvault.learning.contrast.recorded import is_met
 from skillvault.model.brief import Rule
 from skillvault.model.conditions import Separation
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, SkillKind, Status
-
-if TYPE_CHECKING:
-    from skillvault.learning.contrast import separations as contrast
-else:
-    contrast = LazyModule("learning.contrast.separations")  # numpy is loaded to compute alone
 
 _STATUS: Mapping[str, Status] = {
     "losses": "failure", "failures": "failure", "wins": "success", "successes": "success",

@@ -16,7 +16,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Cause, Findings, RefusedAnswers
 from skillvault.model.policy import MergePolicy
 from skillvault.model.records import Outcome, SkillKind
-from skillvault.model.sameness import normal_form
+from skillvault.model.sameness.form import normal_form
 
 STEP = "merge"
 

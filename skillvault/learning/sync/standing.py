@@ -3,8 +3,9 @@
 Git sees paths; a skill that one clone put away and the other changed would stand on two shelves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,8 +14,41 @@ from skillvault.learning.sync.expertise import merged_expertise
 from skillvault.learning.sync.skill import is_edited, merged_skill
 from skillvault.learning.sync.texts import merged_statements, parted
 from skillvault.learning.sync.three_way import Versions, file_by
+from skillvault.model.errors import BadInputError
 from skillvault.model.records import PROGRAMS_OWN
 from skillvault.model.text import front_matter
+
+_KEY = ("supersedes",)
+
+
+def superseding(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
+    """id -> the file of each fact that changes: the first supersedes the second, and so on.
+
+    The first is the one that says the insight of the evaluation which is kept, else the least id.
+    One that supersedes something else already stays as it is.
+    """
+    order = sorted(facts, key=lambda name: (not _says_insight(facts[name], insight), name))
+    changed: dict[str, bytes] = {}
+    for name, following in pairwise(order):
+        content = _naming(facts[name], following, order)
+        if content != facts[name]:
+            changed[name] = content
+    return changed
+
+
+def _says_insight(content: bytes, insight: str) -> bool:
+    return bool(insight) and " ".join(insight.split()) in " ".join(parted(content).body.split())
+
+
+def _naming(content: bytes, following: str, group: Sequence[str]) -> bytes:
+    superseded = parted(content).values.get("supersedes")
+    if superseded is not None and superseded not in group:
+        return content
+    try:
+        return front_matter.with_key(content, _KEY, following)
+    except BadInputError:  # a person's fact without front matter supersedes nothing
+        return content
+
 
 FILE = "SKILL.md"
 EXPERTISE = "resources/expertise.yaml"

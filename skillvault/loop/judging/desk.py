@@ -12,25 +12,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from skillvault.judge import agent
+from skillvault.judge.claude import replies, retries
+from skillvault.loop.judging import judge_replies, questions
 from skillvault.model.brief import Spent
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Answer
 from skillvault.model.text import strict_json
 
 if TYPE_CHECKING:
-    from skillvault.judge import agent
-    from skillvault.judge.claude import replies, retries
-    from skillvault.loop.judging import judge_replies, questions
     from skillvault.loop.judging.questions import OpenQuestion
     from skillvault.loop.run import Report, Run
-else:  # only who asks pays for them
-    agent, replies = LazyModule("judge.agent"), LazyModule("judge.claude.replies")
-    retries = LazyModule("judge.claude.retries")
-    judge_replies, questions = (
-        LazyModule("loop.judging.judge_replies"),
-        LazyModule("loop.judging.questions"),
-    )
 
 MOST = 5  # questions of one prompt, if nobody says how many
 _TRIES = 5  # to commit answers while others write

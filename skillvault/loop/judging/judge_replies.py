@@ -7,13 +7,14 @@ cannot be used is refused as a bad reply is.
 import math
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.judge import Judge
+from skillvault.judge.offline import judge as offline
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -26,15 +27,9 @@ from skillvault.model.brief import (
 )
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError, UnansweredError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Answer, Outcome, Ref, Trust
+from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.judge.offline import judge as offline
-    from skillvault.vault.files import redact
-else:  # a question asks no judge
-    offline, redact = LazyModule("judge.offline.judge"), LazyModule("vault.files.redact")
 
 _Reply = TypeVar("_Reply", bound=Struct)
 

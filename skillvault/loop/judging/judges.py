@@ -12,26 +12,20 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from skillvault.judge import Adviser, Judge
+from skillvault.judge import Adviser, Judge, agent
+from skillvault.judge.claude import judge as claude
+from skillvault.judge.offline import telling
 from skillvault.learning.accuracy import Accuracy, accuracy
 from skillvault.model.brief import Case
 from skillvault.model.errors import UnansweredError, UnavailableError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault.judge import agent
-    from skillvault.judge.claude import judge as claude
     from skillvault.judge.claude.batches import Batches
     from skillvault.judge.claude.retries import Question
-    from skillvault.judge.offline import telling
     from skillvault.loop.run import Run
-
-else:
-    agent, claude = LazyModule("judge.agent"), LazyModule("judge.claude.judge")
-    telling = LazyModule("judge.offline.telling")
 
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 

@@ -17,10 +17,22 @@ from typing import TYPE_CHECKING
 from skillvault.model.change import Change, Edit, Move, headline_of, parts_of
 from skillvault.model.due import Agenda
 from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Record, Skill, stamp
-from skillvault.vault.files import layout
+from skillvault.model.text import front_matter
+from skillvault.vault import spending
+from skillvault.vault.commit import (
+    fence,
+    growing,
+    journal,
+    locks,
+    publish,
+    recovery,
+    section_marks,
+    shelf_marks,
+)
+from skillvault.vault.commit import local_edits as edits
+from skillvault.vault.files import codec, layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
@@ -33,31 +45,8 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
-    from skillvault.model.text import front_matter
-    from skillvault.vault import spending
-    from skillvault.vault.commit import (
-        fence,
-        growing,
-        journal,
-        locks,
-        publish,
-        recovery,
-        section_marks,
-        shelf_marks,
-    )
-    from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
-    from skillvault.vault.files import codec
-else:  # a reader loads nothing of what only writers need
-    spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
-    front_matter = LazyModule("model.text.front_matter")
-    fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
-    growing = LazyModule("vault.commit.growing")
-    locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
-    publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
-    section_marks = LazyModule("vault.commit.section_marks")
-    shelf_marks = LazyModule("vault.commit.shelf_marks")
 
 _TRIES = 5
 

@@ -21,7 +21,8 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
-from skillvault.vault.files import layout
+from skillvault.model.text import front_matter, strict_yaml
+from skillvault.vault.files import codec, layout
 
 Parsed = Record | Problem
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
@@ -92,8 +93,6 @@ def _text_in(content: bytes) -> str | None:
 
 def policy_of(content: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
-    from skillvault.model.text import front_matter, strict_yaml
-
     try:
         return policy_from(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
@@ -109,8 +108,6 @@ def blob_id(content: bytes) -> str:
 
 def parsed(path: str, content: bytes) -> Parsed:
     """The record in a file, or the problem that keeps it from being read."""
-    from skillvault.vault.files import codec
-
     ref = layout.ref_of(path)
     if ref is None:
         raise ValueError(f"{path} is not a record's path")

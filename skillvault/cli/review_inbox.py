@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillvault.api import Vault, proposals
-from skillvault.cli.basis import notes_of
+from skillvault.cli.why import notes_of
 from skillvault.model.errors import SkillvaultError
 from skillvault.model.text.hidden_characters import escaped
 from skillvault.review.review import WaitingSkill

@@ -164,6 +164,29 @@ def test_the_last_word_on_a_skill_counts() -> None:
     assert read(f"I applied {TVL} to one pool. For the other {TVL} was not needed.") == ([TVL], [])
 
 
+@pytest.mark.parametrize("verb", ["should use", "will use", "need to use"])
+def test_what_should_be_used_is_used_if_work_follows(verb: str) -> None:
+    said = f"I {verb} the xlsx skill for this task."
+    assert read(f"{said} The sheet has 14 rows.") == (["xlsx"], [])
+    assert read(f"{said} The sheet has 14 rows. In the end I did not use the xlsx skill.") == (
+        [],
+        [],
+    )
+    assert read(f"Next time {said}") == ([], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Guided by xlsx, I wrote formulas.", "xlsx did the job.", f"I combined {BUDGET} with xlsx."],
+)
+def test_a_single_word_is_a_mention_beside_a_word_of_use(text: str) -> None:
+    assert "xlsx" in read(text)[0]
+
+
+def test_what_should_be_used_is_open_if_nothing_follows() -> None:
+    assert read("I should use the xlsx skill for this task.") == ([], [])
+
+
 @pytest.mark.parametrize("batch", sorted(SENTENCES.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_sentences_of_many_styles_are_read_right(batch: Path) -> None:
     first, *rows = map(json.loads, batch.read_text(encoding="utf-8").splitlines())

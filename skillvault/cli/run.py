@@ -27,7 +27,7 @@ from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report
 from skillvault.model.change import Change
 from skillvault.model.errors import GitError, UnavailableError, UsageError
-from skillvault.model.records import Ref, Skill
+from skillvault.model.records import Link, Record, Ref, Skill
 from skillvault.vault.commit import pack as packing
 from skillvault.vault.files import layout
 
@@ -78,13 +78,20 @@ def print_done(done: Done) -> None:
 def _preview(change: Change) -> str:
     lines = [f"would commit: {change.headline}"]
     lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
-    paths = [f"  + {layout.path_of(record)}" for record in change.writes]
+    paths = [f"  + {_line_of_write(record)}" for record in change.writes]
     lines += paths[:_SHOWN]
     if len(paths) > _SHOWN:
         lines.append(f"  + {len(paths) - _SHOWN} more")
     texts = [record.body for record in change.writes if isinstance(record, Skill)]
     lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _line_of_write(record: Record) -> str:
+    """Where a new record would stand; of a link what it says."""
+    if isinstance(record, Link):
+        return f"link {record.type}: {record.source} -> {record.target}"
+    return layout.path_of(record)
 
 
 def print_recomputed(report: Report) -> None:

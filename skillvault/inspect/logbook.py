@@ -85,7 +85,7 @@ def logged(
     paths = history.paths_by_commit("--no-walk", *parts) if parts else {}
     for sha, steps in parts.items():
         author, text = messages[sha]
-        changed = paths.get(sha, [])
+        changed = list(paths.get(sha, {}))
         read = [path for path in changed if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]
         yield LoggedCommit(
@@ -128,6 +128,6 @@ def _record_counts(paths: Iterable[str]) -> Iterator[str]:
     counts: dict[str, int] = {}
     for path in paths:
         top = layout.shelf_of(path)
-        if top not in (*_READ, "links"):
+        if top not in _READ and not layout.links_owner(path):
             counts[top] = counts.get(top, 0) + 1
     yield from (f"{count} in {top}" for top, count in sorted(counts.items()))

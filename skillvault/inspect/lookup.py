@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from skillvault.model.errors import SkillvaultError, UsageError
+from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Commit, Problem, Record, Ref, Shelved, Skill, kind_of
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
@@ -22,7 +23,7 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
         removals = store.git.history.deletions(head.commit) if head.commit else {}
         for path, sha in removals.items():
             ref = layout.ref_of(path)
-            if ref and ref.kind != "link" and name in (ref.id, path):
+            if ref and name in (ref.id, path):
                 raise UsageError(
                     f"{text}: was removed by commit {sha[:10]}; `git show {sha[:10]}` shows "
                     "it, `git revert` brings it back"
@@ -37,6 +38,8 @@ def read(store: Store, name: str) -> tuple[Record, str]:
     record = head.records.at([path])[path]
     if isinstance(record, Problem):
         raise SkillvaultError(f"{path}: {record.message}")
+    if isinstance(record, LinkList):
+        raise SkillvaultError(f"{path}: a list of links; name the record that they lead from")
     return record, path
 
 

@@ -282,7 +282,7 @@ def approve_learned(
         files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
         edits=tuple(Edit(path, places[key], _key_text(after, key)) for key in keys),
         rewrites=(Rewrite(path, after.body),) if after.body != approved.body else (),
-        removes=tuple(sorted([*standing, *(_path_of(waiting.name, link) for link in links)])),
+        removes=tuple(sorted([*standing, *(str(ref_of(link)) for link in links)])),
         targets=(Ref("skill", name), Ref("skill", waiting.name)),
     )
 
@@ -290,10 +290,6 @@ def approve_learned(
 def _key_text(skill: Skill, key: str) -> str | None:
     value = getattr(skill, key)
     return " ".join(value) if isinstance(value, tuple) else value
-
-
-def _path_of(name: str, link: Link) -> str:
-    return f"links/{name}/{link.id}.yaml"
 
 
 def approve_installed(
@@ -311,7 +307,7 @@ def approve_installed(
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
     removes = [f"{_SERVED}/{name}/{path}" for path in standing]
-    removes += [_path_of(skill.name, link) for link in links]
+    removes += [str(ref_of(link)) for link in links]
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",

@@ -18,8 +18,9 @@ from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.errors import UnansweredError
-from skillvault.model.records import Answer, Decision, Evaluation, Fact, Outcome, Ref
+from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import same
+from skillvault.vault.commit.store import link_files
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")
@@ -56,8 +57,9 @@ def step(run: Run) -> Iterator[Change]:
 
 def _edited(run: Run, change: Change) -> dict[str, str]:
     """path -> why a change cannot be made now."""
-    paths = [layout.path_of(record) for record in change.writes]
-    paths += [*change.removes, *(rewrite.path for rewrite in change.rewrites)]
+    lists = link_files(change, run.view)
+    paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
+    paths += [*change.removes, *lists, *(rewrite.path for rewrite in change.rewrites)]
     paths += [edit.path for edit in change.edits]
     return run.store.local_edits(dict.fromkeys(paths, b""))
 
@@ -110,8 +112,8 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
     facts = _told_facts(run, [*(link.target.id for link in supports), *later])
     refs = [Ref("fact", name) for name in facts]
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
-    records = [*refs, *(Ref("link", link.id) for link in (*links, *around))]
-    paths = {ref: path for ref in records if (path := run.view.records.path_of(ref))}
+    paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
+    paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *around)}
     return Reworded(
         before=before,
         after=judged.evaluation,

@@ -39,6 +39,9 @@ class _LazyModule(ModuleType):
                     object.__setattr__(self, "__class__", ModuleType)
         return ModuleType.__getattribute__(self, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value  # which has run the code, so that it replaces nothing
+
 
 class _Loader(LazyLoader):
     """A loader that leaves the code of its module for later."""

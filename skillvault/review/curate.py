@@ -146,8 +146,7 @@ class Curator:
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take the rejection of a skill back: it waits again, and what is like it is due."""
-        refusal, files = refusing.rejected(self._store, name.replace("_", "-"))
-        change = rules.forget(refusal, files)
+        change = rules.forget(*refusing.rejected(self._store, name.replace("_", "-")))
         return decide(self._store, change, now or self._clock(), dry=dry)
 
     def lint(self, name: str) -> list[str]:

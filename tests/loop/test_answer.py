@@ -30,7 +30,7 @@ from tests.judge.conftest import appoint
 from tests.thorough import THOROUGH
 
 INSIGHT = "A chased long succeeds if a stop stands before the entry."
-SHELVES = ("evaluations", "memory", "skills", "links", "answers", "proposed", "archive")
+SHELVES = ("evaluations", "sessions", "memory", "skills", "links", "answers", "proposed", "archive")
 
 
 @pytest.fixture
@@ -121,7 +121,8 @@ def rebuilt(vault: Vault, place: Path) -> Vault:
     clone, _ = Vault.init(place, ["perps"], now=NOW)
     for name in ("vault.yaml", "outcomes", "sessions", "answers"):
         if (vault.root / name).is_dir():
-            shutil.copytree(vault.root / name, clone.root / name)
+            lists = shutil.ignore_patterns("*.links.yaml")
+            shutil.copytree(vault.root / name, clone.root / name, ignore=lists)
         elif (vault.root / name).exists():
             shutil.copy(vault.root / name, clone.root / name)
     person = Person(clone.root)
@@ -585,12 +586,13 @@ def drawn_reply(question: AskedQuestion, chance: random.Random) -> AgentReply:
 
 def of_memory(root: Path) -> dict[str, bytes]:
     """What is known: evaluations, facts, what speaks for and against each, answers."""
-    facts = {path.stem for path in (root / "memory").rglob("*.md")}
-    return {
-        path: data
-        for path, data in tree(root).items()
-        if path.startswith(("evaluations/", "memory/", "answers/")) or path.split("/")[1] in facts
-    }
+    known: dict[str, bytes] = {}
+    for path, data in tree(root).items():
+        if path.endswith(".links.yaml"):
+            known[path] = b"".join(line for line in data.splitlines() if b"to: fact/" in line)
+        elif path.startswith(("evaluations/", "memory/", "answers/")):
+            known[path] = data
+    return {path: data for path, data in known.items() if data}
 
 
 @pytest.mark.parametrize("seed", range(60 if THOROUGH else 2))

@@ -39,7 +39,6 @@ from skillvault.model.records import (
     FACT_KINDS,
     Decision,
     Lesson,
-    Link,
     Outcome,
     Recommendation,
     Result,
@@ -210,7 +209,7 @@ def merged_retraction(versions: Versions) -> bytes:
 
 _TIMES = frozenset({"created_at", "at", "occurred_at", "ended_at"})
 _TRUST = "trust"
-_KINDS = (Outcome, Decision, Result, Lesson, Source, Recommendation, Session, Link)
+_KINDS = (Outcome, Decision, Result, Lesson, Source, Recommendation, Session)
 _KNOWN = frozenset(field.name for kind in _KINDS for field in fields(kind)) - {"metadata"}
 _OFFLINE = "offline"
 
@@ -286,7 +285,6 @@ RECORDED: Mapping[str, Rule] = {
     "outcome": merged_record,
     "recommendation": merged_record,
     "session": merged_record,
-    "link": merged_record,
     "evaluation": merged_judgement,
     "answer": merged_judgement,
 }
@@ -362,13 +360,28 @@ def says_otherwise(base: bytes, side: bytes) -> bool:
     return parted(base).body != parted(side).body
 
 
+def merged_links(versions: Versions) -> bytes:
+    """The lines of both lists, without those that one took away; a person rejected these."""
+    return file_by(_both_lists, versions)
+
+
+def _both_lists(versions: Versions) -> bytes:
+    base, *sides = (
+        content.rstrip(b"\n").split(b"\n") if content else []
+        for content in (versions.base or b"", *versions.sides)
+    )
+    return b"".join(line + b"\n" for line in joined_set(base, *sides))
+
+
 POLICY, LEARNINGS, EXPERTISE = "vault.yaml", "LEARNINGS.md", "expertise.yaml"
+LINKS = "links"  # a list of links, which without a line is no file
 
 RULES: Mapping[str, Rule] = {
     **RECORDED,
     "fact": merged_fact,
     "skill": merged_skill,
     "retraction": merged_retraction,
+    LINKS: merged_links,
     POLICY: merged_settings,
     LEARNINGS: merged_learnings,
     EXPERTISE: merged_expertise,

@@ -22,7 +22,6 @@ from skillvault.model.intake import (
     stored_session,
 )
 from skillvault.model.records import (
-    LINK_TYPES,
     ORIGINS,
     SKILL_KINDS,
     SKILL_STATUSES,
@@ -126,10 +125,10 @@ def encode(record: Record) -> bytes:
             text = strict_yaml.dump(plain_session(record))
         case Fact():
             text = _fact_text(record)
-        case Link():
-            text = strict_yaml.dump(_link(record))
         case Skill():
             text = _skill_text(record)
+        case Link():
+            raise ValueError(f"{record.id} is a line of a list; see `link_lists`")
     return text.encode()
 
 
@@ -146,17 +145,6 @@ def _answer_text(record: Answer) -> str:
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
     kept = {key: value for key, value in values.items() if value is not None}
     return f"{json.dumps(kept, ensure_ascii=False, indent=2)}\n"
-
-
-def _link(record: Link) -> dict[str, Any]:
-    ends = {"source": record.source, "target": record.target}
-    return {
-        "id": record.id,
-        "type": record.type,
-        **{end: {"kind": ref.kind, "id": ref.id} for end, ref in ends.items()},
-        "created_at": stamp(record.created_at),
-        "metadata": dict(record.metadata),
-    }
 
 
 def _fact_text(fact: Fact) -> str:
@@ -201,7 +189,7 @@ def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:  # no
         return stored_session(raw, ref.id)
     if ref.kind == "retraction":
         return stored(raw, Retraction)
-    return stored(raw, Evaluation) if ref.kind == "evaluation" else _stored_link(raw)
+    return stored(raw, Evaluation)
 
 
 def foreign_skill(name: str, content: bytes) -> Skill:
@@ -240,12 +228,6 @@ def _fact(name: str, domain: str | None, text: str) -> Fact:
     named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
     raw = {"id": name, "domain": domain, **named, "text": body.strip()}
     return stored(raw, Fact)
-
-
-def _stored_link(raw: dict[str, Any]) -> Link:
-    if raw.get("type") not in LINK_TYPES:
-        raise _choice("type", raw.get("type"), LINK_TYPES)
-    return stored(raw, Link)
 
 
 def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:

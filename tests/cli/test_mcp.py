@@ -283,9 +283,6 @@ def test_without_the_extra_it_says_how_to_get_it(vault: Vault, tmp_path: Path) -
 
 
 def test_no_other_command_loads_the_sdk() -> None:
-    code = (
-        "import json, sys, skillvault.cli.setup\n"
-        "print(json.dumps(list(sys.modules)))"
-    )
+    code = "import json, sys, skillvault.cli.setup\nprint(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"mcp", "pydantic", "anyio"} & set(json.loads(done.stdout)) == set()

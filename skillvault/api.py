@@ -200,14 +200,9 @@ class Vault:
         )
 
     @staticmethod
-    def doctor(
-        path: Path | str = ".", *, mend: bool = False, now: datetime | None = None
-    ) -> list[Row]:
-        """What keeps the vault at or above `path` from working, also where it cannot be opened.
-
-        `mend`: what commits did that a person's git left in no branch is done once more.
-        """
-        return diagnosis.examine(Path(path), now or _clock(), mends=mend)
+    def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
+        """What keeps the vault at or above `path` from working, also where it cannot be opened."""
+        return diagnosis.examine(Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 

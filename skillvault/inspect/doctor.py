@@ -19,7 +19,6 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault import __version__
-from skillvault.inspect import mend
 from skillvault.judge.claude import wire
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import (
@@ -66,12 +65,11 @@ class Row(Struct, frozen=True):
 
 
 class Visit:
-    """The place that is looked at, and when; `mends`: lost commits are made once more."""
+    """The place that is looked at, and when."""
 
-    def __init__(self, root: Path, now: datetime, *, mends: bool = False) -> None:
+    def __init__(self, root: Path, now: datetime) -> None:
         self.root = root
         self.now = now
-        self.mends = mends
         self.store = Store(root, AGENDA)
         self.git: Git = self.store.git
 
@@ -106,9 +104,9 @@ class Visit:
 Check = Callable[[Visit], Iterator[Row]]
 
 
-def examine(start: Path, now: datetime, *, mends: bool = False) -> list[Row]:
+def examine(start: Path, now: datetime) -> list[Row]:
     """A row or more of every check, of the vault at or above `start` or what is left of it."""
-    visit = Visit(_root(start), now, mends=mends)
+    visit = Visit(_root(start), now)
     return [
         Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
         for name, check in CHECKS.items()
@@ -340,12 +338,8 @@ def _killed(visit: Visit) -> Iterator[Row]:
 
 
 def _lost(visit: Visit) -> Iterator[Row]:
-    head = visit.head()
-    if visit.mends and (count := mend.mend(visit.store, visit.now)):
-        yield Row("lost commits", "ok", f"made once more, with {count} file(s)")
-        return
-    if sentence := lost.sentence(lost.lost_changes(visit.git, head)):
-        yield Row("lost commits", "note", sentence, "skillvault doctor --mend")
+    if commits := lost.find_losses(visit.git, visit.head()):
+        yield Row("lost commits", "note", lost.name_commits(commits), lost.cherry_pick(commits))
     else:
         yield Row("lost commits", "ok", "no commit of skillvault stands in the reflog alone")
 

@@ -49,7 +49,6 @@ _GIT = (2, 36)  # knows `mktree --batch`, `core.fsync` and what else is asked of
 _GITPYTHON = (3, 1, 60)
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 _IDENTITY = "git config --global user.name NAME && git config --global user.email ADDRESS"
-_LIST = ("config", "--show-scope", "--show-origin", "-z", "--list")
 _NEVER = "skillvault itself never runs it"
 _MIB = 1024 * 1024
 _SHOWN = 100  # characters of a setting's value
@@ -377,10 +376,8 @@ def _signing(visit: Visit) -> Iterator[Row]:
 def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
     """(the program that signs, whether the vault's own config names one, in vain)."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
-    named = [
-        entry for entry in unsafe_config.config_lines(visit.git.run(*_LIST)) if entry.key in keys
-    ]
-    trusted = [entry.value for entry in named if not entry.own and entry.value]
+    named = [line for line in visit.git.settings().lines if line.key in keys]
+    trusted = [line.value for line in named if not line.own and line.value]
     program = trusted[-1] if trusted else _SIGNERS.get(form)
     return program, any(line.own for line in named)
 
@@ -390,7 +387,7 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
 
 def _config(visit: Visit) -> Iterator[Row]:
     own, common = visit.git.asked_dirs()
-    settings = unsafe_config.settings(visit.git.run(*_LIST), visit.root)
+    settings = unsafe_config.settings(visit.git.settings(), visit.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
         fix = unsafe_config.removal(setting, own, common)

@@ -4,7 +4,7 @@ import getpass
 import secrets
 
 from skillvault.model.text.text import slug
-from skillvault.vault.git.process import CLONE
+from skillvault.vault.git.config import CLONE
 from skillvault.vault.git.repository import Git
 
 _USER = 24  # characters of a user's name

@@ -15,12 +15,12 @@ from skillvault.model.errors import GitError, NotAVaultError
 from skillvault.vault.drafts import draft_name, is_abandoned
 from skillvault.vault.git import head as files
 from skillvault.vault.git.committer import Committer
-from skillvault.vault.git.config import Believed, Settings, believed, settings_of
+from skillvault.vault.git.config import LISTING, Believed, Settings, believed
 from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.lost import LostCommit, lost_commits
 from skillvault.vault.git.objects import Objects
-from skillvault.vault.git.process import Config, Runner, as_environment
+from skillvault.vault.git.process import Runner, as_environment
 from skillvault.vault.git.ref_transaction import RefTransaction, RefUpdate
 from skillvault.vault.git.trees import Entry
 
@@ -195,10 +195,9 @@ class Git:
         """What the config says of making commits, asked of git when its files have changed."""
         if self._believed is None or not self._believed.stands:
             since = time.time()
-            listed = self.run("config", "--show-scope", "--show-origin", "-z", "--list")
-            config = Config(listed)
-            self._believed = believed(config, self.root, since)
-            return settings_of(config)
+            settings = Settings(self.run("config", *LISTING))
+            self._believed = believed(settings, self.root, since)
+            return settings
         return self._believed.settings
 
     def is_partial(self) -> bool:
@@ -248,7 +247,7 @@ class Git:
     ) -> RefTransaction:
         """Refs that are about to move, in two phases; `note` is for their reflogs."""
         args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
-        return RefTransaction(self._runner.start(*args, env=_SYNCED if durable else {}), updates)
+        return RefTransaction(self._runner.start(*args, env=_SYNCED if durable else None), updates)
 
 
 def _content(path: Path) -> bytes:

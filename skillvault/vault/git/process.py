@@ -169,18 +169,17 @@ class Runner:
         unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
         prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
         try:
-            process = git.Git(str(self._root)).execute(
-                [*prefix, "git", *_SETTINGS, *args],
+            # Of a text GitPython expands `$` and `~`, and leaves a folder that is gone for its own.
+            process = git.Git(self._root).execute(
+                [*prefix, "git", *_SETTINGS, "-C", str(self._root.absolute()), *args],
                 as_process=True,  # else it takes no stdin, and what it starts outlives a timeout
                 istream=subprocess.PIPE,
                 env=settings,
                 start_new_session=alone,
                 pass_fds=(self._lock,) if fenced and self._lock is not None else (),
             )
-        except git.exc.GitCommandNotFound:  # the folder to work in may be what is missing
-            raise GitError(
-                f"git cannot be started in {self._root}; install git, or put it back"
-            ) from None
+        except git.exc.GitCommandNotFound:
+            raise GitError("git cannot be started; install git") from None
         child, process.proc = process.proc, None  # else it is killed with GitPython's object
         if child is None:
             raise GitError(f"git {args[0]}: could not be started")

@@ -39,7 +39,7 @@ _LOG = logging.getLogger("skillvault")
 
 
 class ReplacedError(sqlite3.DatabaseError):
-    """Another file stands there now, or one of another version; nothing is damaged."""
+    """Another file stands there now, or one of another version or history; nothing is damaged."""
 
 
 class Connection(Rows):

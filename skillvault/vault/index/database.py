@@ -110,7 +110,3 @@ class IndexDatabase(Connection):
         self.mark("committed", [name for (name,) in self.rows(query, [number])])
         for table in ("trailer", "touch", "commits"):
             self.rows(f"delete from {table} where c = ?", [number])
-
-    def clear(self) -> None:
-        """Make it empty."""
-        self.run(schema.clear)

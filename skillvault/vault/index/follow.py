@@ -12,6 +12,7 @@ from skillvault.vault.files.work_tree import parsed, policy_of
 from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
+from skillvault.vault.index.connection import ReplacedError
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.rows import File
 from skillvault.vault.index.schema import IndexedCommit, indexed
@@ -36,11 +37,12 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
     if shown == commit and same:
         database.rollback()
         return
-    if shown and commit and same and git.history.has(shown):
+    if shown is None:
+        _everything(database, git, commit)
+    elif commit and same and git.history.has(shown):
         _differences(database, git, shown, commit)
     else:
-        database.clear()
-        _everything(database, git, commit)
+        raise ReplacedError("of another history")
     keep_policy(database, git)
     database.keep_boundary(boundary)
     database.show(commit)

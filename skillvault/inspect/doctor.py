@@ -31,7 +31,7 @@ from skillvault.model.errors import (
 )
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
-from skillvault.vault import lost, setup
+from skillvault.vault import check, setup
 from skillvault.vault.commit import fence, git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -337,8 +337,8 @@ def _killed(visit: Visit) -> Iterator[Row]:
 
 
 def _lost(visit: Visit) -> Iterator[Row]:
-    if commits := lost.find_losses(visit.git, visit.head()):
-        yield Row("lost commits", "note", lost.name_commits(commits), lost.cherry_pick(commits))
+    if commits := check.find_losses(visit.git, visit.head()):
+        yield Row("lost commits", "note", check.name_commits(commits), check.cherry_pick(commits))
     else:
         yield Row("lost commits", "ok", "no commit of skillvault stands in the reflog alone")
 

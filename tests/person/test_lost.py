@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.errors import EditedError
-from skillvault.vault.lost import find_losses
+from skillvault.vault.check import find_losses
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.person import publication

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from skillvault.vault.files import layout
 from skillvault.vault.git.config import Settings
-from skillvault.vault.git.merge_driver import DRIVER, is_own_driver
+from skillvault.vault.git.merge_file import DRIVER, is_own_driver
 
 # Keys as git prints them: the section and the last part in lower case.
 _NAMES_PROGRAM = re.compile(

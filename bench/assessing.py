@@ -12,7 +12,7 @@ from skillvault.learning.effect.lift import Sums
 from skillvault.loop.effects import Uses
 from skillvault.loop.registry import AGENDA
 from skillvault.vault.commit.store import Store
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.snapshot import Staged
 
 USES, DOMAINS, SKILLS, TOGETHER = 1_000_000, 20, 100, 4

@@ -57,7 +57,7 @@ from skillvault.sessions import decision, session_sources, transcripts
 from skillvault.sessions import decision as decisions
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import check as checks
-from skillvault.vault import lost, provenance, setup
+from skillvault.vault import provenance, setup
 from skillvault.vault.commit import recovery
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
@@ -66,7 +66,7 @@ from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.git import past
-from skillvault.vault.git.sharing import obey_sharing
+from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
     from skillvault.inspect.doctor import Row
@@ -200,14 +200,9 @@ class Vault:
         )
 
     @staticmethod
-    def doctor(
-        path: Path | str = ".", *, mend: bool = False, now: datetime | None = None
-    ) -> list[Row]:
-        """What keeps the vault at or above `path` from working, also where it cannot be opened.
-
-        `mend`: what commits did that a person's git left in no branch is done once more.
-        """
-        return diagnosis.examine(Path(path), now or _clock(), mends=mend)
+    def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
+        """What keeps the vault at or above `path` from working, also where it cannot be opened."""
+        return diagnosis.examine(Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 
@@ -563,7 +558,7 @@ class Vault:
             problems, notes = checks.findings(view, remover, view.contents.keys())
             problems, notes = [*problems, *mistakes], [*notes, *hints]
             uncommitted = checks.uncommitted(committed, view)
-            missing = lost.notes(self.store.git, head)
+            missing = checks.lost_notes(self.store.git, head)
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
                 named = head.policy.shelf
                 if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read

@@ -26,7 +26,7 @@ ORDER = {
         "account", "contrast", "rejection", "sections", "length", "naming", "rules",
     ],
     "vault": [
-        "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",
+        "check", "provenance", "setup", "export_folder", "commit", "index", "evidence",
         "git", "files", "search", "spending", "disk", "drafts", "failpoint",
     ],
     "judge": ["agent", "claude", "offline"],

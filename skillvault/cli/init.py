@@ -24,16 +24,14 @@ from skillvault.model.records import Problem
 
 
 @click.command()
-@click.option("--mend", is_flag=True, help="Make commits once more that no branch has.")
 @vault_option
 @json_option
-def doctor(mend: bool, vault_path: Path | None, as_data: bool) -> None:
+def doctor(vault_path: Path | None, as_data: bool) -> None:
     """Find what keeps the vault from working, and how to fix it.
 
-    Exit code 1 if there is a problem. Without --mend nothing is changed but what a killed
-    skillvault left.
+    Exit code 1 if there is a problem. Nothing is changed but what a killed skillvault left.
     """
-    rows = Vault.doctor(vault_path_of(vault_path), mend=mend)
+    rows = Vault.doctor(vault_path_of(vault_path))
     if as_data:
         print_json(rows)
     else:

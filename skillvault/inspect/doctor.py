@@ -19,7 +19,6 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault import __version__
-from skillvault.inspect import mend
 from skillvault.judge.claude import wire
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import (
@@ -32,7 +31,7 @@ from skillvault.model.errors import (
 )
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
-from skillvault.vault import lost, setup
+from skillvault.vault import check, setup
 from skillvault.vault.commit import fence, git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -50,7 +49,6 @@ _GIT = (2, 36)  # knows `mktree --batch`, `core.fsync` and what else is asked of
 _GITPYTHON = (3, 1, 60)
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 _IDENTITY = "git config --global user.name NAME && git config --global user.email ADDRESS"
-_LIST = ("config", "--show-scope", "--show-origin", "-z", "--list")
 _NEVER = "skillvault itself never runs it"
 _MIB = 1024 * 1024
 _SHOWN = 100  # characters of a setting's value
@@ -66,12 +64,11 @@ class Row(Struct, frozen=True):
 
 
 class Visit:
-    """The place that is looked at, and when; `mends`: lost commits are made once more."""
+    """The place that is looked at, and when."""
 
-    def __init__(self, root: Path, now: datetime, *, mends: bool = False) -> None:
+    def __init__(self, root: Path, now: datetime) -> None:
         self.root = root
         self.now = now
-        self.mends = mends
         self.store = Store(root, AGENDA)
         self.git: Git = self.store.git
 
@@ -106,9 +103,9 @@ class Visit:
 Check = Callable[[Visit], Iterator[Row]]
 
 
-def examine(start: Path, now: datetime, *, mends: bool = False) -> list[Row]:
+def examine(start: Path, now: datetime) -> list[Row]:
     """A row or more of every check, of the vault at or above `start` or what is left of it."""
-    visit = Visit(_root(start), now, mends=mends)
+    visit = Visit(_root(start), now)
     return [
         Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
         for name, check in CHECKS.items()
@@ -340,12 +337,8 @@ def _killed(visit: Visit) -> Iterator[Row]:
 
 
 def _lost(visit: Visit) -> Iterator[Row]:
-    head = visit.head()
-    if visit.mends and (count := mend.mend(visit.store, visit.now)):
-        yield Row("lost commits", "ok", f"made once more, with {count} file(s)")
-        return
-    if sentence := lost.sentence(lost.lost_changes(visit.git, head)):
-        yield Row("lost commits", "note", sentence, "skillvault doctor --mend")
+    if commits := check.find_losses(visit.git, visit.head()):
+        yield Row("lost commits", "note", check.name_commits(commits), check.cherry_pick(commits))
     else:
         yield Row("lost commits", "ok", "no commit of skillvault stands in the reflog alone")
 
@@ -383,10 +376,8 @@ def _signing(visit: Visit) -> Iterator[Row]:
 def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
     """(the program that signs, whether the vault's own config names one, in vain)."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
-    named = [
-        entry for entry in unsafe_config.config_lines(visit.git.run(*_LIST)) if entry.key in keys
-    ]
-    trusted = [entry.value for entry in named if not entry.own and entry.value]
+    named = [line for line in visit.git.settings().lines if line.key in keys]
+    trusted = [line.value for line in named if not line.own and line.value]
     program = trusted[-1] if trusted else _SIGNERS.get(form)
     return program, any(line.own for line in named)
 
@@ -396,7 +387,7 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
 
 def _config(visit: Visit) -> Iterator[Row]:
     own, common = visit.git.asked_dirs()
-    settings = unsafe_config.settings(visit.git.run(*_LIST), visit.root)
+    settings = unsafe_config.settings(visit.git.settings(), visit.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
         fix = unsafe_config.removal(setting, own, common)

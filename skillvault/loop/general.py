@@ -20,7 +20,7 @@ from skillvault.model.change import Change
 from skillvault.model.records import Fact, Outcome, Ref, Skill
 from skillvault.model.sameness.form import Form
 from skillvault.model.sameness.forms import Forms, lookup_keys
-from skillvault.vault.index.fact_keys import WritableFactKeys
+from skillvault.vault.index.facts import WritableFactKeys
 from skillvault.vault.index.snapshot import Topics
 
 TRUST = "local"  # of the facts that are looked at

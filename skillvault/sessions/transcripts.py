@@ -23,7 +23,7 @@ from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
 from skillvault.vault.files.quarantine import Refused
 from skillvault.vault.files.redact import redacted_text
-from skillvault.vault.git.kept import commit_state
+from skillvault.vault.git.objects import commit_state
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")

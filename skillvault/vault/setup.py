@@ -15,9 +15,9 @@ from skillvault.model.text import strict_yaml
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.git.clone_name import clone_name
-from skillvault.vault.git.merge_driver import ATTRIBUTE, DRIVER, driver_command
+from skillvault.vault.git.merge_file import ATTRIBUTE, DRIVER, driver_command
 from skillvault.vault.git.repository import Git
+from skillvault.vault.git.upstream import clone_name
 
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"

@@ -179,11 +179,11 @@ def test_a_commit_of_many_skills_says_of_each_why_and_what_it_was_made_of() -> N
 
 def test_a_reason_that_several_share_stands_once() -> None:
     changes = [
-        Change(step="mend", subject="what was lost", reason="As before.\nMade once more.",
+        Change(step="evaluate", subject="an outcome", reason="As before.\nSeen twice.",
                commit_with=INTAKE, targets=(Ref("skill", name),))
         for name in ("a", "b", "c")
     ]  # fmt: skip
-    assert message_of(changes).count("Made once more.") == 1
+    assert message_of(changes).count("Seen twice.") == 1
 
 
 def test_what_follows_from_a_decision_is_counted_if_its_names_do_not_fit() -> None:

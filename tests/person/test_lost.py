@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.errors import EditedError
-from skillvault.vault.lost import lost_changes
+from skillvault.vault.check import find_losses
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.person import publication
@@ -34,8 +34,17 @@ def tips(root: Path) -> tuple[str, str]:
 
 def lost(root: Path) -> set[str]:
     vault = Vault(root)
-    commits = lost_changes(vault.store.git, vault.store.head())
+    commits = find_losses(vault.store.git, vault.store.head())
     return {path for commit in commits for path in commit.files}
+
+
+def pick(root: Path) -> None:
+    """Run the command that doctor prints."""
+    (row,) = [row for row in Vault.doctor(root) if row.check == "lost commits"]
+    assert row.fix
+    program, *args = row.fix.split(" ")
+    assert program == "git"
+    assert git(root, *args).returncode == 0
 
 
 def test_what_a_stale_git_left_staged_is_ours(root: Path) -> None:
@@ -96,38 +105,25 @@ def test_lost_records_are_named_and_brought_back_with_their_provenance(root: Pat
     for path in (root / ".git/skillvault/taken").glob("*"):
         shutil.rmtree(path)  # what would return by itself
     (note,) = [note for note in vault.check().notes if note.code == "lost"]
-    assert "`skillvault doctor --mend` makes them once more" in note.message
     (row,) = [row for row in Vault.doctor(root) if row.check == "lost commits"]
-    assert (row.state, row.fix) == ("note", "skillvault doctor --mend")
-    Vault.doctor(root, mend=True, now=NOW)
+    assert row.state == "note"
+    assert f"{row.detail}; bring them back with `{row.fix}`" == note.message
+    pick(root)
     assert lost(root) == set()
     assert vault.status().outcomes == outcomes
     assert vault.why(skill)["sources"] == sources
-    assert "Made once more: this was commit" in git(root, "log", "-1", "--format=%B").stdout
     assert publication.run(root) == ""
     assert not publication.faults(root)
 
 
-def test_nothing_is_brought_back_over_what_a_person_has_in_hand(root: Path) -> None:
-    before, _ = tips(root)
-    git(root, "reset", "-q", "--hard", before)
-    path = min(lost(root))
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text("mine\n")
-    (row,) = [r for r in Vault.doctor(root, mend=True, now=NOW) if r.check == "lost commits"]
-    assert (row.state, path in row.detail) == ("problem", True)
-    assert (root / path).read_text() == "mine\n"
-    assert git(root, "rev-parse", "main").stdout.strip() == before
-
-
-def test_a_decision_that_was_lost_is_made_once_more(root: Path) -> None:
+def test_a_decision_that_was_lost_is_brought_back(root: Path) -> None:
     vault = Vault(root)
     name = vault.skills()[0].name
     vault.curate.retire(name, now=NOW)
     git(root, "reset", "-q", "--hard", "HEAD~1")
     assert name in vault.store.head().skills
     assert any(note.code == "lost" for note in vault.check().notes)
-    Vault.doctor(root, mend=True, now=NOW)
+    pick(root)
     assert name not in vault.store.head().skills
     assert vault.store.head().skills.archived[name].status == "retired"
     assert not vault.check().problems
@@ -169,7 +165,7 @@ def test_a_move_that_a_lost_commit_left_staged_is_ours(root: Path) -> None:
     assert git(root, "status", "--porcelain").stdout == ""
 
 
-def test_a_merge_is_made_once_more_as_a_whole(vault: Vault, person: Person) -> None:
+def test_a_merge_is_brought_back_as_a_whole(vault: Vault, person: Person) -> None:
     for number in range(4):
         failure = raw(number, decision__target=f"queue-{number}", result__status="failure")
         vault.record([("a.json", as_file(failure))], now=NOW + timedelta(minutes=number))
@@ -177,17 +173,15 @@ def test_a_merge_is_made_once_more_as_a_whole(vault: Vault, person: Person) -> N
     assert vault.log(1)[0].step == "merge"
     before = dict(vault.store.head().files.items())
     person.git("reset", "-q", "--hard", "HEAD~1")
-    Vault.doctor(vault.root, mend=True, now=NOW)
+    pick(vault.root)
     assert dict(vault.store.head().files.items()) == before
     assert vault.run(now=NOW + timedelta(minutes=9)).done == []
     assert not vault.check().problems
 
 
-def test_what_was_learned_anew_meanwhile_is_left_alone(root: Path) -> None:
+def test_what_was_learned_anew_meanwhile_is_not_lost(root: Path) -> None:
     before, _ = tips(root)
     git(root, "reset", "-q", "--hard", before)
     publication.let_time_pass(root)
     assert publication.run(root) == ""
-    tip = git(root, "rev-parse", "main").stdout
-    Vault.doctor(root, mend=True, now=NOW)
-    assert git(root, "rev-parse", "main").stdout == tip
+    assert lost(root) == set()

@@ -17,7 +17,7 @@ from skillvault.model.records import Link, Record, Ref, ref_of
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.codec import encode
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.snapshot import Snapshot, Staged
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.vault.commit.growing import Growth
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.git.lost import LostCommit, new_home
+from skillvault.vault.git.history import LostCommit, new_home
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, mode_of
 

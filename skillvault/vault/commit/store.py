@@ -22,26 +22,21 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
 from skillvault.model.text import front_matter
 from skillvault.vault import spending
-from skillvault.vault.commit import (
-    fence,
-    growing,
-    journal,
-    locks,
-    publish,
-    recovery,
-    section_marks,
-    shelf_marks,
-)
+from skillvault.vault.commit import fence, growing, journal, locks, marks, publish, recovery
 from skillvault.vault.commit import local_edits as edits
 from skillvault.vault.files import codec, layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index import branch
-from skillvault.vault.index.contradictions import first_contradiction
-from skillvault.vault.index.database import IndexDatabase
-from skillvault.vault.index.follow import follow, keep_policy, refs_of
+from skillvault.vault.index.connection import IndexDatabase
+from skillvault.vault.index.follow import (
+    find_tip,
+    first_contradiction,
+    follow,
+    keep_policy,
+    refs_of,
+)
 from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
@@ -126,7 +121,7 @@ class Store(threading.local):
 
     def tip(self) -> str | None:
         """The commit of the branch that learns, wherever HEAD stands; None without one."""
-        return branch.tip(self.index, self.git)
+        return find_tip(self.index, self.git)
 
     def git_index(self) -> View:
         """What git's index holds, as the next commit would have it."""
@@ -166,7 +161,7 @@ class Store(threading.local):
         records = [record for record in change.writes if not isinstance(record, Link)]
         for record in records:
             marked = is_programs and isinstance(record, Skill)
-            encode = section_marks.encoded_with_marks if marked else self.encoded
+            encode = marks.encoded_with_marks if marked else self.encoded
             files[_place_of(record, change)] = encode(record)
         for edit in change.edits:
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
@@ -181,7 +176,7 @@ class Store(threading.local):
         if is_programs and (texts := _rewritten_skills(change)):
             theirs = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             before_it = base.files.read(texts) | dict(change.files)  # what is copied and rewritten
-            files |= section_marks.remarked(files, before_it, texts, theirs)
+            files |= marks.remarked(files, before_it, texts, theirs)
         files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
@@ -192,7 +187,7 @@ class Store(threading.local):
                 files[target] = files.get(path) or moved[path]
             files[path] = None
         files |= link_files(change, base)
-        return shelf_marks.marked(files, origins, base.history, self.git)
+        return marks.marked(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
         """What a change does to files; `staged` shows them from now on."""

@@ -6,8 +6,10 @@ of what kind it was.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
@@ -33,7 +35,30 @@ from skillvault.model.intake import (
 from skillvault.model.records import Outcome, Recommendation, Session, plain
 from skillvault.model.text import hidden_characters
 from skillvault.vault.files.secret_cues import is_no_secret, with_markers
-from skillvault.vault.files.token_formats import TOKEN, kind_of_token
+
+# Tokens that name themselves by how they begin.
+_FORMATS = Path(__file__).with_name("token_formats.toml")
+_TABLE = tomllib.loads(_FORMATS.read_text(encoding="utf-8"))["format"]
+_KINDS = {start: row["kind"] for row in _TABLE for start in row["starts"]}
+_STARTS = sorted(_KINDS, key=len, reverse=True)
+
+
+def _pattern(row: dict[str, str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, row['starts']))}){row['tail']}"
+
+
+# `_` and `-` may stand before one, as in `key_hf_…`: what begins in the middle of a word is none.
+TOKEN = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{'|'.join(map(_pattern, _TABLE))}"
+    r"|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,})"
+)
+
+
+def kind_of_token(token: str) -> str:
+    """What a token that `TOKEN` finds is called."""
+    start = next((start for start in _STARTS if token.startswith(start)), None)
+    return _KINDS[start] if start else "Terraform Token"
+
 
 # What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
 _OURS = (

@@ -1,16 +1,34 @@
 """What a person's config says of making commits, and how long that may be believed.
 
-Git alone reads a config. What it said is kept as long as every file that it read, or could
-have read, stands as it stood.
+Git alone reads a config, but for `core.sharedRepository`. What it said is kept as long as every
+file that it read, or could have read, stands as it stood.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+import threading
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.vault.git.process import Config, as_environment
+from skillvault.vault.git.process import as_environment
+
+_SETTING = re.compile(
+    rb"^[ \t]*sharedrepository[ \t]*(?:=[ \t]*(\w+))?", re.IGNORECASE | re.MULTILINE
+)
+_UMASK = re.compile(rb"^Umask:\s*([0-7]+)$", re.MULTILINE)
+_GROUP, _ALL = 0o070, 0o075
+_STATUS = Path("/proc/self/status")
+
+_turn = threading.Lock()
+_cleared: set[int] = set()  # the bits that this process cleared where it cannot read its umask
+
+
+LISTING = ("--show-scope", "--show-origin", "-z", "--list")
+CLONE = "skillvault.clone"
 
 # Where git looks for a person's config; it makes one state with the files themselves.
 _PLACES = (
@@ -27,54 +45,152 @@ _NAMES = (
     "GIT_COMMITTER_EMAIL",
     "EMAIL",
 )
+# What signs where the person's own config names nothing; the vault's may not name any.
+_SIGNERS = {
+    "gpg.program": "gpg",
+    "gpg.openpgp.program": "gpg",
+    "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
+    "gpg.ssh.defaultkeycommand": "",
+}
+_OWN_SCOPES = ("local", "worktree")
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_PARTS = ("name", "email")
+_NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
+_DIRS = "skillvault.dirs"
+_REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
+_TRACKED = re.compile(r"branch\.(?P<branch>.+)\.remote")
+_ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
+_FILTER_STEPS = ("clean", "smudge", "process")
 _MOMENT = 0.1  # seconds in which a file may be saved twice and look the same
 
 State = tuple[object, ...]
 
 
-class Settings(Struct, frozen=True):
-    """What a person's config says of making commits.
+class ConfigLine(NamedTuple):
+    """A setting: where it stands, its key as git prints it, its value; None: the key alone."""
 
-    `signing` and `staging` are the settings to make them with, as git's environment. `modes`:
-    whether the executable bit of a file in the work tree means anything; `named`: whether it says
-    who commits, and `names` whom. `dirs` are the folders outside that a vault may read,
-    `clone` is what this clone is called among those of its vault, `tracked` names the remote of a
-    branch.
-    """
+    scope: str
+    origin: str
+    key: str
+    value: str | None
 
-    signs: bool
-    modes: bool
-    bare: bool
-    named: bool
-    names: Mapping[str, str | None]
-    dirs: tuple[str, ...]
-    clone: str
-    remotes: tuple[str, ...]
-    tracked: Mapping[str, str]
-    signing: Mapping[str, str]
-    staging: Mapping[str, str]
+    @property
+    def own(self) -> bool:
+        """Whether the repository itself says it, and not the person or the machine."""
+        return self.scope in _OWN_SCOPES
+
+
+class Settings:
+    """The settings of git in a repository, of the output of `config` with LISTING."""
+
+    def __init__(self, listing: bytes) -> None:
+        fields = os.fsdecode(listing).split("\0")
+        # In the order in which later ones win.
+        self.lines: list[ConfigLine] = []
+        for scope, origin, setting in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
+            key, separator, value = setting.partition("\n")
+            self.lines.append(ConfigLine(scope, origin, key, value if separator else None))
+
+    @property
+    def origins(self) -> set[str]:
+        """The files in which they stand."""
+        places = {line.origin for line in self.lines}
+        return {name.removeprefix("file:") for name in places if name.startswith("file:")}
+
+    @property
+    def scattered(self) -> bool:
+        """Whether more files may have a say than those that were read, or none is a repository's.
+
+        What is included may depend on the branch, or on files that are not there yet.
+        """
+        own = any(line.scope == "local" for line in self.lines)
+        return not own or any(_ELSEWHERE.match(line.key) for line in self.lines)
+
+    @cached_property
+    def signs(self) -> bool:
+        """Whether commits are to be signed."""
+        return self._true("commit.gpgsign", absent=False)
+
+    @cached_property
+    def modes(self) -> bool:
+        """Whether the executable bit of a file in the work tree means anything."""
+        return self._true("core.filemode", absent=True)
+
+    @cached_property
+    def bare(self) -> bool:
+        """Whether the repository has no work tree."""
+        return self._true("core.bare", absent=False)
+
+    @property
+    def dirs(self) -> tuple[str, ...]:
+        """The folders outside the vault that its `shelf.dirs` may name."""
+        return tuple(value for value in self._values(_DIRS) if value)
+
+    @property
+    def clone(self) -> str:
+        """What the clone is called among those of its vault; "" if it has no name."""
+        names = self._values(CLONE)
+        return names[-1] or "" if names else ""
+
+    @property
+    def remotes(self) -> tuple[str, ...]:
+        """The remotes that have an address, in their order."""
+        names = (_REMOTE.fullmatch(line.key) for line in self.lines)
+        return tuple(dict.fromkeys(match["name"] for match in names if match))
+
+    @property
+    def tracked(self) -> dict[str, str]:
+        """branch -> the remote that its config names."""
+        named = ((_TRACKED.fullmatch(line.key), line.value) for line in self.lines)
+        return {match["branch"]: value for match, value in named if match and value}
+
+    @cached_property
+    def named(self) -> bool:
+        """Whether it says who commits: a name and an address."""
+        return all(self._says(f"user.{key}") or self._says(f"committer.{key}") for key in _PARTS)
 
     def who(self) -> tuple[object, ...]:
         """All that git makes a person's name of; the same says the same name."""
-        return *self.names.items(), *map(os.environ.get, _NAMES)
+        return *self._names.items(), *map(os.environ.get, _NAMES)
 
+    @cached_property
+    def _names(self) -> dict[str, str | None]:
+        return {line.key: line.value for line in self.lines if _NAMING.match(line.key)}
 
-def settings_of(config: Config) -> Settings:
-    """The settings that a config holds."""
-    signing = {"user.useConfigOnly": "true", **(config.signers() if config.signs else {})}
-    return Settings(
-        signs=config.signs,
-        modes=config.modes,
-        bare=config.bare,
-        named=config.named,
-        names=config.identity,
-        dirs=config.dirs,
-        clone=config.clone,
-        remotes=config.remotes,
-        tracked=config.tracked,
-        signing=as_environment(signing),
-        staging=as_environment(config.without_filters()),
-    )
+    @cached_property
+    def signing(self) -> dict[str, str]:
+        """What to make commits with, as git's environment."""
+        signers = self._signers() if self.signs else {}
+        return as_environment({"user.useConfigOnly": "true", **signers})
+
+    def _signers(self) -> dict[str, str]:
+        """Settings for what signs, where the repository's own config names other programs."""
+        signers = [line for line in self.lines if line.key in _SIGNERS]
+        if not any(line.own for line in signers):
+            return {}
+        trusted = {line.key: line.value or "" for line in signers if not line.own}
+        program = trusted.get("gpg.openpgp.program", trusted.get("gpg.program", "gpg"))
+        return {**_SIGNERS, **trusted, "gpg.program": program, "gpg.openpgp.program": program}
+
+    @cached_property
+    def staging(self) -> dict[str, str]:
+        """What to write an index with, as git's environment: no filter runs on files just saved."""
+        keys = {line.key for line in self.lines if line.key.startswith("filter.")}
+        drivers = {key.rpartition(".")[0] for key in keys}
+        off = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
+        return as_environment(off | {f"{driver}.required": "false" for driver in drivers})
+
+    def _values(self, key: str) -> list[str | None]:
+        return [line.value for line in self.lines if line.key == key]
+
+    def _says(self, key: str) -> bool:
+        values = self._values(key)
+        return bool(values and values[-1] and values[-1].strip())
+
+    def _true(self, key: str, *, absent: bool) -> bool:
+        values = self._values(key)
+        return absent if not values else values[-1] is None or values[-1].lower() in _TRUE
 
 
 class Believed(Struct, frozen=True):
@@ -90,18 +206,18 @@ class Believed(Struct, frozen=True):
         return self.state == _state(self.files)
 
 
-def believed(config: Config, root: Path, since: float) -> Believed | None:
+def believed(settings: Settings, root: Path, since: float) -> Believed | None:
     """What git said in `root`; None if that must be asked again each time.
 
     `since` is when git was asked, in seconds: a file that was saved later, or just before, may
     have been saved unseen.
     """
-    if config.scattered:
+    if settings.scattered:
         return None
-    files = tuple(sorted({*(root / name for name in config.files), *_usual()}))
+    files = tuple(sorted({*(root / name for name in settings.origins), *_usual()}))
     state = _state(files)
     saved = (status.st_ctime for file in files if (status := _stat(file)))
-    return Believed(settings_of(config), files, state) if max(saved) < since - _MOMENT else None
+    return Believed(settings, files, state) if max(saved) < since - _MOMENT else None
 
 
 def _usual() -> Iterator[Path]:
@@ -131,3 +247,53 @@ def _stat(file: Path) -> os.stat_result | None:
         return file.stat()
     except OSError:
         return None
+
+
+def obey_sharing(common: Path) -> None:
+    """Let what this process creates from now on be the group's too, if the repository is shared.
+
+    Git does so for its own files; ours, and those of the work tree, follow the umask. Read without
+    git from the repository's own config, where `git init --shared` writes it.
+    """
+    try:
+        settings = _SETTING.findall((common / "config").read_bytes())
+    except OSError:
+        return  # git says what is wrong with it
+    if settings and (bits := _opened(settings[-1].decode().lower())):
+        with _turn:
+            _clear(bits)
+
+
+def _clear(bits: int) -> None:
+    """Clear bits of the umask; it is left alone where it has none of them.
+
+    Without /proc it can only be read by setting it: other threads create private files meanwhile.
+    """
+    umask = _read_umask()
+    if umask is not None:
+        if umask & bits:
+            os.umask(umask & ~bits)
+    elif bits not in _cleared:
+        os.umask(os.umask(0o077) & ~bits)
+        _cleared.add(bits)
+
+
+def _read_umask() -> int | None:
+    """The umask of this process, if the system tells."""
+    try:
+        umask = _UMASK.search(_STATUS.read_bytes())
+    except OSError:
+        return None
+    return int(umask[1], 8) if umask else None
+
+
+def _opened(value: str) -> int:
+    """The bits of a umask that a setting clears."""
+    if value in ("", "true", "yes", "on", "group", "1"):
+        return _GROUP
+    if value in ("all", "world", "everybody", "2"):
+        return _ALL
+    if re.fullmatch("0[0-7]{3}", value):
+        mode = int(value, 8)
+        return mode | (mode & 0o444) >> 2  # who may read a file may enter its folder
+    return 0

@@ -1,10 +1,34 @@
-"""Three versions of one text made one by `git merge-file`; a conflict never leaves a marker."""
+"""Three versions of one text made one by `git merge-file`; a conflict never leaves a marker.
 
+And the setting that makes a person's own git run our merge where both sides changed a record.
+"""
+
+import shlex
+import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from skillvault.vault.git.repository import Git
+
+DRIVER = "merge.skillvault.driver"
+ATTRIBUTE = "merge=skillvault"
+_CALL = "-P -m skillvault merge-driver %O %A %B %P"
+
+
+def driver_command() -> str:
+    """The command, with the Python that runs now."""
+    return f"{shlex.quote(sys.executable)} {_CALL}"
+
+
+def is_own_driver(command: str) -> bool:
+    """Whether a command is, but for the Python it names, what `init` sets."""
+    python = command.removesuffix(f" {_CALL}")
+    try:
+        return python != command and shlex.quote(*shlex.split(python)) == python
+    except (ValueError, TypeError):  # no quoted word, or not one alone
+        return False
+
 
 _BINARY = 255
 _MOST = 127  # conflicts that git counts

@@ -6,12 +6,15 @@ attributes, index or refs passes through it, so nothing of them can run or chang
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from skillvault.model.errors import GitError
 from skillvault.vault.git import trees
 from skillvault.vault.git.process import PARTIAL
 from skillvault.vault.git.trees import Entry, Tree
+
+_LOOKED_AT = 2000  # commits in which one that takes it back is looked for
+
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
 _REMEMBERED = 32  # so many trees are remembered; a wide folder's is read for each commit
@@ -156,3 +159,28 @@ class Objects:
             return str(self._database.write(kind, content))
         except (self._failed, OSError) as error:
             raise GitError(f"a {_NAMES[kind]} cannot be written: {error}") from None
+
+
+def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:
+    """What became of a commit in another repository; None where either is not there.
+
+    Objects and HEAD alone are read: nothing of that repository's configuration is run.
+    """
+    import pygit2  # noqa: PLC0415 (67 ms, and only who asks for a commit needs it)
+
+    try:
+        repository = pygit2.Repository(str(folder))
+        head = repository.head.target
+        commit = repository.revparse_single(short_id).peel(pygit2.Commit)
+        if head != commit.id and not repository.descendant_of(head, commit.id):
+            return None  # rebased or on another branch: nobody can say
+        sentence = f"This reverts commit {commit.id}"
+        walker = repository.walk(head)
+        for number, later in enumerate(walker):
+            if number >= _LOOKED_AT or later.id == commit.id:
+                break
+            if sentence in later.message:
+                return "reverted"
+    except (KeyError, ValueError, pygit2.GitError):
+        return None
+    return "kept"

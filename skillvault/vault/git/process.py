@@ -5,7 +5,6 @@ config could make git run is switched off here.
 """
 
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,94 +47,9 @@ _OFF = (
     "i18n.logOutputEncoding=UTF-8",
     "trailer.separators=:",
 )  # fmt: skip
-# What signs where the person's own config names nothing; the vault's may not name any.
-_SIGNERS = {
-    "gpg.program": "gpg",
-    "gpg.openpgp.program": "gpg",
-    "gpg.x509.program": "gpgsm",
-    "gpg.ssh.program": "ssh-keygen",
-    "gpg.ssh.defaultkeycommand": "",
-}
-_TRUE = frozenset({"true", "yes", "on", "1"})
 _SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
-_NAMES = ("name", "email")
-_NAMING = re.compile(r"(user|author|committer)\.(name|email)$")
-_DIRS = "skillvault.dirs"
-CLONE = "skillvault.clone"
-_REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
-_TRACKED = re.compile(r"branch\.(?P<branch>.+)\.remote")
-_ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
-_FILTER_STEPS = ("clean", "smudge", "process")
-
-
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
 PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
-
-
-def launched(
-    root: Path,
-    args: Sequence[str],
-    stdin: bytes,
-    env: Mapping[str, str],
-    *,
-    patience: float | None = None,
-    lock: int | None = None,
-) -> tuple[int, bytes, bytes]:
-    """(exit code, stdout, stderr) of one git call in `root`, with `stdin` given to it.
-
-    After `patience` seconds it is killed and TimeoutError raised. It inherits the descriptor
-    `lock`.
-    """
-    # Where a person sits at a terminal, it is there that a signing program asks for the key.
-    alone = patience is not None and not os.isatty(0)
-    child = start(root, args, env, alone=alone, lock=lock)
-    try:
-        out, err = child.communicate(stdin, timeout=patience)
-    except subprocess.TimeoutExpired:
-        if alone:
-            os.killpg(child.pid, signal.SIGKILL)  # and whatever it waits for
-        child.kill()
-        child.wait()
-        raise TimeoutError(f"git {args[0]} did not end") from None
-    except BaseException:
-        child.wait()  # what it does is done before anybody looks at what it did
-        raise
-    return child.returncode, out, err
-
-
-def start(
-    root: Path,
-    args: Sequence[str],
-    env: Mapping[str, str],
-    *,
-    alone: bool = False,
-    lock: int | None = None,
-) -> "subprocess.Popen[bytes]":
-    """A git process in `root` that reads its stdin; it inherits the descriptor `lock`.
-
-    `alone`: in a session of its own.
-    """
-    import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
-
-    ours = {**_ENVIRONMENT, **env}
-    unset = sorted(name for name in _STRIPPED - ours.keys() if name in os.environ)
-    prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
-    try:
-        process = git.Git(str(root)).execute(
-            [*prefix, "git", *_SETTINGS, *args],
-            as_process=True,
-            istream=subprocess.PIPE,
-            env=ours,
-            start_new_session=alone,
-            **({"pass_fds": (lock,)} if lock is not None else {}),
-        )
-    except git.exc.GitCommandNotFound:  # the folder to work in may be what is missing
-        raise GitError(f"git cannot be started in {root}; install git, or put it back") from None
-    child = process.proc
-    if child is None:
-        raise GitError(f"git {args[0]}: could not be started")
-    process.proc = None  # else it is killed with GitPython's object
-    return child
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
@@ -144,106 +58,6 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(settings.items()):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return variables
-
-
-class Config:
-    """A repository's settings, of the output of `config --show-scope --show-origin -z --list`."""
-
-    def __init__(self, listing: bytes) -> None:
-        fields = listing.decode(errors="surrogateescape").split("\0")
-        # (scope, key, value), in the order in which later ones win; None: the key alone stands.
-        self.lines: list[tuple[str, str, str | None]] = []
-        self.files: set[str] = set()  # in which they stand
-        for scope, origin, setting in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
-            key, separator, value = setting.partition("\n")
-            self.lines.append((scope, key, value if separator else None))
-            self.files |= {origin.removeprefix("file:")} if origin.startswith("file:") else set()
-
-    @property
-    def signs(self) -> bool:
-        """Whether commits are to be signed."""
-        return self._true("commit.gpgsign", absent=False)
-
-    @property
-    def modes(self) -> bool:
-        """Whether files of the work tree have their mode."""
-        return self._true("core.filemode", absent=True)
-
-    @property
-    def bare(self) -> bool:
-        """Whether the repository has no work tree."""
-        return self._true("core.bare", absent=False)
-
-    @property
-    def scattered(self) -> bool:
-        """Whether more files may have a say than those that were read, or none is a repository's.
-
-        What is included may depend on the branch, or on files that are not there yet.
-        """
-        own = any(scope == "local" for scope, _, _ in self.lines)
-        return not own or any(_ELSEWHERE.match(key) for _, key, _ in self.lines)
-
-    @property
-    def dirs(self) -> tuple[str, ...]:
-        """The folders outside the vault that its `shelf.dirs` may name."""
-        return tuple(value for _, key, value in self.lines if key == _DIRS and value)
-
-    @property
-    def clone(self) -> str:
-        """What the clone is called among those of its vault; "" if it has no name."""
-        names = [value for _, key, value in self.lines if key == CLONE]
-        return names[-1] or "" if names else ""
-
-    @property
-    def remotes(self) -> tuple[str, ...]:
-        """The remotes that have an address, in their order."""
-        names = (_REMOTE.fullmatch(key) for _, key, _ in self.lines)
-        return tuple(dict.fromkeys(match["name"] for match in names if match))
-
-    @property
-    def tracked(self) -> dict[str, str]:
-        """branch -> the remote that its config names."""
-        named = ((_TRACKED.fullmatch(key), value) for _, key, value in self.lines)
-        return {match["branch"]: value for match, value in named if match and value}
-
-    @property
-    def identity(self) -> dict[str, str | None]:
-        """What it says of who commits."""
-        return {key: value for _, key, value in self.lines if _NAMING.match(key)}
-
-    @property
-    def named(self) -> bool:
-        """Whether it says who commits: a name and an address."""
-        return all(self._says(f"user.{key}") or self._says(f"committer.{key}") for key in _NAMES)
-
-    def _says(self, name: str) -> bool:
-        values = [value for _, key, value in self.lines if key == name]
-        return bool(values and values[-1] and values[-1].strip())
-
-    def _true(self, name: str, *, absent: bool) -> bool:
-        values = [value for _, key, value in self.lines if key == name]
-        return absent if not values else values[-1] is None or values[-1].lower() in _TRUE
-
-    def signers(self) -> dict[str, str]:
-        """Settings for what signs, where the repository's own config names other programs."""
-        own: dict[str, str] = {}
-        foreign = False
-        for scope, key, value in self.lines:
-            if key in _SIGNERS and scope in ("local", "worktree"):
-                foreign = True
-            elif key in _SIGNERS:
-                own[key] = value or ""
-        if not foreign:
-            return {}
-        program = own.get("gpg.openpgp.program", own.get("gpg.program", "gpg"))
-        return {**_SIGNERS, **own, "gpg.program": program, "gpg.openpgp.program": program}
-
-    def without_filters(self) -> dict[str, str]:
-        """Settings without filters: writing an index runs them on files just saved."""
-        keys = {key for _, key, _ in self.lines if key.startswith("filter.")}
-        drivers = {key.rpartition(".")[0] for key in keys}
-        off = {f"{driver}.{step}": "" for driver in drivers for step in _FILTER_STEPS}
-        return off | {f"{driver}.required": "false" for driver in drivers}
 
 
 def is_ours(words: Sequence[str]) -> bool:
@@ -288,38 +102,44 @@ class Runner:
         patience: float | None = None,
         fenced: bool = False,
     ) -> bytes:
-        """Standard output of one git call; GitError with git's own words otherwise.
+        """Standard output of one git call; the rest is as for `answer`."""
+        return self.answer(*args, stdin=stdin, env=env, ok=ok, patience=patience, fenced=fenced)[1]
 
-        After `patience` seconds it is killed and TimeoutError raised. `fenced`: it holds the
-        writer's lock as long as it lives.
-        """
-        settings = {**self.index, **(env or {})}
-        lock = self._lock if fenced else None
-        code, out, err = launched(self._root, args, stdin, settings, patience=patience, lock=lock)
-        if code not in ok:
-            raise GitError(failure_of(args[0], err))
-        return out
+    def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
+        """Standard output as one stripped text."""
+        return self.run(*args, ok=ok).decode(errors="replace").strip()
 
     def answer(
         self,
         *args: str,
-        ok: Sequence[int],
+        stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        ok: Sequence[int] = (0,),
         patience: float | None = None,
+        fenced: bool = False,
     ) -> tuple[int, bytes]:
         """(exit code, standard output) of one git call; GitError for a code that is not `ok`.
 
-        `env` and `patience` are those of `run`.
+        After `patience` seconds it is killed and TimeoutError raised. `fenced`: it holds the
+        writer's lock as long as it lives.
         """
-        settings = {**self.index, **(env or {})}
-        code, out, err = launched(self._root, args, b"", settings, patience=patience)
-        if code not in ok:
+        # Where a person sits at a terminal, it is there that a signing program asks for the key.
+        alone = patience is not None and not os.isatty(0)
+        process = self.start(*args, env=env, alone=alone, fenced=fenced)
+        try:
+            out, err = process.communicate(stdin, timeout=patience)
+        except subprocess.TimeoutExpired:
+            if alone:
+                os.killpg(process.pid, signal.SIGKILL)  # and whatever it waits for
+            process.kill()
+            process.wait()
+            raise TimeoutError(f"git {args[0]} did not end") from None
+        except BaseException:
+            process.wait()  # what it does is done before anybody looks at what it did
+            raise
+        if process.returncode not in ok:
             raise GitError(failure_of(args[0], err))
-        return code, out
-
-    def start(self, *args: str, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-        """A git process that is talked to; it holds the writer's lock as long as it lives."""
-        return start(self._root, args, env, lock=self._lock)
+        return process.returncode, out
 
     @contextmanager
     def alone(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
@@ -327,7 +147,7 @@ class Runner:
 
         Were we killed it goes on, and holds the lock that it is fenced by.
         """
-        process = start(self._root, args, env, alone=True, lock=self._lock)
+        process = self.start(*args, env=env, alone=True)
         try:
             yield process
         finally:
@@ -335,6 +155,32 @@ class Runner:
                 os.killpg(process.pid, signal.SIGTERM)  # its own children too
             process.communicate()
 
-    def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
-        """Standard output as one stripped text."""
-        return self.run(*args, ok=ok).decode(errors="replace").strip()
+    def start(
+        self,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        alone: bool = False,
+        fenced: bool = True,
+    ) -> "subprocess.Popen[bytes]":
+        """A git process that reads its stdin. `alone`: in a session of its own."""
+        import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
+
+        settings = {**_ENVIRONMENT, **self.index, **(env or {})}
+        unset = sorted(name for name in _STRIPPED - settings.keys() if name in os.environ)
+        prefix = ["env", *(part for name in unset for part in ("-u", name))] if unset else []
+        try:
+            # Of a text GitPython expands `$` and `~`, and leaves a folder that is gone for its own.
+            process = git.Git(self._root).execute(
+                [*prefix, "git", *_SETTINGS, "-C", str(self._root.absolute()), *args],
+                as_process=True,  # else it takes no stdin, and what it starts outlives a timeout
+                istream=subprocess.PIPE,
+                env=settings,
+                start_new_session=alone,
+                pass_fds=(self._lock,) if fenced and self._lock is not None else (),
+            )
+        except git.exc.GitCommandNotFound:
+            raise GitError("git cannot be started; install git") from None
+        child, process.proc = process.proc, None  # else it is killed with GitPython's object
+        if child is None:
+            raise GitError(f"git {args[0]}: could not be started")
+        return child

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.model.errors import GitError
+from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner, failure_of
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, with_mode
 
@@ -43,20 +44,13 @@ class RemoteFiles(Struct, frozen=True):
     entries: dict[str, Entry]
     sizes: dict[str, int]
     unfit: dict[str, str]
-    runner: Runner
+    objects: Objects
 
     def read(self, paths: Sequence[str]) -> dict[str, bytes]:
         """The contents of some of them."""
-        ids = [self.entries[path].id for path in paths]
-        out = self.runner.run("cat-file", "--batch", stdin="".join(f"{i}\n" for i in ids).encode())
-        contents: dict[str, bytes] = {}
-        at = 0
-        for path in paths:
-            size = self.sizes[path]
-            start = out.index(b"\n", at) + 1
-            contents[path] = with_mode(out[start : start + size], self.entries[path])
-            at = start + size + 1
-        return contents
+        entries = {path: self.entries[path] for path in paths}
+        blobs = self.objects.blobs(entry.id for entry in entries.values())
+        return {path: with_mode(blobs[entry.id], entry) for path, entry in entries.items()}
 
 
 @contextmanager
@@ -70,7 +64,7 @@ def fetched(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
         runner.run("init", "--bare", "--quiet", "--template=", "--object-format=sha1")
         _fetch(runner, Path(place), url, ref or "HEAD")
         commit = runner.text("rev-parse", "--verify", "FETCH_HEAD^{commit}")
-        yield _plain_files(runner, commit, folder)
+        yield _plain_files(runner, Objects(Path(place) / "objects"), commit, folder)
 
 
 def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
@@ -103,7 +97,7 @@ def _size(place: Path) -> int:
     return size
 
 
-def _plain_files(runner: Runner, commit: str, folder: str) -> RemoteFiles:
+def _plain_files(runner: Runner, objects: Objects, commit: str, folder: str) -> RemoteFiles:
     paths = ("--", folder) if folder else ()
     out = runner.run("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *paths)
     entries: dict[str, Entry] = {}
@@ -116,4 +110,4 @@ def _plain_files(runner: Runner, commit: str, folder: str) -> RemoteFiles:
             entries[path], sizes[path] = Entry(mode, blob), int(size)
         else:
             unfit[path] = _KINDS.get(mode, "no plain file")
-    return RemoteFiles(commit, entries, sizes, unfit, runner)
+    return RemoteFiles(commit, entries, sizes, unfit, objects)

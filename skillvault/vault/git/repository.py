@@ -2,9 +2,15 @@
 
 Never the porcelain that commits, stages or cleans, never `repo.index`; GitPython only
 launches git. What a repository's own config could run is switched off in each call.
+
+Of a repository so plain that its files leave no doubt, git dir, HEAD and tip are read without git:
+`.git` a folder of our own, format 0 with no extension, HEAD a branch whose ref is a loose file or a
+packed line. Of anything else, such as a linked work tree, git is asked.
 """
 
 import os
+import re
+import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,14 +19,12 @@ from pathlib import Path
 
 from skillvault.model.errors import GitError, NotAVaultError
 from skillvault.vault.drafts import draft_name, is_abandoned
-from skillvault.vault.git import head as files
 from skillvault.vault.git.committer import Committer
-from skillvault.vault.git.config import Believed, Settings, believed, settings_of
-from skillvault.vault.git.history import History
+from skillvault.vault.git.config import LISTING, Believed, Settings, believed
+from skillvault.vault.git.history import History, LostCommit, lost_commits
 from skillvault.vault.git.index_file import IndexFile
-from skillvault.vault.git.lost import LostCommit, lost_commits
 from skillvault.vault.git.objects import Objects
-from skillvault.vault.git.process import Config, Runner, as_environment
+from skillvault.vault.git.process import Runner, as_environment
 from skillvault.vault.git.ref_transaction import RefTransaction, RefUpdate
 from skillvault.vault.git.trees import Entry
 
@@ -35,6 +39,16 @@ _IN_PROGRESS = {
 }
 _PINS = "refs/skillvault"
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
+# A config that holds none of what else would have a say here: another format, an extension, a
+# work tree elsewhere, no work tree at all. One that git itself could not read is not plain.
+_LINE = re.compile(
+    r"\s*(?:[#;].*|\[[\w.-]+(?:\s+\"[^\"\\]*\")?\]\s*|[A-Za-z][\w-]*\s*(?:=[^\"\\]*)?)?"
+)
+_DOUBTFUL = re.compile(r"extensions|worktree|bare|repositoryformatversion", re.IGNORECASE)
+_HARMLESS = re.compile(r"\s*(?:bare = false|repositoryformatversion = 0)\s*")
+_NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
+_BRANCH = re.compile(rb"ref: refs/heads/(%s)\n" % _NAME.pattern.encode())
+_COMMIT = re.compile(rb"[0-9a-f]{40}")
 
 
 class Git:
@@ -78,7 +92,7 @@ class Git:
     def dirs(self) -> tuple[Path, Path]:
         """(git dir, git common dir); NotAVaultError if the root is not a repository's."""
         if self._dirs is None:
-            plain = files.git_dir(self.root)
+            plain = git_dir(self.root)
             self._dirs = (plain, plain) if plain else self.asked_dirs()
         return self._dirs
 
@@ -110,14 +124,14 @@ class Git:
 
     def branch(self) -> str | None:
         """The branch that HEAD stands on; None if it is detached."""
-        if plain := files.plain_branch(self.dirs()[0]):
+        if plain := plain_branch(self.dirs()[0]):
             return plain
         name = self.text("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))
         return name.removeprefix("refs/heads/") or None
 
     def tip(self, branch: str) -> str | None:
         """The commit of a branch, wherever HEAD stands; None if there is none."""
-        if self.dirs()[0] == self.dirs()[1] and (plain := files.plain_tip(self.dirs()[0], branch)):
+        if self.dirs()[0] == self.dirs()[1] and (plain := plain_tip(self.dirs()[0], branch)):
             return plain
         commit = f"refs/heads/{branch}^{{commit}}"
         return self.text("rev-parse", "--verify", "--quiet", commit, ok=(0, 1, 128)) or None
@@ -195,10 +209,9 @@ class Git:
         """What the config says of making commits, asked of git when its files have changed."""
         if self._believed is None or not self._believed.stands:
             since = time.time()
-            listed = self.run("config", "--show-scope", "--show-origin", "-z", "--list")
-            config = Config(listed)
-            self._believed = believed(config, self.root, since)
-            return settings_of(config)
+            settings = Settings(self.run("config", *LISTING))
+            self._believed = believed(settings, self.root, since)
+            return settings
         return self._believed.settings
 
     def is_partial(self) -> bool:
@@ -248,7 +261,7 @@ class Git:
     ) -> RefTransaction:
         """Refs that are about to move, in two phases; `note` is for their reflogs."""
         args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
-        return RefTransaction(self._runner.start(*args, env=_SYNCED if durable else {}), updates)
+        return RefTransaction(self._runner.start(*args, env=_SYNCED if durable else None), updates)
 
 
 def _content(path: Path) -> bytes:
@@ -257,3 +270,61 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
+
+
+def git_dir(root: Path) -> Path | None:
+    """The git dir, own and common, of which `root` is the work tree; None if git must be asked."""
+    own = root / ".git"
+    folders = (root, own, own / "objects", own / "refs")
+    try:
+        plain = all(map(_is_ours, folders)) and _is_plain((own / "config").read_bytes())
+        branch = plain and _BRANCH.fullmatch(_plain_bytes(own / "HEAD"))
+    except OSError:
+        return None
+    return own.resolve() if branch and not (own / "commondir").exists() else None
+
+
+def plain_branch(own: Path) -> str | None:
+    """The branch that HEAD is on; None if git must be asked."""
+    try:
+        branch = _BRANCH.fullmatch(_plain_bytes(own / "HEAD"))
+    except OSError:
+        return None
+    return os.fsdecode(branch[1]) if branch else None
+
+
+def plain_tip(own: Path, branch: str) -> str | None:
+    """The id that a branch stands at; None if git must be asked."""
+    try:
+        return _tip(own, b"refs/heads/" + os.fsencode(branch)) if _NAME.fullmatch(branch) else None
+    except OSError:
+        return None
+
+
+def _tip(own: Path, ref: bytes) -> str | None:
+    try:
+        loose = _plain_bytes(own / os.fsdecode(ref)).removesuffix(b"\n")
+    except FileNotFoundError:
+        # Read after the loose one: git removes that only when it stands among the packed ones.
+        packed = _plain_bytes(own / "packed-refs").split(b"\n")
+        ids = [line[: -len(ref)].rstrip(b" ") for line in packed if line.endswith(b" " + ref)]
+        loose = ids[0] if len(ids) == 1 else b""
+    return loose.decode() if _COMMIT.fullmatch(loose) else None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether it is a folder, no link to one, that git would trust as ours."""
+    state = folder.lstat()
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
+
+
+def _is_plain(config: bytes) -> bool:
+    lines = config.decode(errors="replace").split("\n")
+    doubtful = [line for line in lines if _DOUBTFUL.search(line)]
+    return all(map(_LINE.fullmatch, lines)) and all(map(_HARMLESS.fullmatch, doubtful))
+
+
+def _plain_bytes(path: Path) -> bytes:
+    """The bytes of a file that is no link; OSError otherwise."""
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
+        return file.read()

@@ -1,6 +1,6 @@
 """What a repository's own config and hooks would make git run. Nothing of it is run here.
 
-`launch` switches all of it off; this is for telling a person that it is there.
+`process` switches all of it off; this is for telling a person that it is there.
 """
 
 import os
@@ -13,7 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.vault.files import layout
-from skillvault.vault.git.merge_driver import DRIVER, is_own_driver
+from skillvault.vault.git.config import Settings
+from skillvault.vault.git.merge_file import DRIVER, is_own_driver
 
 # Keys as git prints them: the section and the last part in lower case.
 _NAMES_PROGRAM = re.compile(
@@ -36,22 +37,7 @@ _COMMAND_AFTER = (
     (re.compile(r"alias\..+|submodule\..+\.update"), "!"),
     (re.compile(r"remote\..+\.(?:push)?url"), "ext::"),
 )
-_OWN_SCOPES = ("local", "worktree")
 _SAMPLE = ".sample"
-
-
-class ConfigLine(Struct, frozen=True):
-    """One line of git's config: where it stands, its key and value."""
-
-    scope: str
-    origin: str
-    key: str
-    value: str
-
-    @property
-    def own(self) -> bool:
-        """Whether the repository itself says it, and not the person or the machine."""
-        return self.scope in _OWN_SCOPES
 
 
 class Setting(Struct, frozen=True):
@@ -62,28 +48,14 @@ class Setting(Struct, frozen=True):
     file: Path
 
 
-def config_lines(config: bytes) -> list[ConfigLine]:
-    """All of git's config, in the order in which later lines win.
-
-    `config` is the output of `config --show-scope --show-origin -z --list`.
-    """
-    fields = os.fsdecode(config).split("\0")
-    lines = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
-    return [
-        ConfigLine(scope, origin, key, value)
-        for scope, origin, line in lines
-        for key, _, value in [line.partition("\n")]
-    ]
-
-
-def settings(config: bytes, root: Path) -> list[Setting]:
-    """The settings of the repository that name a program, by key; `config` as for `config_lines`.
+def settings(config: Settings, root: Path) -> list[Setting]:
+    """The settings of the repository that name a program, by key.
 
     Where git says a relative path, it is relative to `root`.
     """
     lines = [
         (line.key, (root / line.origin.removeprefix("file:")).resolve(), line.value)
-        for line in config_lines(config)
+        for line in config.lines
         if line.own and line.value and _runs(line.key, line.value)
     ]
     lines.sort(key=lambda line: line[:2])

@@ -1,14 +1,40 @@
-"""The branch of a remote that the clones of a vault share: fetched, and pushed to without force.
+"""What the clones of a vault share, a branch of a remote, and what a clone is called among them.
 
-Nobody is asked for anything, and no hook runs. What git cannot reach is a GitError in its words.
+The branch is fetched, and pushed to without force. Nobody is asked for anything, and no hook runs.
+What git cannot reach is a GitError in its words.
 """
 
+import getpass
 import re
+import secrets
 from typing import Literal
 
 from skillvault.model.errors import GitError
+from skillvault.model.text.text import slug
+from skillvault.vault.git.config import CLONE
 from skillvault.vault.git.process import as_environment
 from skillvault.vault.git.repository import Git
+
+_USER = 24  # characters of a user's name
+
+
+def clone_name(git: Git) -> str:
+    """The clone's name, drawn once if it has none and kept in its own config."""
+    return git.settings().clone or _draw(git)
+
+
+def _draw(git: Git) -> str:
+    name = f"{slug(_user(), limit=_USER) or 'clone'}-{secrets.token_hex(2)}"
+    git.run("config", "--local", CLONE, name)
+    return name
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return ""
+
 
 _SECONDS = 300.0  # for one fetch or push
 _SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"

@@ -1,22 +1,79 @@
-"""How the index follows the branch: by the differences of two commits, or from nothing."""
+"""How the index follows the branch that the vault learns on, wherever HEAD stands.
+
+By the differences of two commits, or from nothing; and where it says otherwise than git.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
+from skillvault.model.change import Part
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import changed_links
-from skillvault.model.records import Link, Ref, ref_of
+from skillvault.model.policy import Policy
+from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed, policy_of
 from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
-from skillvault.vault.index.database import IndexDatabase
-from skillvault.vault.index.rows import File
+from skillvault.vault.index.connection import IndexDatabase, Pin, ReplacedError
+from skillvault.vault.index.rows import (
+    TYPED,
+    DamagedRowError,
+    File,
+    decoded,
+    document,
+    is_found,
+    is_trusted,
+)
 from skillvault.vault.index.schema import IndexedCommit, indexed
+from skillvault.vault.search import ranking
 
 _BATCH = 500  # files read at once
+_TRAILERS = """
+select c.sha, c.part, c.step, t.role, t.ref_kind || ':' || t.ref_id from commits c
+left join trailer t on t.c = c.c order by c.sha, c.part, t.role, t.place
+"""
+_TEXTS = """
+select path, type, value from file
+where type in ('Skill', 'Fact', 'Evaluation') and value is not null
+"""
+# The skill that holds the patterns stands in no table: nobody asks for it.
+_LISTED = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
+
+
+def find_tip(database: IndexDatabase, git: Git) -> str | None:
+    """The commit of the branch; None without one.
+
+    HEAD's branch if its own vault.yaml names it; else that of the vault shown last, which a person
+    may have left for another branch; before there is one, that on main.
+    """
+    for branch in _branches(git, database.branch):
+        if commit := git.tip(branch):
+            return commit
+    return git.head()  # no vault yet, or its branch was given another name
+
+
+def _branches(git: Git, shown: str | None) -> Iterator[str]:
+    """Where the vault may learn, the likeliest first; `shown`: as it was shown last."""
+    current = git.branch()
+    if current and current == shown:
+        yield current  # nothing is read: this is so nearly always
+    named = _named(git, "HEAD")
+    if named and named == current:
+        yield named
+    yield from filter(None, [shown, named, _named(git, f"refs/heads/{Policy().branch}")])
+
+
+def _named(git: Git, revision: str) -> str | None:
+    """The branch that a commit's vault.yaml names."""
+    place = f"{revision}:{layout.MARK}"
+    content = git.history.files_at([place]).get(place)
+    with suppress(BadInputError):  # told to whoever asks for the policy
+        return policy_of(content).branch if content else None
+    return None
 
 
 def follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
@@ -36,11 +93,12 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
     if shown == commit and same:
         database.rollback()
         return
-    if shown and commit and same and git.history.has(shown):
+    if shown is None:
+        _everything(database, git, commit)
+    elif commit and same and git.history.has(shown):
         _differences(database, git, shown, commit)
     else:
-        database.clear()
-        _everything(database, git, commit)
+        raise ReplacedError("of another history")
     keep_policy(database, git)
     database.keep_boundary(boundary)
     database.show(commit)
@@ -127,3 +185,72 @@ def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
     for link in links:
         refs += [ref_of(link), *([link.target] if link.target.kind == "skill" else [])]
     return list(dict.fromkeys(refs))
+
+
+def first_contradiction(pin: Pin, git: Git) -> str | None:
+    """The first thing in the index that cannot be or that git says otherwise; None without one."""
+    try:
+        return next(_contradictions(pin, git), None)
+    except DamagedRowError as error:
+        return str(error)
+
+
+def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
+    (verdict,) = pin.rows("pragma integrity_check(1)")[0]
+    if verdict != "ok":
+        yield str(verdict)
+    commit = pin.commit
+    tree = git.history.tree(commit) if commit else {}
+    files: dict[str, str] = dict(pin.rows("select path, blob from file"))
+    for path in sorted(tree.keys() | files.keys()):
+        if path not in tree:
+            yield f"{path} is not in git"
+        elif files.get(path) != tree[path].id:
+            yield f"{path} stands otherwise in git"
+    yield from _columns(pin)
+    yield from _documents(pin)
+    if commit:
+        yield from _history_contradictions(pin, git, commit)
+
+
+def _columns(pin: Pin) -> Iterator[str]:
+    """Tables named after kinds that lack a record, or hold one that is not there."""
+    for table, kind in TYPED.items():
+        there = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
+        missing = f"{there} except select n from {table}"
+        extra = f"select n from {table} where n > 0 except {there}"  # else of another layer
+        if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
+            yield f"the table {table} does not hold what the files do"
+
+
+def _documents(pin: Pin) -> Iterator[str]:
+    """Texts that are not found as they are; of two of one name none is compared."""
+    documents: dict[str, ranking.Document | None] = {}
+    trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
+    for path, kind, value in pin.rows(_TEXTS):
+        record = decoded(kind, value)
+        if not is_found(path) or not is_trusted(path, record, trusted):
+            continue
+        if text := document(path, record):
+            documents[text.id] = None if text.id in documents else text
+    kept = {row[0]: row for row in pin.rows(ranking.STORED)}
+    tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
+    for name, text in documents.items():
+        if text and kept.get(name) != ranking.stored(text, tasks.get(name, "")):
+            yield f"{name} is not found by its text"
+
+
+def _history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
+    kept: dict[str, list[Part]] = {}
+    for (sha, _, step), rows in groupby(pin.rows(_TRAILERS), key=itemgetter(0, 1, 2)):
+        refs: dict[str, list[str]] = {}
+        for *_, role, ref in rows:
+            refs.setdefault(role, []).append(ref)
+        part = Part(step, tuple(refs.get("source", ())), tuple(refs.get("target", ())))
+        kept.setdefault(sha, []).append(part)
+    for commits, _ in git.history.commits(commit):
+        parts = [Part(part.step, part.sources, part.targets) for part in commits]
+        if kept.pop(commits[0].sha, None) != parts:
+            yield f"commit {commits[0].sha} is not in it as it is in git"
+    if kept:
+        yield f"commit {min(kept)} is not in the history"

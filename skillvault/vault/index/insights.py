@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from skillvault.model.records import Status
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import Row, bound
 

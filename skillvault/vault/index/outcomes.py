@@ -1,4 +1,4 @@
-"""The outcomes of the vault: by event, by decision, on one subject, among their peers."""
+"""The outcomes of the vault: by event, by decision, by subject, among peers; and their tasks."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from skillvault.model.claims import Claim, claim_of, own
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
-from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.reader import FILES, Reader
+from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import Row, micros, moment, words
+from skillvault.vault.search import ranking
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
@@ -265,3 +266,42 @@ _EVERY_ID = "select id from outcome"
 
 def _joined(where: str) -> str:
     return f"{FILES} join outcome o on f.n = o.n where {where}"
+
+
+_OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id in {}"
+_APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
+
+
+class Tasks:
+    """The tasks of the outcomes that made or used a skill."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._receipts = Recommendations(reader)
+
+    def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Outcome -> (when it was, what was asked), of those of which that is known."""
+        times: dict[str, int] = {}
+        tasks: dict[str, str] = {}
+        silent: dict[str, tuple[str, Claim]] = {}
+        for name, at, task, decision, trust, agent in self._reader.rows_in(_OUTCOMES, ids):
+            times[name] = at
+            if task:
+                tasks[name] = task
+            elif decision:
+                silent[name] = decision, Claim(trust, agent, moment(at))
+        tasks |= self._receipts.asked(silent)
+        return {name: (times[name], task) for name, task in tasks.items()}
+
+    def users(self, skills: Iterable[str]) -> dict[str, list[str]]:
+        """Skill -> the outcomes that applied it."""
+        query = f"select u.skill, u.outcome from used u where {_APPLIED} and u.skill in {{}}"
+        outcomes: dict[str, list[str]] = {}
+        for skill, outcome in self._reader.rows_in(query, skills):
+            outcomes.setdefault(skill, []).append(outcome)
+        return outcomes
+
+    def keep(self, tasks: Mapping[str, str]) -> None:
+        """Let skills be found by these tasks, in place of those before; "" for none."""
+        texts = {f"skill:{name}": task for name, task in tasks.items()}
+        self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

@@ -79,11 +79,13 @@ class Rows(ABC):
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
     ) -> dict[str, _Kept]:
         """Key -> what is kept under it; rows of (key, value) in answer to one query."""
-        try:
-            return {key: read_value(value, decode) for key, value in self.rows(query, values)}
-        except DamagedRowError as error:
-            self.mend(error)
-        return {key: read_value(value, decode) for key, value in self.rows(query, values)}
+        parameters = [bound(value) for value in values]
+
+        def read(database: sqlite3.Connection) -> dict[str, _Kept]:
+            rows = database.execute(query, parameters)
+            return {key: read_value(value, decode) for key, value in rows}
+
+        return self.run(read)
 
     def rows_in(
         self, query: str, values: Iterable[Any], *, before: Sequence[Any] = ()

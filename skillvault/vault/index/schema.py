@@ -172,28 +172,6 @@ _EVALUATION = (
 )
 # An evaluation has the id of its outcome.
 _SAID = ("insight", "insight_key", "stated", "ground")
-_ALL = (
-    *(
-        "file",
-        *TYPED,
-        "link",
-        "own",
-        "mark",
-        "voice",
-        "rule",
-        *_SAID,
-        "fact_key",
-        "used",
-        "begun",
-        "sums",
-        "evidence",
-        "commits",
-        "trailer",
-        "touch",
-        "layer_file",
-    ),
-    *("gone", "due", "state", "ranked", "ranked_text", "ranked_task"),
-)
 
 
 class IndexedCommit(Struct, frozen=True):
@@ -240,13 +218,6 @@ def create(database: sqlite3.Connection) -> None:
     ranking.create_tables(database)
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
-
-
-def clear(database: sqlite3.Connection) -> None:
-    """Make them empty."""
-    for table in _ALL:
-        database.execute(f"delete from {table}")
-    database.execute("insert into said (said) values ('delete-all')")
 
 
 def _next(database: sqlite3.Connection, column: str, table: str) -> int:

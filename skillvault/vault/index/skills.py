@@ -6,9 +6,9 @@ from typing import NamedTuple
 from skillvault.model.errors import GitError
 from skillvault.model.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
 from skillvault.vault.files.work_tree import parsed
-from skillvault.vault.index.folder import Folder
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import LISTS
 
 _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"

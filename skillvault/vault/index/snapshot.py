@@ -3,38 +3,98 @@
 A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
 """
 
+import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cached_property
+from typing import cast
 
 from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
-from skillvault.vault.index.answers import Answers
 from skillvault.vault.index.captures import Captures
-from skillvault.vault.index.connection import Pin
-from skillvault.vault.index.database import IndexDatabase
-from skillvault.vault.index.due import Due
-from skillvault.vault.index.fact_keys import FactKeys, WritableFactKeys
-from skillvault.vault.index.facts import Evaluations, Facts
-from skillvault.vault.index.files import Files
-from skillvault.vault.index.folder import Folder
+from skillvault.vault.index.connection import IndexDatabase, Pin
+from skillvault.vault.index.facts import Evaluations, FactKeys, Facts, WritableFactKeys
 from skillvault.vault.index.history import History
 from skillvault.vault.index.insights import Insights, WritableInsights
 from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.links import Links
-from skillvault.vault.index.outcomes import Outcomes, Recommendations
+from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
 from skillvault.vault.index.reader import Blobs, Reader, Rows
-from skillvault.vault.index.records import Records
-from skillvault.vault.index.rows import File
-from skillvault.vault.index.sessions import Sessions
+from skillvault.vault.index.records import Answers, Folder, Records, Sessions
+from skillvault.vault.index.rows import File, decoded, document
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects, WritableSubjects
-from skillvault.vault.index.tasks import Tasks
-from skillvault.vault.index.untrusted import search_untrusted
 from skillvault.vault.index.uses import Uses
-from skillvault.vault.search.ranking import Filters, Hit, Near
+from skillvault.vault.search import ranking
+from skillvault.vault.search.ranking import Document, Filters, Hit, Near
+
+
+class Due:
+    """The queues of the steps; `dirty` says what puts a key into one."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def keys(self, step: str) -> list[str]:
+        """What a step must look at: nothing else has changed since it found nothing to do."""
+        rows = self._reader.rows("select key from due where step = ? order by key", [step])
+        return [key for (key,) in rows]
+
+    def mark_done(self, step: str, keys: Iterable[str]) -> None:
+        """A step found nothing to do for these; they are due again when something changes."""
+        if rows := [(step, key) for key in keys]:
+            self._reader.change_many("delete from due where step = ? and key = ?", rows)
+
+
+class Files(Mapping[str, str]):
+    """path -> blob id of every file."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def __getitem__(self, path: str) -> str:
+        blob = self._reader.value("select blob from file where path = ?", [path])
+        if blob is None:
+            raise KeyError(path)
+        return cast("str", blob)
+
+    def __iter__(self) -> Iterator[str]:
+        return (path for (path,) in self._reader.rows("select path from file order by path"))
+
+    def __len__(self) -> int:
+        return int(self._reader.value("select count(*) from file"))
+
+    def items(self) -> ItemsView[str, str]:
+        """(path, blob id) of every file, read at once."""
+        return dict(self._reader.rows("select path, blob from file order by path")).items()
+
+    def read(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """path -> bytes of the paths that exist."""
+        return self._reader.bytes_at(paths)
+
+    def existing(self, paths: Iterable[str]) -> set[str]:
+        """Those of these paths that are there."""
+        rows = self._reader.rows_in("select path from file where path in {}", paths)
+        return {path for (path,) in rows}
+
+    def below(self, folder: str) -> list[str]:
+        """Every path below a folder, sorted."""
+        query = "select path from file where path > ? and path < ? order by path"
+        rows = self._reader.rows(query, [f"{folder}/", f"{folder}0"])  # "0" comes next
+        return [path for (path,) in rows]
+
+
+_UNTRUSTED = """
+select f.path, f.type, f.value from fact t join file f on f.n = t.n
+where t.trust = 'untrusted' and f.value is not null
+union all
+select f.path, f.type, f.value from file f
+where f.type = 'Evaluation' and f.ref_kind = 'evaluation' and f.value is not null
+and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'local')
+"""
 
 
 class Topics(ABC):
@@ -180,3 +240,23 @@ def _file(path: str, data: bytes | None) -> File | None:
     if data is None:
         return None
     return blob_id(data), parsed(path, data) if layout.holds_records(path) else None
+
+
+def search_untrusted(
+    reader: Reader, text: str, limit: int, filters: Filters, *, near: Near | None
+) -> list[Hit]:
+    """Untrusted facts and evaluations that answer a text best, weighed among themselves.
+
+    They stand in no table by which anything else is found or weighed, however many they are; who
+    asks for them reads them.
+    """
+    with closing(sqlite3.connect(":memory:")) as database:
+        ranking.create_tables(database)
+        ranking.add_documents(database, _documents(reader))
+        return ranking.search(database, text, limit, filters, near=near)
+
+
+def _documents(reader: Reader) -> Iterator[Document]:
+    for path, kind, value in reader.rows(_UNTRUSTED):
+        if found := document(path, decoded(kind, value)):
+            yield found

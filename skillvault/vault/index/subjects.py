@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from skillvault.model.records import Placed, Subject
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import bound

@@ -8,7 +8,6 @@ import pytest
 from skillvault.learning.recommend import shelf
 from skillvault.model.records import Problem, Shelved
 from skillvault.vault.files import layers as shelves
-from skillvault.vault.files import plugins
 from skillvault.vault.files.listing import listed
 from skillvault.vault.files.work_tree import blob_id
 
@@ -237,7 +236,7 @@ def test_the_last_path_of_a_layer_wins(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is installed on this machine brings no layers."""
-    monkeypatch.setattr(plugins, "distributions", lambda: ())
+    monkeypatch.setattr(shelves, "distributions", lambda: ())
 
 
 def test_the_folders_of_the_policy_are_layers_in_its_order(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.text.hidden_characters import cleaned
-from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.files.redact import TOKEN, kind_of_token, redacted_text
 from skillvault.vault.files.secret_cues import CUES
-from skillvault.vault.files.token_formats import TOKEN, kind_of_token
 from skillvault.vault.git.repository import Git
 from tests.given import NOW, as_file, raw
 from tests.vault.files.planted import FORMS, HARMLESS, LATER, PLANTED, TOKENS

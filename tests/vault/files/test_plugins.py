@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.files import plugins
+from skillvault.vault.files import layers
 
 SKILL = "---\nname: {0}\ndescription: What {0} does.\n---\n\nText.\n"
 HOSTILE = {
@@ -33,7 +33,7 @@ def installed(site: Path, package: str, entry: str | None = None, name: str = ""
     place = site.joinpath(*package.split("."))
     (place / "a-skill").mkdir(parents=True)
     (place / "a-skill/SKILL.md").write_text(SKILL.format("a-skill"))
-    described(site, f"[{plugins.GROUP}]\nbrings = {entry or package}\n", name or package)
+    described(site, f"[{layers.GROUP}]\nbrings = {entry or package}\n", name or package)
     return place
 
 
@@ -53,7 +53,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "site"
     place.mkdir()
     monkeypatch.syspath_prepend(str(place))
-    monkeypatch.setattr(plugins, "distributions", lambda: metadata.distributions(path=[str(place)]))
+    monkeypatch.setattr(layers, "distributions", lambda: metadata.distributions(path=[str(place)]))
     return place
 
 
@@ -65,18 +65,18 @@ def test_a_package_is_found_and_not_run(site: Path, package: str, code: str) -> 
         if folder == site:
             break
         (folder / "__init__.py").write_text(code)
-    assert plugins.plugins() == ([place], [])
+    assert layers.plugins() == ([place], [])
     assert not list(site.rglob("was-run"))
 
 
 def test_a_package_without_a_file_of_its_own_is_found(site: Path) -> None:
     place = installed(site, "spaced.team.skills")
-    assert plugins.plugins() == ([place], [])
+    assert layers.plugins() == ([place], [])
 
 
 def test_an_object_and_extras_behind_the_package_change_nothing(site: Path) -> None:
     place = installed(site, "trading_skills", "trading_skills:SKILLS.folder [fast]")
-    assert plugins.plugins() == ([place], [])
+    assert layers.plugins() == ([place], [])
 
 
 def test_a_package_that_is_installed_to_be_edited_is_found(
@@ -84,7 +84,7 @@ def test_a_package_that_is_installed_to_be_edited_is_found(
 ) -> None:
     place = installed(tmp_path / "checkout/src", "edited_skills")
     (place / "__init__.py").write_text("raise SystemExit('was run')")
-    described(site, f"[{plugins.GROUP}]\nbrings = edited_skills\n", "edited")
+    described(site, f"[{layers.GROUP}]\nbrings = edited_skills\n", "edited")
 
     class Finder:
         """As setuptools leaves one for an editable install."""
@@ -100,7 +100,7 @@ def test_a_package_that_is_installed_to_be_edited_is_found(
             )
 
     monkeypatch.setattr("sys.meta_path", [Finder, *sys.meta_path])
-    assert plugins.plugins() == ([place], [])
+    assert layers.plugins() == ([place], [])
 
 
 def _zipped(site: Path) -> None:
@@ -109,17 +109,17 @@ def _zipped(site: Path) -> None:
         file.writestr("zipped_skills/__init__.py", "raise SystemExit")
         file.writestr("zipped_skills/a-skill/SKILL.md", SKILL.format("a-skill"))
     sys.path.append(str(archive))
-    described(site, f"[{plugins.GROUP}]\nbrings = zipped_skills\n")
+    described(site, f"[{layers.GROUP}]\nbrings = zipped_skills\n")
 
 
 def _module(site: Path) -> None:
     (site / "one_module.py").write_text("raise SystemExit")
-    described(site, f"[{plugins.GROUP}]\nbrings = one_module\n")
+    described(site, f"[{layers.GROUP}]\nbrings = one_module\n")
 
 
 def _entry(value: str) -> Callable[[Path], None]:
     def install(site: Path) -> None:
-        described(site, f"[{plugins.GROUP}]\nbrings = {value}\n")
+        described(site, f"[{layers.GROUP}]\nbrings = {value}\n")
 
     return install
 
@@ -133,7 +133,7 @@ def _text(text: str) -> Callable[[Path], None]:
 
 def _bytes(site: Path) -> None:
     about = described(site, "")
-    (about / "entry_points.txt").write_bytes(f"[{plugins.GROUP}]\nb\xff = x\n".encode("latin-1"))
+    (about / "entry_points.txt").write_bytes(f"[{layers.GROUP}]\nb\xff = x\n".encode("latin-1"))
 
 
 # (what is installed, the codes of the problems that this makes, a part of the first's sentence)
@@ -149,9 +149,9 @@ BROKEN: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "dots": (_entry("a..b"), ["no-package"], "no package has such a name"),
     "nothing": (_entry(""), ["no-package"], "no package has such a name"),
     "an order": (_entry("os; rm"), ["no-package"], "no package has such a name"),
-    "no sign": (_text(f"[{plugins.GROUP}]\njust words\n"), ["bad-entry-points"], "cannot be read"),
-    "no section": (_text(f"brings = {plugins.GROUP}\n"), [], ""),
-    "another group": (_text(f"[other]\na = {plugins.GROUP}\n"), [], ""),
+    "no sign": (_text(f"[{layers.GROUP}]\njust words\n"), ["bad-entry-points"], "cannot be read"),
+    "no section": (_text(f"brings = {layers.GROUP}\n"), [], ""),
+    "another group": (_text(f"[other]\na = {layers.GROUP}\n"), [], ""),
     "no UTF-8": (_bytes, [], ""),
 }
 
@@ -164,7 +164,7 @@ def test_a_broken_package_is_a_problem_and_the_rest_goes_on(
     monkeypatch.setattr("sys.path", list(sys.path))
     good = installed(site, "good_skills")
     install(site)
-    folders, problems = plugins.plugins()
+    folders, problems = layers.plugins()
     assert folders == [good]
     assert [one.code for one in problems] == codes
     assert says in "".join(one.message for one in problems)
@@ -184,7 +184,7 @@ def test_with_all_of_them_installed_every_question_is_answered(
         monkeypatch.syspath_prepend(str(place))
         install(place)
     monkeypatch.setattr(
-        plugins,
+        layers,
         "distributions",
         lambda: metadata.distributions(path=[str(site), *map(str, site.glob("p*"))]),
     )

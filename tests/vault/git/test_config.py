@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.git.config import believed
-from skillvault.vault.git.process import Config
+from skillvault.vault.git.config import LISTING, Settings, believed
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
 from tests.vault.given import applied, files
@@ -45,8 +44,8 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def _said(root: Path) -> Config:
-    return Config(Git(root).run("config", "--show-scope", "--show-origin", "-z", "--list"))
+def _said(root: Path) -> Settings:
+    return Settings(Git(root).run("config", *LISTING))
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

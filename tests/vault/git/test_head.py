@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.vault.git import head as files
+from skillvault.vault.git import repository as files
 from skillvault.vault.git.repository import Git
 
 

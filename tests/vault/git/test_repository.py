@@ -167,6 +167,19 @@ def test_a_folder_without_a_repository_is_no_vault(tmp_path: Path) -> None:
         Git(tmp_path).dirs()
 
 
+@pytest.mark.parametrize("name", ["$HOME", "~"])
+def test_nothing_of_a_folder_s_name_is_expanded(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    Git(folder).init("main")
+    assert Git(folder).text("rev-parse", "--show-toplevel") == str(folder)
+
+
+def test_git_runs_in_no_other_folder_if_its_own_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(GitError, match="cannot change to"):
+        Git(tmp_path / "gone").run("rev-parse", "--git-dir")
+
+
 def test_a_vault_in_a_linked_work_tree_learns_on_its_branch(
     vault: Vault, person: Person, tmp_path: Path
 ) -> None:

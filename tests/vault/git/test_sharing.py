@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.vault.git import sharing
-from skillvault.vault.git.sharing import obey_sharing
+from skillvault.vault.git import config
+from skillvault.vault.git.config import obey_sharing
 from tests.given import as_file, raw
 
 GROUP, USERS = 54300, (54301, 54302)
@@ -59,8 +59,8 @@ def test_the_umask_is_set_once_and_never_bars_the_owner(
         return set_umask(umask)
 
     if not proc:
-        monkeypatch.setattr(sharing, "_STATUS", tmp_path / "missing")
-    monkeypatch.setattr(sharing, "_cleared", set())
+        monkeypatch.setattr(config, "_STATUS", tmp_path / "missing")
+    monkeypatch.setattr(config, "_cleared", set())
     monkeypatch.setattr(os, "umask", note)
     for _ in range(2):
         obey_sharing(tmp_path)

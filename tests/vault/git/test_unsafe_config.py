@@ -11,11 +11,9 @@ from skillvault.vault.git import unsafe_config
 from skillvault.vault.git.unsafe_config import Setting
 from tests.conftest import Person
 
-LISTED = ("config", "--show-scope", "--show-origin", "-z", "--list")
-
 
 def found(vault: Vault) -> list[Setting]:
-    return unsafe_config.settings(vault.store.git.run(*LISTED), vault.root)
+    return unsafe_config.settings(vault.store.git.settings(), vault.root)
 
 
 def removed(vault: Vault, setting: Setting) -> str:

@@ -24,7 +24,7 @@ from skillvault.model.records import (
     link_of,
 )
 from skillvault.vault.files import codec
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.follow import follow
 from skillvault.vault.index.rows import decoded
 from tests.conftest import Person

@@ -16,7 +16,7 @@ from skillvault.model.due import (
 )
 from skillvault.model.records import Link, Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.schema import shape
 from skillvault.vault.index.snapshot import Staged
 from tests.given import NOW, evaluation, outcome, raw, trade

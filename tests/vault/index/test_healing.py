@@ -12,7 +12,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import DamagedIndexError
-from skillvault.vault.index.database import IndexDatabase
+from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.search.ranking import Terms
 from tests.conftest import Person, unguarded
 from tests.given import NOW, as_file, trade

@@ -16,8 +16,9 @@ from learned import DOMAINS, Dated, learned
 from stream import START
 
 from skillvault import Vault
+from skillvault.model import codec
 from skillvault.model.change import Change
-from skillvault.vault.files import codec, internal, layout
+from skillvault.vault.files import internal, layout
 
 AUTHOR = "bench <bench@localhost>"
 

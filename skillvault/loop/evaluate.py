@@ -15,7 +15,6 @@ from skillvault.loop import quota
 from skillvault.loop.judging.cases import case_of
 from skillvault.loop.judging.judge_replies import answer_record, checked, standing_of
 from skillvault.loop.judging.judges import judge_of
-from skillvault.loop.record import by_domain
 from skillvault.loop.run import Run, Waiting, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.change import BATCH, Change
@@ -227,3 +226,11 @@ def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
     standing = standing_of([outcome])
     given = filter(None, (verdict.answer, insight.answer if insight else None))
     return Judged(evaluation, tuple(answer_record(one, standing) for one in given))
+
+
+def by_domain(records: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """The outcomes of each domain, in the order of their ids."""
+    found: dict[str, list[Outcome]] = {}
+    for one in sorted(records, key=lambda o: (o.domain, o.id)):
+        found.setdefault(one.domain, []).append(one)
+    return found

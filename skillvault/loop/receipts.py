@@ -22,9 +22,9 @@ from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault.vault.files import codec
+    from skillvault.model import codec
 else:  # only who reads what waits pays for it
-    codec = LazyModule("vault.files.codec")
+    codec = LazyModule("model.codec")
 
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.model.intake import session_id
 from skillvault.model.records import (
     LEARNED,
     PROGRAMS_OWN,
@@ -25,6 +24,7 @@ from skillvault.model.records import (
     Skill,
     link_id,
     question_key,
+    session_id,
 )
 from skillvault.model.text.text import is_slug
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from skillvault.model import integrity
+from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, Skill
 from skillvault.vault.commit.publish import StagedChange
-from skillvault.vault.files import codec, redact
+from skillvault.vault.files import redact
 
 _OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
 _LONGEST = 60  # characters of a value that is quoted

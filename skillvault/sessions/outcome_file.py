@@ -6,13 +6,14 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Outcome, plain
+from skillvault.model.records import Outcome
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
     """(file name, bytes); BadInputError for values that no file can hold."""
-    values = plain(outcome) if isinstance(outcome, Outcome) else dict(outcome)
+    values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
         return "outcome.json", text.encode()

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from skillvault.api import Vault
 from skillvault.loop.registry import AGENDA
 from skillvault.model.change import Change
+from skillvault.model.codec import encode
 from skillvault.model.errors import EditedError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Record
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.codec import encode
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.snapshot import Snapshot, Staged
 

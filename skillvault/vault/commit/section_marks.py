@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
+from skillvault.model import codec
 from skillvault.model.records import Record, Skill
 from skillvault.model.text import front_matter
 from skillvault.model.written import (
@@ -19,7 +20,6 @@ from skillvault.model.written import (
     read_marks,
     text_mark,
 )
-from skillvault.vault.files import codec
 from skillvault.vault.files.work_tree import parsed
 
 KEY = ("metadata", "written")

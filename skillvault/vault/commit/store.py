@@ -33,6 +33,7 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
+    from skillvault.model import codec
     from skillvault.model.text import front_matter
     from skillvault.vault import spending
     from skillvault.vault.commit import (
@@ -48,9 +49,8 @@ if TYPE_CHECKING:
     from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
-    from skillvault.vault.files import codec
 else:  # a reader loads nothing of what only writers need
-    spending, codec = LazyModule("vault.spending"), LazyModule("vault.files.codec")
+    spending, codec = LazyModule("vault.spending"), LazyModule("model.codec")
     front_matter = LazyModule("model.text.front_matter")
     fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
     growing = LazyModule("vault.commit.growing")

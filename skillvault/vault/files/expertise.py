@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from skillvault.model.conversion import stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import stored
 from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
 from skillvault.model.text import strict_yaml
 from skillvault.model.text.front_matter import text_of

@@ -22,9 +22,9 @@ from skillvault.vault.files.plugins import plugins
 from skillvault.vault.files.work_tree import blob_id
 
 if TYPE_CHECKING:
-    from skillvault.vault.files import codec
+    from skillvault.model import codec
 else:  # only who parses pays for yaml
-    codec = LazyModule("vault.files.codec")
+    codec = LazyModule("model.codec")
 
 SEEDS = "seed_skills"
 SHUT = "skills of this folder of the vault are never served"

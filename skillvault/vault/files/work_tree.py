@@ -109,7 +109,7 @@ def blob_id(content: bytes) -> str:
 
 def parsed(path: str, content: bytes) -> Parsed:
     """The record in a file, or the problem that keeps it from being read."""
-    from skillvault.vault.files import codec
+    from skillvault.model import codec
 
     ref = layout.ref_of(path)
     if ref is None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from skillvault.model.codec import encode
 from skillvault.model.due import (
     Agenda,
     InDomain,
@@ -18,7 +19,6 @@ from skillvault.model.due import (
 )
 from skillvault.model.records import Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
-from skillvault.vault.files.codec import encode
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.schema import shape
 from skillvault.vault.index.snapshot import Staged

@@ -24,10 +24,19 @@ from msgspec.structs import replace
 from skillvault.loop.judging.desk import Desk
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
-from skillvault.model.intake import MAX_TEXT
 from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
-from skillvault.model.records import Answer, Commit, Outcome, Problem, Ref, Scalar, Skill, Trust
+from skillvault.model.records import (
+    MAX_TEXT,
+    Answer,
+    Commit,
+    Outcome,
+    Problem,
+    Ref,
+    Scalar,
+    Skill,
+    Trust,
+)
 from skillvault.review.curate import Curator
 from skillvault.review.memory import FactsOnRecord
 from skillvault.serving.exporting import Exporter

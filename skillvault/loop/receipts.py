@@ -14,7 +14,6 @@ from skillvault.learning import record
 from skillvault.model import aliases, claims
 from skillvault.model.claims import Claim
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import recommendation_from
 from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
@@ -22,9 +21,9 @@ from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault.model import codec
-else:  # only who reads what waits pays for it
-    codec = LazyModule("model.codec")
+    from skillvault.model import codec, intake
+else:  # only who reads what waits pays for them
+    codec, intake = LazyModule("model.codec"), LazyModule("model.intake")
 
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 
@@ -118,6 +117,6 @@ def _read_one(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:
     try:
         file = inbox.read_file(name)
         raw = codec.incoming(name, file.data) if file else {}
-        return recommendation_from(raw, trust="local", now=now) if raw else None
+        return intake.recommendation_from(raw, trust="local", now=now) if raw else None
     except BadInputError:
         return None

@@ -1,7 +1,7 @@
 """record: take in what arrived, refuse what cannot be taken."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skillvault.learning.record import (
     check_domain,
@@ -13,13 +13,20 @@ from skillvault.learning.record import (
 from skillvault.loop.quota import split_files
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.loop.run import Run
-from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
+from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.index.snapshot import Topics
+
+if TYPE_CHECKING:
+    from skillvault.model import codec, intake
+    from skillvault.vault.files import redact
+else:  # only who parses pays for them
+    codec, intake = LazyModule("model.codec"), LazyModule("model.intake")
+    redact = LazyModule("vault.files.redact")
 
 _Arrived = Outcome | Recommendation | Session
 _NO_DECISION = (
@@ -57,7 +64,7 @@ def step(run: Run) -> Iterator[Change]:
     free = run.free(fresh.values())
     ready = {ref: one for ref, one in fresh.items() if free[layout.path_of(one)]}
     for domain in sorted({one.domain for one in ready.values()}):
-        refs = sorted((ref for ref, one in ready.items() if one.domain == domain))
+        refs = sorted(ref for ref, one in ready.items() if one.domain == domain)
         for start in range(0, len(refs), BATCH):
             batch = refs[start : start + BATCH]
             taken = [name for ref in batch for name in names[ref]]
@@ -188,8 +195,6 @@ def _parsed(item: Received | BadInputError) -> _File:
 
 def _record_of(file: _File, run: Run) -> _Arrived:
     """The record in a file, without its secrets; BadInputError where it is none."""
-    from skillvault.vault.files import redact  # noqa: PLC0415 (only who parses pays)
-
     record = intake.record_from(
         file.values,
         trust=file.trust,

@@ -184,11 +184,11 @@ def outcome_values(record: Outcome) -> dict[str, Any]:
 def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
     """An Outcome as it was recorded; only its shape is checked again."""
     record = convert({**values, "id": name}, Outcome)
-    check_action(record, values)
+    _check_action(record, values)
     return record
 
 
-def check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
+def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
     """A result alone says whose decision it is the end of; anything else says what was decided."""
     if record.is_described or (record.decision.id and record.observer != "agent"):
         return

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 
 from skillvault.model import codec
 from skillvault.model.aliases import handle_in
-from skillvault.model.conversion import convert, value_in_words
+from skillvault.model.conversion import value_in_words
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
+    MAX_TEXT,
     Lesson,
     Outcome,
     Recommendation,
@@ -32,7 +33,6 @@ from skillvault.model.records import (
 )
 from skillvault.model.text.text import is_slug, listed
 
-MAX_TEXT = 64 * 1024  # bytes of one text
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_TOLD = 1000  # failures or successes of a session
@@ -112,7 +112,6 @@ def outcome_from(
     arrived = _valid_outcome(raw, unbounded)
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, "it ended")
-    codec.check_action(record, raw)
     _check_sizes(arrived)
     values = codec.outcome_values(arrived)
     values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
@@ -134,7 +133,7 @@ def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
         values["result"] = _with_status(values["result"])
     _check_context(values.get("context"))
     try:
-        record = convert({**values, "id": "", "received": ""}, Outcome)
+        record = codec.outcome_of({**values, "received": ""}, "")
     except BadInputError as error:
         raise _with_next_step(error) from None
     check_slug(record.domain)

@@ -47,6 +47,7 @@ FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 
 LEARNED = "learned"  # the name of the skill that holds the patterns; no other has it
 CAPTURED = "skill_sync"  # how a pattern says that it was captured
+MAX_TEXT = 64 * 1024  # bytes of one text
 _PATTERN_WORDS = 40  # characters of a pattern's first words in its id
 _SESSION_HEX = 6  # digits by which a session's id differs from others that read alike
 

@@ -8,8 +8,8 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import MAX_TEXT, MAX_TOLD, session_from
-from skillvault.model.records import Ref, session_id
+from skillvault.model.intake import MAX_TOLD, session_from
+from skillvault.model.records import MAX_TEXT, Ref, session_id
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed

@@ -306,18 +306,18 @@ class Store(threading.local):
                     with self.index.without_waiting():
                         self.follow()
                         changes = [self.stage(staged.change) for staged in changes]
-                group = publish.StagedChanges(changes)
                 _refuse_outrun(changes, base, parent)
-                _refuse_stale(self.git, group.files, base, parent)
+                _refuse_stale(self.git, {p for one in changes for p in one.files}, base, parent)
                 _refuse_misjudged(self, changes, parent)
-                commits = writer.publish(group, parent, now)
-                if commits and changes[-1].change.joins:
+                commits = writer.publish(changes, parent, now)
+                if commits is None:
+                    continue
+                if changes[-1].change.joins:
                     self.roll_back()
                     self.follow()  # there is a history to be entered, not only our commit
-                elif commits:
-                    _enter(self, changes, commits, now)
-                if commits:
-                    return commits
+                else:
+                    _enter(self, commits, now)
+                return [sha for sha, group in commits for _ in group]
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
     def recover(self, *, wait: bool = True) -> bool:
@@ -425,22 +425,21 @@ def _vault_files(root: Path) -> Iterator[str]:
 
 
 def _enter(
-    store: Store, changes: Sequence[StagedChange], commits: Sequence[str], now: datetime
+    store: Store, commits: Sequence[tuple[str, Sequence[StagedChange]]], now: datetime
 ) -> None:
     """Let the index show our own commits, whose files it shows already."""
-    groups = zip(dict.fromkeys(commits), publish.StagedChanges(changes).by_commit, strict=True)
     store.index.enter(
         part
-        for number, (sha, group) in enumerate(groups, store.index.depth + 1)
+        for number, (sha, changes) in enumerate(commits, store.index.depth + 1)
         for part in indexed(
-            _parts(sha, [staged.change for staged in group], utc(stamp(now))),
+            _parts(sha, [staged.change for staged in changes], utc(stamp(now))),
             number,
-            refs_of(path for staged in group for path in staged.files),
+            refs_of(path for staged in changes for path in staged.files),
         )
     )
-    if any(layout.MARK in staged.files for staged in changes):
+    if any(layout.MARK in staged.files for _, changes in commits for staged in changes):
         keep_policy(store.index, store.git)
-    store.index.show(commits[-1])
+    store.index.show(commits[-1][0])
     store.index.save()
 
 

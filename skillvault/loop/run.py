@@ -361,7 +361,8 @@ class Run:
         if not self._rests(change):
             return
         change = gated(change, self.policy) if change.step in WRITERS else change
-        change = with_versions_removed(self.view, change)
+        if change.moves or change.step in WRITERS:
+            change = with_versions_removed(self.view, change)
         before = self._texts(change)
         try:
             laid = self.store.stage(change)

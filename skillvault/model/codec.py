@@ -4,6 +4,7 @@ What a person wrote is read leniently in form and strictly in kind, and changed 
 surgical edits of named keys (`front_matter`).
 """
 
+import hashlib
 import json
 import math
 import re
@@ -46,7 +47,7 @@ ALIASES = {
 }  # fmt: skip
 _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
 _MANY = 10**9
-SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
+_SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
 # Of a session's file: what the vault gives. Its `id` is the session's name.
 _NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})
 _KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
@@ -157,6 +158,13 @@ def _yaml(
     return _Form(lambda record: strict_yaml.dump(values_of(record)), from_text)
 
 
+def _digest(values: dict[str, Any]) -> str:
+    """The sha256 of a record's values as canonical JSON."""
+    del values["received"]
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 # ── outcomes ─────────────────────────────────────────────────────────────────────────
 
 
@@ -179,6 +187,15 @@ def outcome_values(record: Outcome) -> dict[str, Any]:
         "received": record.received,
     }
     return {key: value for key, value in values.items() if value is not None}
+
+
+def outcome_digest(record: Outcome) -> str:
+    """The sha256 of an outcome without what the vault gives it: its id is derived from it."""
+    values = outcome_values(record)
+    values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
+    if not values["source"]:
+        del values["source"]
+    return _digest(values)
 
 
 def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
@@ -220,12 +237,21 @@ def recommendation_values(record: Recommendation) -> dict[str, Any]:
         del values["trust"]
     facts = values["facts"]
     for part in (*values["shown"], *facts):
-        for key in SHOWN_AS:
+        for key in _SHOWN_AS:
             if not part.get(key):
                 part.pop(key, None)
     values["facts"] = facts or None
     present = {key: value for key, value in values.items() if value not in (None, "", {})}
     return {**present, "at": stamp(record.at), **extra, "received": received}
+
+
+def recommendation_digest(record: Recommendation) -> str:
+    """The sha256 of a recommendation without what the vault gives it."""
+    values = recommendation_values(msgspec.structs.replace(record, trust="local"))
+    for shown in values.get("shown", ()):
+        for key in _SHOWN_AS:
+            shown.pop(key, None)
+    return _digest(values)
 
 
 def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
@@ -253,6 +279,11 @@ def session_values(record: Session) -> dict[str, Any]:
     }
     told = {key: value for key, value in values.items() if value not in (None, [])}
     return {**told, **record.extra, "received": record.received}
+
+
+def session_digest(record: Session) -> str:
+    """The sha256 of a session without what the vault gives it."""
+    return _digest(session_values(msgspec.structs.replace(record, trust="local")))
 
 
 def session_of(values: Mapping[str, Any], name: str) -> Session:

@@ -4,8 +4,6 @@
 the source are arguments.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -113,11 +111,7 @@ def outcome_from(
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, "it ended")
     _check_sizes(arrived)
-    values = codec.outcome_values(arrived)
-    values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
-    if not values["source"]:
-        del values["source"]
-    digest = _digest(values)
+    digest = codec.outcome_digest(arrived)
     return replace(
         record,
         id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
@@ -142,13 +136,6 @@ def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
     _check_time("decision.made_at", record.decision.made_at, "it happened")
     _check_handles(record)
     return replace(record, result=_checked_result(record.result, unbounded))
-
-
-def _digest(values: dict[str, Any]) -> str:
-    """The sha256 of a record's values as canonical JSON, without those that the vault gives."""
-    del values["received"]
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _least(*trusts: Trust) -> Trust:
@@ -329,11 +316,7 @@ def recommendation_from(
     record = arrived if clean is None or clean == raw else _valid_recommendation(clean)
     _check_future("at", record.at, now, ahead, "it was shown")
     _check_lists(arrived)
-    values = codec.recommendation_values(replace(arrived, trust="local"))
-    for shown in values.get("shown", ()):
-        for key in codec.SHOWN_AS:
-            shown.pop(key, None)
-    digest = _digest(values)
+    digest = codec.recommendation_digest(arrived)
     return replace(
         record,
         id=f"{moment_of(record.at)}-{digest[:10]}",
@@ -388,7 +371,7 @@ def session_from(
     return replace(
         record,
         id=session_id(record.name, least),
-        received=_digest(codec.session_values(replace(arrived, trust="local"))),
+        received=codec.session_digest(arrived),
         trust=least,
     )
 

@@ -204,9 +204,9 @@ class Store(threading.local):
     def stage(self, change: Change) -> StagedChange:
         """What a change does to files; `staged` shows them from now on."""
         self.index.begin()
+        origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         files = self.files_of(change, self.staged)
         created = files.keys() - self.staged.files.existing(files)
-        origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         self.staged.stage(files)
         return publish.StagedChange(change, files, origins, frozenset(created), growths)
 

@@ -80,8 +80,8 @@ if TYPE_CHECKING:
     from skillvault.review import retract as retracting
     from skillvault.review import undo as undoing
     from skillvault.serving import advise as advising
+    from skillvault.serving import folders
     from skillvault.serving import shelf as shelves
-    from skillvault.serving import shelf_rules
     from skillvault.serving.shelf import Shelf
     from skillvault.sessions import closing as closings
     from skillvault.sessions import decision as decisions
@@ -113,7 +113,7 @@ else:
     undoing, branches = LazyModule("review.undo"), LazyModule("review.proposal_branches")
     review = LazyModule("review.review")
     runs, shelves = LazyModule("loop.run"), LazyModule("serving.shelf")
-    rules, shelf_rules = LazyModule("inspect.rules"), LazyModule("serving.shelf_rules")
+    rules, folders = LazyModule("inspect.rules"), LazyModule("serving.folders")
     session_sources = LazyModule("sessions.session_sources")
     answered, capture = LazyModule("loop.judging.answered"), LazyModule("loop.capture")
     transcripts = LazyModule("sessions.transcripts")
@@ -610,7 +610,7 @@ class Vault:
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
                 named = head.policy.shelf
                 if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
-                    notes += shelf_rules.names_of_nothing(self.shelf.ready())
+                    notes += folders.names_of_nothing(self.shelf.ready())
             return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)

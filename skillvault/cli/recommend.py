@@ -28,8 +28,8 @@ from skillvault.learning.recommend.shelf import Strategy
 from skillvault.loop.learned import Learned
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
+from skillvault.serving.background import is_taught
 from skillvault.serving.shelf import has_model
-from skillvault.serving.skill_actions import is_taught
 
 FORMATS = ("prompt", "xml", "json")
 

@@ -35,7 +35,7 @@ _NO_DECISION = (
 )
 
 
-class _File(NamedTuple):
+class _InboxFile(NamedTuple):
     """What a file says, and how far its folder is trusted."""
 
     name: str
@@ -111,7 +111,7 @@ def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
     A result that leaves its domain to its decision comes last; one of an unknown decision waits.
     """
     domains = _DecisionDomains(run.view)
-    without_domain: list[_File] = []
+    without_domain: list[_InboxFile] = []
     for name, item in run.track(list(_received(run)), "reading"):
         try:
             file = _parsed(item)
@@ -187,13 +187,13 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError) -> _File:
+def _parsed(item: Received | BadInputError) -> _InboxFile:
     if isinstance(item, BadInputError):
         raise item
-    return _File(item.name, codec.incoming(item.name, item.data), item.trust)
+    return _InboxFile(item.name, codec.incoming(item.name, item.data), item.trust)
 
 
-def _record_of(file: _File, run: Run) -> _Arrived:
+def _record_of(file: _InboxFile, run: Run) -> _Arrived:
     """The record in a file, without its secrets; BadInputError where it is none."""
     record = intake.record_from(
         file.values,
@@ -226,7 +226,7 @@ class _DecisionDomains:
         elif isinstance(record, Recommendation):
             self._note_domain(record.decision, record)
 
-    def domain_of(self, file: _File) -> str | None:
+    def domain_of(self, file: _InboxFile) -> str | None:
         """The domain of a result's decision; None while nobody knows it."""
         decision: str = file.values["decision"]["id"]
         for outcome in self._view.outcomes.by_decision(decision):

@@ -158,7 +158,7 @@ def _yaml(
     return _Form(lambda record: strict_yaml.dump(values_of(record)), from_text)
 
 
-def _digest(values: dict[str, Any]) -> str:
+def _canonical_digest(values: dict[str, Any]) -> str:
     """The sha256 of a record's values as canonical JSON."""
     del values["received"]
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -195,7 +195,7 @@ def outcome_digest(record: Outcome) -> str:
     values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
     if not values["source"]:
         del values["source"]
-    return _digest(values)
+    return _canonical_digest(values)
 
 
 def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
@@ -251,7 +251,7 @@ def recommendation_digest(record: Recommendation) -> str:
     for shown in values.get("shown", ()):
         for key in _SHOWN_AS:
             shown.pop(key, None)
-    return _digest(values)
+    return _canonical_digest(values)
 
 
 def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
@@ -283,7 +283,7 @@ def session_values(record: Session) -> dict[str, Any]:
 
 def session_digest(record: Session) -> str:
     """The sha256 of a session without what the vault gives it."""
-    return _digest(session_values(msgspec.structs.replace(record, trust="local")))
+    return _canonical_digest(session_values(msgspec.structs.replace(record, trust="local")))
 
 
 def session_of(values: Mapping[str, Any], name: str) -> Session:
@@ -321,10 +321,6 @@ def _answer_text(record: Answer) -> str:
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
     kept = {key: value for key, value in values.items() if value is not None}
     return f"{json.dumps(kept, ensure_ascii=False, indent=2)}\n"
-
-
-def _answer(text: str, _name: str, _domain: str | None) -> Answer:
-    return stored(front_matter.as_mapping(strict_json.load(text)), Answer)
 
 
 def _link_values(record: Link) -> dict[str, Any]:
@@ -518,7 +514,10 @@ _FORMS: Mapping[str, _Form] = {
         lambda values, _: stored(values, Retraction),
     ),
     "link": _yaml(_link_values, _link_of),
-    "answer": _Form(_answer_text, _answer),
+    "answer": _Form(
+        _answer_text,
+        lambda text, *_: stored(front_matter.as_mapping(strict_json.load(text)), Answer),
+    ),
     "fact": _Form(_fact_text, _fact),
     "skill": _Form(_skill_text, lambda text, name, _: _skill(name, text)),
 }

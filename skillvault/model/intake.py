@@ -109,7 +109,7 @@ def outcome_from(
     """
     arrived = _valid_outcome(raw, unbounded)
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
-    _check_future("occurred_at", record.occurred_at, now, ahead, "it ended")
+    _check_future("occurred_at", record.occurred_at, now, ahead, what="it ended")
     _check_sizes(arrived)
     digest = codec.outcome_digest(arrived)
     return replace(
@@ -153,7 +153,7 @@ def _check_time(key: str, at: datetime | None, what: str) -> None:
         ) from None
 
 
-def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, what: str) -> None:
+def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, what: str) -> None:
     if at - now > ahead:
         raise BadInputError(
             f"{key}: {stamp(at)} lies in the future (now is {stamp(now)}); give the time at which "
@@ -314,7 +314,7 @@ def recommendation_from(
     """A validated Recommendation from a mapping, as `outcome_from` does it."""
     arrived = _valid_recommendation(raw)
     record = arrived if clean is None or clean == raw else _valid_recommendation(clean)
-    _check_future("at", record.at, now, ahead, "it was shown")
+    _check_future("at", record.at, now, ahead, what="it was shown")
     _check_lists(arrived)
     digest = codec.recommendation_digest(arrived)
     return replace(
@@ -366,7 +366,7 @@ def session_from(
     arrived = _valid_session(raw)
     record = arrived if clean is None or clean == raw else _valid_session(clean)
     _check_session_sizes(arrived)
-    _check_future("ended_at", record.ended_at, now, ahead, "it ended")
+    _check_future("ended_at", record.ended_at, now, ahead, what="it ended")
     least = _least(trust, record.trust)
     return replace(
         record,

@@ -420,7 +420,9 @@ class Writer:
         growths = prepared.group.growths
         for path, place in intent.places.items():
             if path in growths and place.after:
-                self._place_growing(path, growths[path], prepared.group.files[path])
+                content = prepared.group.files[path] or b""
+                late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)
+                self._late += [late] if late else []
                 continue
             mode = _new_mode(place, prepared.base.ground.tree.get(path))
             if place.after == place.before and mode in (None, mode_at(self._root, path)):
@@ -432,10 +434,6 @@ class Writer:
             else:
                 draft, replace = prepared.drafts[path], place.before is not None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
-
-    def _place_growing(self, path: str, growth: Growth, content: bytes | None) -> None:
-        late = GrowingFile(self._root, path, self._folder).grow(growth, content or b"")
-        self._late += [late] if late else []
 
     def _roll_back(self, intent: Intent, cause: BaseException) -> None:
         """Undo what was done; if even that fails the journal stays, for the next writer."""

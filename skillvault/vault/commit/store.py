@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillvault.model.change import Change, Edit, Move, headline_of, parts_of
+from skillvault.model.change import Change, Edit, headline_of, parts_of
 from skillvault.model.due import Agenda
 from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
 from skillvault.model.lazy import LazyModule
@@ -372,14 +372,12 @@ def _rewritten_skills(change: Change) -> list[str]:
     return [path for path in dict.fromkeys(texts) if layout.is_skill(path)]
 
 
-def _moved(move: Move, path: str) -> str:
-    return move.target + path.removeprefix(move.source)
-
-
 def _origins(change: Change, base: Topics) -> dict[str, str]:
     """Where each file that a change moves stood before."""
     return {
-        _moved(move, path): path for move in change.moves for path in base.files.below(move.source)
+        move.target + path.removeprefix(move.source): path
+        for move in change.moves
+        for path in base.files.below(move.source)
     }
 
 
@@ -445,8 +443,7 @@ def _enter(
 
 def _parts(sha: str, changes: Sequence[Change], date: str) -> list[Commit]:
     """What each step did in a commit of ours."""
-    subject = headline_of(changes)
-    parts = parts_of(changes)
+    subject, parts = headline_of(changes), parts_of(changes)
     return [Commit(sha, part.step, subject, date, part.sources, part.targets) for part in parts]
 
 

@@ -124,7 +124,7 @@ def redacted_text(text: str) -> str:
 def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
-    text = TOKEN.sub(_token_marker, text)
+    text = TOKEN.sub(lambda match: f"[redacted: {kind_of_token(match[0])}]", text)
     text = with_markers(text)
     if not _KEYWORD.search(text):
         return text
@@ -136,10 +136,6 @@ def secret_kinds(text: str) -> list[str]:
     redacted = redacted_text(text)
     marks = () if redacted == text else _MARK.findall(redacted)
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
-
-
-def _token_marker(match: re.Match[str]) -> str:
-    return f"[redacted: {kind_of_token(match[0])}]"
 
 
 def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:

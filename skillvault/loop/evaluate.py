@@ -228,9 +228,9 @@ def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
     return Judged(evaluation, tuple(answer_record(one, standing) for one in given))
 
 
-def by_domain(records: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     """The outcomes of each domain, in the order of their ids."""
-    found: dict[str, list[Outcome]] = {}
-    for one in sorted(records, key=lambda o: (o.domain, o.id)):
-        found.setdefault(one.domain, []).append(one)
-    return found
+    domains: dict[str, list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: (outcome.domain, outcome.id)):
+        domains.setdefault(outcome.domain, []).append(outcome)
+    return domains

@@ -75,7 +75,9 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
             continue
         elif key.part and key.is_list and isinstance(value, list):
             path, members = _join(key_path, name), enumerate(value)
-            values[name] = [_member(one, key.part, f"{path}[{place}]") for place, one in members]
+            values[name] = [
+                _member(member, key.part, f"{path}[{place}]") for place, member in members
+            ]
         elif key.part and isinstance(value, Mapping):
             values[name] = convert(value, key.part, key_path=_join(key_path, name))
         else:
@@ -104,7 +106,7 @@ def _keys_of(kind: type[Struct]) -> Mapping[str, _Key]:
     for field in msgspec.structs.fields(kind):
         types = get_args(field.type) or (field.type,)
         part = next(
-            (one for one in types if "extra" in getattr(one, "__struct_fields__", ())), None
+            (part for part in types if "extra" in getattr(part, "__struct_fields__", ())), None
         )
         keys[field.name] = _Key(field.required, part, get_origin(field.type) is tuple)
     del keys["extra"]

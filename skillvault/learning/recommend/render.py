@@ -66,7 +66,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "low_relevance": answer.excluded_low_relevance,
         "budget": answer.over_budget,
     }
-    facts = [{"fact": one.id, "blob": one.blob, "handle": one.handle} for one in answer.facts]
+    facts = [{"fact": fact.id, "blob": fact.blob, "handle": fact.handle} for fact in answer.facts]
     return {
         "type": "recommendation",
         "decision": answer.decision,

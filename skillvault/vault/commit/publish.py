@@ -70,15 +70,15 @@ class _StagedChanges(Struct, frozen=True):
 def _combined(staged: Sequence[StagedChange]) -> _StagedChanges:
     """What these staged changes do together."""
     following = iter(staged)
-    groups = by_commit([one.change for one in staged])
+    groups = by_commit([part.change for part in staged])
     files: dict[str, bytes | None] = {}
     origins: dict[str, str] = {}
     growths: dict[str, Growth] = {}
-    for one in staged:
-        files |= one.files
-        origins |= {to: origins.get(source, source) for to, source in one.origins.items()}
-        growths = {**one.growths, **growths}
-    created = frozenset().union(*(one.created for one in staged))
+    for part in staged:
+        files |= part.files
+        origins |= {to: origins.get(source, source) for to, source in part.origins.items()}
+        growths = {**part.growths, **growths}
+    created = frozenset().union(*(part.created for part in staged))
     return _StagedChanges(
         [list(islice(following, len(changes))) for changes in groups],
         files,

@@ -12,7 +12,7 @@ from skillvault.api import Vault
 from skillvault.model.codec import outcome_values
 from skillvault.vault.files.redact import redacted_text
 from tests.conftest import Person
-from tests.given import NOW, as_file, outcome, raw, redacted
+from tests.given import NOW, as_file, ended, outcome, raw, redacted, shown
 
 # Put together here so that no scanner takes this file for a leak.
 AWS = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -133,6 +133,18 @@ def test_the_id_does_not_depend_on_what_was_redacted() -> None:
 def test_an_outcome_without_secrets_is_unchanged() -> None:
     given = raw(context={"a": None, "b": 1.5, "c": True}, own={"x": [1, {"y": "z"}]})
     assert outcome_values(redacted(given)) == outcome_values(outcome(given))
+
+
+@pytest.mark.parametrize("given", [raw(), shown(), ended()], ids=lambda given: given.get("type"))
+def test_a_domain_that_is_a_secret_is_refused_and_holds_nothing_up(
+    vault: Vault, given: dict[str, Any]
+) -> None:
+    secret = "sk" + "-ant-" + "a1" * 12
+    files = [("bad.json", as_file({**given, "domain": secret})), ("good.json", as_file(raw()))]
+    report = vault.record(files, now=NOW)
+    assert [one.code for one in report.quarantined] == ["bad-domain"]
+    assert secret not in report.quarantined[0].message
+    assert [done.subject for done in report.done] == ["record: 1 outcome in coding"]
 
 
 def test_no_secret_reaches_any_object_of_the_repository(vault: Vault, person: Person) -> None:

@@ -134,12 +134,6 @@ def _whole(content: bytes) -> str:
     return text
 
 
-_FACT_KEYS = (
-    "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
-    "review_by",
-)  # fmt: skip
-
-
 class _Form(NamedTuple):
     """A record's kind as text: the text of a record, the record in a text by its id and domain."""
 
@@ -308,7 +302,7 @@ def session_of(values: Mapping[str, Any], name: str) -> Session:
 # ── evaluations, answers, links ──────────────────────────────────────────────────────
 
 
-def _evaluation(record: Evaluation) -> dict[str, Any]:
+def _evaluation_values(record: Evaluation) -> dict[str, Any]:
     values = msgspec.to_builtins(record)
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
     right = values.pop("judge_was_right")
@@ -367,6 +361,13 @@ def _fact(text: str, name: str, domain: str | None) -> Fact:
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
+
+
+_WORD_KEYS = ("tags", "roles", "stages")
+_TEXT_KEYS = (
+    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
+    "trust", "retired", "trial", "replaces", "written",
+)  # fmt: skip
 
 
 def _skill_text(skill: Skill) -> str:
@@ -445,20 +446,6 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
-_WORD_KEYS = ("tags", "roles", "stages")
-_TEXT_KEYS = (
-    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust", "retired", "trial", "replaces", "written",
-)  # fmt: skip
-
-
-_WORD_KEYS = ("tags", "roles", "stages")
-_TEXT_KEYS = (
-    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust", "retired", "trial", "replaces", "written",
-)  # fmt: skip
-
-
 def _metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
@@ -506,7 +493,7 @@ def _as_words(value: Any) -> tuple[str, ...]:
 
 _FORMS: Mapping[str, _Form] = {
     "outcome": _yaml(outcome_values, outcome_of),
-    "evaluation": _yaml(_evaluation, lambda values, _: stored(values, Evaluation)),
+    "evaluation": _yaml(_evaluation_values, lambda values, _: stored(values, Evaluation)),
     "recommendation": _yaml(recommendation_values, recommendation_of),
     "session": _yaml(session_values, session_of),
     "retraction": _yaml(

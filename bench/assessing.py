@@ -8,7 +8,7 @@ from typing import Any
 from ground import Ground
 from row import Figure, Row, Spent, at_most, spent
 
-from skillvault.learning.effect.estimate import Sums
+from skillvault.learning.effect.lift import Sums
 from skillvault.loop.effects import Uses
 from skillvault.loop.registry import AGENDA
 from skillvault.vault.commit.store import Store

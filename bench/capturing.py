@@ -14,7 +14,7 @@ from pathlib import Path
 from ground import Ground
 from row import Figure, Row, Spent, faster, spent
 
-from skillvault.loop.evidence import evidence_of
+from skillvault.loop.code_bases import evidence_of
 from skillvault.model.policy import CapturePolicy
 from skillvault.vault.evidence.code_base import open_code_base
 

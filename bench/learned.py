@@ -56,7 +56,15 @@ from skillvault.model.brief import (
 from skillvault.model.change import Change
 from skillvault.model.intake import outcome_from
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Outcome, Skill, SkillKind, Subject
+from skillvault.model.records import (
+    Evaluation,
+    Link,
+    Outcome,
+    Record,
+    Skill,
+    SkillKind,
+    Subject,
+)
 from skillvault.model.text.text import sentences
 from skillvault.vault.files import layout
 
@@ -130,6 +138,11 @@ def learned(
         yield from loop.cycle(list(islice(given, batch)))
 
 
+def _place_of(written: Record) -> str:
+    """What tells a record from every other: its path, of a link its id."""
+    return written.id if isinstance(written, Link) else layout.path_of(written)
+
+
 class Loop:
     """What is known of the vault so far, and the commits of one more cycle."""
 
@@ -155,7 +168,7 @@ class Loop:
         for change in self._changes(outcomes, at):
             self.paths.difference_update(f"{move.source}/SKILL.md" for move in change.moves)
             self.paths.update(f"{move.target}/SKILL.md" for move in change.moves)
-            self.paths.update(map(layout.path_of, change.writes))
+            self.paths.update(map(_place_of, change.writes))
             yield Dated(change, at)
 
     def _changes(self, outcomes: list[Outcome], at: datetime) -> Iterator[Change]:

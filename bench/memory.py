@@ -8,7 +8,7 @@ from datetime import datetime
 from skillvault.learning.promote.facts import FactCounts, fact_id
 from skillvault.learning.promote.support import CROWDED, Memory, Runs, Witness
 from skillvault.model.records import Evaluation, Link, Outcome, Status, Subject, moment_of
-from skillvault.model.sameness import lookup_keys
+from skillvault.model.sameness.forms import lookup_keys
 
 _ENDED: tuple[Status, ...] = ("success", "failure")  # a neutral run is no witness
 

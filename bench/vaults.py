@@ -18,6 +18,8 @@ from stream import START
 from skillvault import Vault
 from skillvault.model import codec
 from skillvault.model.change import Change
+from skillvault.model.link_lists import edited_links, owner_of
+from skillvault.model.records import Evaluation, Link, Ref, ref_of
 from skillvault.vault.files import internal, layout
 
 AUTHOR = "bench <bench@localhost>"
@@ -52,11 +54,13 @@ def made(root: Path, changes: Iterable[Dated]) -> Path:
 def _instructions(changes: Iterable[Dated]) -> Iterator[bytes]:
     """What fast-import reads."""
     first = b"from refs/heads/main^0\n"
-    skills: dict[str, bytes] = {}
+    kept: dict[str, bytes] = {}
+    places: dict[Ref, str] = {}
     for change, at in changes:
         yield _commit(change.message.encode(), at) + first
         first = b""
-        yield from _files(change, skills)
+        yield from _files(change, kept)
+        yield from _lists(change, kept, places)
     yield b"done\n"
 
 
@@ -66,22 +70,41 @@ def _commit(message: bytes, at: datetime) -> bytes:
     return lead.encode() + _data(message)
 
 
-def _files(change: Change, skills: dict[str, bytes]) -> Iterator[bytes]:
-    """What a change writes and moves; `skills` are the files of the skills, kept in step."""
+def _files(change: Change, kept: dict[str, bytes]) -> Iterator[bytes]:
+    """What a change writes and moves; `kept` has the skills and the lists of links as they are."""
     for move in change.moves:
         yield f"R {move.source} {move.target}\n".encode()
-        moved = skills.pop(f"{move.source}/SKILL.md", None)
+        moved = kept.pop(f"{move.source}/SKILL.md", None)
         if moved is not None:
-            yield from _file(f"{move.target}/SKILL.md", moved, skills)
-    written = [(layout.path_of(record), codec.encode(record)) for record in change.writes]
+            yield from _file(f"{move.target}/SKILL.md", moved, kept)
+    records = [record for record in change.writes if not isinstance(record, Link)]
+    written = [(layout.path_of(record), codec.encode(record)) for record in records]
     for path, content in (*written, *change.files):
-        yield from _file(path, content, skills)
+        yield from _file(path, content, kept)
 
 
-def _file(path: str, content: bytes, skills: dict[str, bytes]) -> Iterator[bytes]:
+def _lists(change: Change, kept: dict[str, bytes], places: dict[Ref, str]) -> Iterator[bytes]:
+    """The lists of links that a change alters; `places` says where their records stand."""
+    lists: dict[str, None] = {}
+    for record in change.writes:
+        if not isinstance(record, Link):
+            places[ref_of(record)] = layout.links_path(layout.path_of(record))
+        if isinstance(record, Evaluation):
+            lists[places[ref_of(record)]] = None
+    for link in change.writes:
+        if isinstance(link, Link):
+            owner = owner_of(link)
+            path = places[owner]
+            kept[path] = edited_links(kept.get(path, b""), owner, [link], []) or b""
+            lists[path] = None
+    for path in lists:
+        yield from _file(path, kept.get(path, b""), kept)
+
+
+def _file(path: str, content: bytes, kept: dict[str, bytes]) -> Iterator[bytes]:
     """One file, with the mark of its shelf if it is a skill's."""
     if layout.is_skill(path):
-        skills[path] = content
+        kept[path] = content
         if layout.shelf_of(path) != layout.SERVED:
             content = internal.marked(path, content)
     yield f"M 100644 inline {path}\n".encode() + _data(content)

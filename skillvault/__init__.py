@@ -15,7 +15,11 @@ commits, and the queue is a question to the vault.
 
 from typing import TYPE_CHECKING, Any
 
-from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill
+from skillvault.model import lazy
+
+lazy.defer_modules()
+
+from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill  # noqa: E402 (the above comes first)
 
 if TYPE_CHECKING:
     from skillvault.api import Vault

@@ -1,7 +1,7 @@
 """Vault, the Python door: open a vault, record outcomes, run the loop, ask why.
 
 Everything the command line does, as typed calls. Times default to the wall clock here
-and nowhere below. A question loads only the rooms that answer it: see `LazyModule`.
+and nowhere below. A question loads only the modules that answer it: see `model.lazy`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.loop.judging.desk import Desk
+from skillvault.exchange import formats
+from skillvault.inspect import doctor as diagnosis
+from skillvault.inspect import logbook, lookup, status
+from skillvault.inspect import status as overview
+from skillvault.inspect import why_not as reasons
+from skillvault.inspect.page import page as pages
+from skillvault.learning.recommend import recommend as selection
+from skillvault.learning.recommend import render
+from skillvault.loop import capture, loop, quota, registry
+from skillvault.loop import learned as tiers
+from skillvault.loop import run as runs
+from skillvault.loop.judging import judges, questions
+from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     MAX_TEXT,
@@ -37,95 +48,50 @@ from skillvault.model.records import (
     Skill,
     Trust,
 )
+from skillvault.model.text import html_table
+from skillvault.review import proposal_branches as branches
+from skillvault.review import recompute, review
+from skillvault.review import retract as retracting
+from skillvault.review import undo as undoing
 from skillvault.review.curate import Curator
 from skillvault.review.memory import FactsOnRecord
+from skillvault.serving import advise as advising
+from skillvault.serving import folders
+from skillvault.serving import shelf as shelves
 from skillvault.serving.exporting import Exporter
 from skillvault.serving.inquiry import Inquiry
 from skillvault.serving.notebook import Notebook
-from skillvault.vault import setup
+from skillvault.sessions import closing as closings
+from skillvault.sessions import decision, session_sources, transcripts
+from skillvault.sessions import decision as decisions
+from skillvault.team import sync as exchange_of_clones
+from skillvault.vault import check as checks
+from skillvault.vault import lost, provenance, setup
+from skillvault.vault.commit import recovery
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.files.quarantine import Refused
+from skillvault.vault.git import past
 from skillvault.vault.git.sharing import obey_sharing
 
 if TYPE_CHECKING:
-    from skillvault import exchange
-    from skillvault.inspect import doctor as diagnosis
-    from skillvault.inspect import logbook, lookup, rules, sides
-    from skillvault.inspect import status as overview
-    from skillvault.inspect import why_not as reasons
     from skillvault.inspect.doctor import Row
-    from skillvault.inspect.page import page as pages
     from skillvault.inspect.page.page import Page
     from skillvault.inspect.status import Status
     from skillvault.judge import Judge
-    from skillvault.judge.claude.retries import Question
+    from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
-    from skillvault.learning.promote import facts as promote
-    from skillvault.learning.recommend import recommend as selection
-    from skillvault.learning.recommend import render
     from skillvault.learning.recommend.shelf import Strategy
-    from skillvault.loop import capture, loop, quota, registry
-    from skillvault.loop import learned as tiers
-    from skillvault.loop import run as runs
-    from skillvault.loop.judging import answered, judges
     from skillvault.loop.run import Done, Report, Run, RunOptions, Tracker
-    from skillvault.model.text import html_table
-    from skillvault.review import proposal_branches as branches
-    from skillvault.review import recompute, review
-    from skillvault.review import retract as retracting
-    from skillvault.review import undo as undoing
-    from skillvault.serving import advise as advising
-    from skillvault.serving import folders
-    from skillvault.serving import shelf as shelves
     from skillvault.serving.shelf import Shelf
-    from skillvault.sessions import closing as closings
-    from skillvault.sessions import decision as decisions
-    from skillvault.sessions import outcome_file, session_sources, transcripts
     from skillvault.sessions.closing import Closing
     from skillvault.sessions.decision import OpenDecision
-    from skillvault.team import sync as exchange_of_clones
     from skillvault.team.sync import Exchanged
-    from skillvault.vault import check as checks
-    from skillvault.vault import lost, provenance
-    from skillvault.vault.commit import recovery
-    from skillvault.vault.files import redact
-    from skillvault.vault.git import past
     from skillvault.vault.index.snapshot import Topics
-else:
-    exchange, html_table = LazyModule("exchange"), LazyModule("model.text.html_table")
-    promote = LazyModule("learning.promote.facts")
-    selection = LazyModule("learning.recommend.recommend")
-    render = LazyModule("learning.recommend.render")
-    advising = LazyModule("serving.advise")
-    closings, decisions = LazyModule("sessions.closing"), LazyModule("sessions.decision")
-    diagnosis = LazyModule("inspect.doctor")
-    judges, lookup = LazyModule("loop.judging.judges"), LazyModule("inspect.lookup")
-    logbook = LazyModule("inspect.logbook")
-    loop, registry = LazyModule("loop.loop"), LazyModule("loop.registry")
-    quota = LazyModule("loop.quota")
-    outcome_file = LazyModule("sessions.outcome_file")
-    recompute, retracting = LazyModule("review.recompute"), LazyModule("review.retract")
-    undoing, branches = LazyModule("review.undo"), LazyModule("review.proposal_branches")
-    review = LazyModule("review.review")
-    runs, shelves = LazyModule("loop.run"), LazyModule("serving.shelf")
-    rules, folders = LazyModule("inspect.rules"), LazyModule("serving.folders")
-    session_sources = LazyModule("sessions.session_sources")
-    answered, capture = LazyModule("loop.judging.answered"), LazyModule("loop.capture")
-    transcripts = LazyModule("sessions.transcripts")
-    sides, tiers = LazyModule("inspect.sides"), LazyModule("loop.learned")
-    pages = LazyModule("inspect.page.page")
-    overview, reasons = LazyModule("inspect.status"), LazyModule("inspect.why_not")
-    exchange_of_clones = LazyModule("team.sync")
-    past = LazyModule("vault.git.past")
-    checks, provenance = LazyModule("vault.check"), LazyModule("vault.provenance")
-    lost = LazyModule("vault.lost")
-    recovery = LazyModule("vault.commit.recovery")
-    redact = LazyModule("vault.files.redact")
 
 _WEEK = timedelta(days=7)
 _PART = 200  # outcomes of transcripts that are recorded together
@@ -174,7 +140,7 @@ class Vault:
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
         self.memory = FactsOnRecord(self.store, _clock)
-        self.desk = Desk(
+        self.queue = QuestionQueue(
             lambda: _question(self),
             lambda answers, now: _answered(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
@@ -197,7 +163,7 @@ class Vault:
         """Who evaluates and writes: the one that was given, else the policy's."""
         if self._judge is not None:
             return self._judge
-        return judges.appointed(self.store)
+        return judges.policy_judge(self.store)
 
     @classmethod
     def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
@@ -276,7 +242,7 @@ class Vault:
         done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
         """
         now = now or _clock()
-        unasked: dict[str, Question] = {}
+        unasked: dict[str, JudgeRequest] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
             intake = _Intake()
@@ -325,7 +291,7 @@ class Vault:
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return _taken_in(self, outcomes, options, now)
-        files = [outcome_file.outcome_file(outcomes)]
+        files = [decision.outcome_file(outcomes)]
         report = _unrefused(_taken_in(self, files, replace(options, dry=True), now))
         return report if dry else _unrefused(_taken_in(self, files, options, now))
 
@@ -553,10 +519,10 @@ class Vault:
         ref = lookup.resolve(self.store, head, text)
         tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
         run = _question(self)
-        against = list(sides.both_sides(run, ref).against)
-        answers = answered.answers_behind(run, ref)
+        against = list(lookup.both_sides(run, ref).against)
+        answers = questions.answers_behind(run, ref)
         shown = {"answers": answers} if answers else {}
-        return {**tree, "against": against, "rules": rules.tested(run, ref), **shown}
+        return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
@@ -886,9 +852,9 @@ def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
         yield Vault.open(then.root), then.at
 
 
-def both_sides(vault: Vault, ref: Ref) -> sides.Sides:
+def both_sides(vault: Vault, ref: Ref) -> lookup.Sides:
     """The runs that speak for and against a fact or a skill; of anything else none."""
-    return sides.both_sides(_question(vault), ref)
+    return lookup.both_sides(_question(vault), ref)
 
 
 def page(
@@ -910,7 +876,7 @@ def page(
         raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
     span = (since or until - _WEEK, until)
     asks = status.judge.provider == "agent"
-    questions = len(vault.desk.next_questions(sys.maxsize)) if asks else None
+    questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
     return pages.page_of(run, (status, effects), span, domain, questions)
 
 
@@ -959,7 +925,7 @@ def _foreign(
     """Foreign results by name; what cannot be read is added to `refused`."""
     for path in paths:
         try:
-            for label, item in exchange.read_outcomes(format_name, path, domain):
+            for label, item in formats.read_outcomes(format_name, path, domain):
                 if isinstance(item, BadInputError):
                     refused.append(Refused(label, item.code, item.message, item.line))
                 else:

@@ -215,6 +215,14 @@ class Person:
             raise AssertionError(f"git {' '.join(args)}: {done.stdout}{done.stderr}")
         return (done.stdout + done.stderr).strip()
 
+    def remove_links(self, *texts: str) -> None:
+        """Delete the lines with one of these texts from the lists of links, and commit."""
+        for path in self.git("ls-files", "*.links.yaml", "links/*").splitlines():
+            lines = (self.root / path).read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [line for line in lines if not any(text in line for text in texts)]
+            (self.root / path).write_text("".join(kept), encoding="utf-8")
+        self.git("commit", "-qam", "without these links")
+
     def write(self, path: str, text: str) -> Path:
         """Save a file below the vault."""
         place = self.root / path

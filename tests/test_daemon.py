@@ -20,7 +20,7 @@ from watchdog.observers.api import BaseObserver, EventEmitter
 
 from skillvault import daemon
 from skillvault.api import Vault
-from skillvault.cli.watch import _teller
+from skillvault.cli.sync import _teller
 from skillvault.daemon import Pace, Watch, inbox_events
 from skillvault.loop.run import Done, Report, Waiting
 from skillvault.model.intake import outcome_from

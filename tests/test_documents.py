@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from skillvault.api import Vault
+from skillvault.cli.answer import NO
 from skillvault.cli.commands import cli
-from skillvault.cli.judge import NO
 from skillvault.inspect.status import Status
 from skillvault.model.errors import SkillvaultError
 from skillvault.model.policy import policy_from, rows

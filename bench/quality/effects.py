@@ -17,15 +17,8 @@ from measures import interval, mean
 from msgspec.structs import replace
 
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.estimate import (
-    UNSEEN,
-    Lift,
-    Observation,
-    Prior,
-    Sums,
-    add_up,
-    estimate_lifts,
-)
+from skillvault.learning.effect.estimate import add_up, estimate_lifts
+from skillvault.learning.effect.lift import UNSEEN, Lift, Observation, Prior, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.model.policy import EffectPolicy, Policy

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -120,7 +120,19 @@ _SIDES = {"promoted": True, "reinforced": True, "contradicted": False}
 
 
 def _links(vault: Path, target: str) -> list[dict[str, Any]]:
-    return [load(path) for path in sorted(vault.glob(f"links/{target}/*.yaml"))]
+    """The links that lead to a fact or skill, each with the id of the record it leads from."""
+    return _by_target(vault).get(target, [])
+
+
+@cache
+def _by_target(vault: Path) -> dict[str, list[dict[str, Any]]]:
+    links: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted(vault.rglob("*.links.yaml")):
+        for line in load(path) or ():
+            end = line["to"].partition("/")[2]
+            source = {"id": path.name.partition(".")[0]}
+            links.setdefault(end, []).append({**line, "source": source})
+    return links
 
 
 def _is_written(fact: Path) -> bool:

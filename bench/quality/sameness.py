@@ -13,7 +13,8 @@ from typing import Any
 from measures import f1, interval
 from retrieval import lines
 
-from skillvault.model.sameness import Near, normal_form, opposite, same
+from skillvault.model.sameness.comparison import Near, opposite, same
+from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import similarity
 from skillvault.vault.search.vectors import nearness
 

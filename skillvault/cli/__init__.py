@@ -6,19 +6,13 @@ This is the door where errors become one line and an exit code.
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from skillvault.cli import hook
 from skillvault.cli.commands import cli
 from skillvault.model.errors import BadInputError, SkillvaultError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.text.hidden_characters import escaped
-
-if TYPE_CHECKING:
-    from skillvault.cli import hook
-else:  # a client calls it, no person
-    hook = LazyModule("cli.hook")
 
 
 def main() -> None:

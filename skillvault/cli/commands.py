@@ -2,61 +2,118 @@
 
 import difflib
 import os
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from skillvault import __version__
-from skillvault.model.lazy import LazyModule
+from skillvault.cli.options import open_vault
+from skillvault.model.errors import SkillvaultError
 from skillvault.model.text.text import listed
 
 if TYPE_CHECKING:
-    from skillvault.cli import completion
-else:  # only a shell that completes a word pays for it
-    completion = LazyModule("cli.completion")
+    from skillvault.api import Vault
 
-# Each command stands in the module of its name, as a function of that name.
-COMMANDS = tuple(
-    """
-    answer
-    ask
-    check
-    close
-    distill
-    doctor
-    export
-    fact
-    impact
-    import
-    init
-    install
-    judge
-    learn
-    log
-    quarantine
-    recommend
-    record
-    report
-    retract
-    review
-    run
-    search
-    setup
-    skill
-    stats
-    status
-    sync
-    undo
-    watch
-    why
-    why-not
-    """.split()
-)
+
+_MOST = 50  # decisions that are offered
+
+
+def complete_values(command: click.Command) -> None:
+    """Let the arguments and options of a command, and of those below it, offer what there is."""
+    for param in command.params:
+        offer = _OFFERS.get((command.name or "", param.name or "")) or _OFFERS.get(
+            ("", param.name or "")
+        )
+        if offer is not None:
+            param._custom_shell_complete = _completing(offer)  # noqa: SLF001 (as its constructor)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            complete_values(below)
+
+
+def _completing(
+    offer: "Callable[[Vault, str], Iterable[str]]",
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    def complete(
+        context: click.Context, _param: click.Parameter, beginning: str
+    ) -> list[CompletionItem]:
+        try:
+            with context:
+                vault = open_vault(context.params.get("vault_path"))
+            names = sorted(set(offer(vault, beginning)))
+        except SkillvaultError:
+            return []
+        return [CompletionItem(name) for name in names if name.startswith(beginning)]
+
+    return complete
+
+
+def _live_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
+    return [skill.name for skill in vault.shelf.skills()]
+
+
+def _waiting_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
+    return vault.store.head().skills.proposed
+
+
+def _archived_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
+    return vault.store.head().skills.archived
+
+
+def _domains(vault: "Vault", _beginning: str) -> Iterable[str]:
+    head = vault.store.head()
+    return [*head.domains, *head.policy.domains]
+
+
+def _decisions(vault: "Vault", beginning: str) -> Iterable[str]:
+    return vault.store.head().recommendations.latest_decisions(beginning, _MOST)
+
+
+# (command, its parameter) -> what is offered; "" stands for every command.
+_OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
+    ("", "domain"): _domains,
+    ("recommend", "decision"): _decisions,
+    ("stats", "decision"): _decisions,
+    ("close", "decision"): _decisions,
+    ("import", "decision"): _decisions,
+    ("stats", "skill"): _live_skills,
+    ("recommend", "pins"): _live_skills,
+    ("why", "ref"): _live_skills,
+    ("impact", "ref"): _live_skills,
+    ("show", "name"): _live_skills,
+    ("retire", "name"): _live_skills,
+    ("pin", "name"): _live_skills,
+    ("approve", "name"): _waiting_skills,
+    ("restore", "name"): _archived_skills,
+}
+
+
+# A module -> its commands, each a function of that name.
+_MODULES = {
+    "answer": "answer ask judge",
+    "fact": "fact",
+    "exchange": "export import install",
+    "init": "check doctor init",
+    "recommend": "learn recommend search",
+    "record": "close quarantine record",
+    "report": "report",
+    "review": "retract review undo",
+    "run": "distill run",
+    "setup": "setup",
+    "skill": "skill",
+    "status": "stats status",
+    "sync": "sync watch",
+    "why": "impact log why why-not",
+}
+COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}
+# For programs: no person types them.
+HIDDEN = {"hook": "hook", "mcp": "setup", "merge-driver": "sync"}
 COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
-HIDDEN = ("hook", "mcp", "merge-driver")  # for programs: no person types them
 
 
 class Commands(click.Group):
@@ -68,12 +125,13 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         """The command of this name; None where there is none."""
-        if cmd_name not in {*COMMANDS, *HIDDEN}:
+        module = (COMMANDS | HIDDEN).get(cmd_name)
+        if module is None:
             return None
         name = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
-        command: click.Command = getattr(import_module(f"skillvault.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"skillvault.cli.{module}"), name)
         if COMPLETING in os.environ:
-            completion.complete_values(command)
+            complete_values(command)
         return command
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""fact list, show, add."""
+"""fact: list, show and add facts."""
 
 from datetime import date
 from pathlib import Path
@@ -17,7 +17,7 @@ from skillvault.cli.options import (
     print_json,
     vault_option,
 )
-from skillvault.cli.run_report import print_committed, print_done, run_shape, say_sides
+from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
 from skillvault.model.text.text import shorten

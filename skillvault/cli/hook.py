@@ -5,6 +5,7 @@ prompt, which a person would lose.
 """
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -17,12 +18,24 @@ import click
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import vault_option, vault_path_of
-from skillvault.clients.detached import start_detached
 from skillvault.clients.log import log_line
 from skillvault.clients.payload import EVENTS, Payload, payload_from
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
+
+
+def start_detached(root: Path, *words: str) -> None:
+    """Run a command on a vault, in a session of its own."""
+    subprocess.Popen(
+        [sys.executable, "-m", "skillvault", "--vault", str(root), *words],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
 
 CLIENTS = ("claude-code", "codex")
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
@@ -112,7 +125,7 @@ def _questions(vault: Vault, session: str) -> int:
     """How many questions wait for the agent of a session, up to as many as one prompt has."""
     if vault.store.head().policy.judge.provider != "agent":
         return 0
-    return len(vault.desk.next_questions(session=session))
+    return len(vault.queue.next_questions(session=session))
 
 
 def _is_named(vault_path: Path | None) -> bool:

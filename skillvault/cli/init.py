@@ -1,12 +1,83 @@
-"""init: make a vault, or complete a clone of one."""
+"""init, check, doctor: make a vault, prove it, find what keeps it from working."""
 
+import os
+import sys
 from datetime import datetime
 from pathlib import Path
 
 import click
+import msgspec
 
 from skillvault.api import Vault
-from skillvault.cli.options import echo, now_option, say
+from skillvault.cli.options import (
+    echo,
+    json_option,
+    now_option,
+    open_vault,
+    print_json,
+    say,
+    vault_option,
+    vault_path_of,
+)
+from skillvault.inspect.doctor import Row
+from skillvault.model.records import Problem
+
+
+@click.command()
+@click.option("--mend", is_flag=True, help="Make commits once more that no branch has.")
+@vault_option
+@json_option
+def doctor(mend: bool, vault_path: Path | None, as_data: bool) -> None:
+    """Find what keeps the vault from working, and how to fix it.
+
+    Exit code 1 if there is a problem. Without --mend nothing is changed but what a killed
+    skillvault left.
+    """
+    rows = Vault.doctor(vault_path_of(vault_path), mend=mend)
+    if as_data:
+        print_json(rows)
+    else:
+        _print(rows)
+    if any(row.state == "problem" for row in rows):
+        sys.exit(1)
+
+
+def _print(rows: list[Row]) -> None:
+    width = max(len(row.check) for row in rows)
+    for row in rows:
+        echo(f"{row.state:7}  {row.check:{width}}  {row.detail}")
+        if row.fix:
+            echo(f"{'':7}  {'':{width}}  fix: {row.fix}")
+
+
+@click.command()
+@click.option("--staged", is_flag=True, help="Check what is staged instead of the work tree.")
+@vault_option
+@json_option
+def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
+    """Check everything that must hold in a vault.
+
+    Exit code 1, with a list, if something does not hold.
+    """
+    index = os.environ.get("GIT_INDEX_FILE") if staged else None
+    checked = open_vault(vault_path).check(
+        staged=staged, index=str(Path(index).absolute()) if index else None
+    )
+    if as_data:
+        print_json(msgspec.to_builtins(checked))
+    else:
+        for problem in checked.problems:
+            echo(_line(problem), err=staged)
+        for note in checked.notes if not staged else ():
+            echo(f"note: {_line(note)}")
+        if not staged and not checked.problems:
+            echo("all holds")
+    if checked.problems:
+        sys.exit(1)
+
+
+def _line(problem: Problem) -> str:
+    return f"{problem.path}: {problem.message} [{problem.code}]"
 
 
 @click.command()

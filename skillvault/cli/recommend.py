@@ -1,4 +1,4 @@
-"""recommend: the skills that an agent should read before a task.
+"""recommend, search, learn: what an agent reads before a task, and what it notes.
 
 What an agent reads goes to stdout; what a person should know of it goes to stderr.
 """
@@ -10,17 +10,20 @@ from pathlib import Path
 
 import click
 
-from skillvault.cli.learn import learned_shape, say_cut
+from skillvault.api import Vault
 from skillvault.cli.options import (
     at_option,
+    dry_option,
     echo,
+    json_option,
     now_option,
+    open_vault,
     open_vault_at,
     print_json,
     say,
     vault_option,
 )
-from skillvault.learning.capture.prompt import framed
+from skillvault.learning.capture.prompt import Told, framed
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, Served, plain
 from skillvault.learning.recommend.relevance import value_of
@@ -28,8 +31,146 @@ from skillvault.learning.recommend.shelf import Strategy
 from skillvault.loop.learned import Learned
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
+from skillvault.model.text.text import shorten
 from skillvault.serving.background import is_taught
 from skillvault.serving.shelf import has_model
+from skillvault.vault.files.arrival import shown
+
+
+@click.command()
+@click.argument("rule", required=False)
+@click.option(
+    "--scope",
+    multiple=True,
+    metavar="PATTERN",
+    help="Look for it in these files only, as in '*.yaml'; repeatable. YAML and markdown count for "
+    "no other rule.",
+)
+@click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
+@vault_option
+@dry_option
+@json_option
+def learn(
+    rule: str | None,
+    scope: tuple[str, ...],
+    lists: bool,
+    vault_path: Path | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Note a RULE in LEARNINGS.md, or list what was learned.
+
+    A rule that enough files of the code bear out becomes a pattern (`skillvault run capture`).
+    """
+    if lists == (rule is not None):
+        raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
+    if lists and scope:
+        raise UsageError("--scope is of a rule; pass one")
+    if lists and dry:
+        raise UsageError("--dry-run is of a rule; pass one")
+    vault = open_vault(vault_path)
+    if rule is not None:
+        _note(vault, rule, scope, dry=dry, as_data=as_data)
+        return
+    found, waiting = vault.notebook.told(), len(vault.notebook.uncommitted())
+    if as_data:
+        print_json(learned_shape(found.told))
+    elif found.told.prompt_text or not waiting:
+        echo(found.told.prompt_text or "nothing learned yet; note a rule")
+    say_cut(found)
+    if waiting:
+        rules = f"{waiting} rule" + "s" * (waiting > 1)
+        say(f"not committed yet, so in no prompt: {rules}; next: skillvault run")
+
+
+def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
+    noted = vault.learn(rule, scope, dry=dry)
+    if as_data:
+        print_json({"rule": noted})
+    elif dry:
+        echo(f"would note in LEARNINGS.md: {noted}")
+    else:
+        echo(f"noted in LEARNINGS.md: {noted}")
+        say("next: skillvault run (it looks for the rule in your code)")
+
+
+def learned_shape(told: Told) -> dict[str, object]:
+    """Patterns and rules as JSON."""
+    keys = ("id", "pattern", "confidence", "occurrences", "evidence")
+    return {
+        "patterns": [{key: getattr(one, key) for key in keys} for one in told.patterns],
+        "rules": list(told.rules),
+        "cut": {"patterns": told.cut_patterns, "rules": told.cut_rules},
+    }
+
+
+def say_cut(found: Learned) -> None:
+    """What was left out over the budget, and why there are no patterns, on stderr."""
+    told = found.told
+    cut = {"pattern": told.cut_patterns, "rule": told.cut_rules}
+    parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
+    if parts:
+        say(f"left out over capture.budget: {' and '.join(parts)}")
+    if found.problem:
+        say(f"{found.problem.path}: {found.problem.message}; rules alone are told")
+
+
+KINDS = ("skill", "fact", "evaluation")
+
+
+_LINE = 80  # characters of a text in a list
+
+
+@click.command()
+@click.argument("text")
+@click.option("--kind", type=click.Choice(KINDS), help="Find only records of this kind.")
+@click.option(
+    "--domain",
+    metavar="NAME",
+    help="Find what is of this domain or none, and facts that hold there too.",
+)
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Print at most N.",
+)
+@click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
+@click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
+@at_option
+@vault_option
+@json_option
+def search(  # noqa: PLR0913 (click hands a command one argument an option)
+    text: str,
+    kind: str | None,
+    domain: str | None,
+    k: int,
+    words: bool,
+    untrusted: bool,
+    at: str | None,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """Search skills, facts and evaluations for TEXT.
+
+    Prints the best first: score, kind, trust, id and text.
+    """
+    with open_vault_at(vault_path, at) as (vault, _):
+        hits = vault.search(
+            text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
+        )
+    if as_data:
+        print_json(hits)
+        return
+    for hit in hits:
+        columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
+        echo(shown("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
+    if not hits:
+        echo("nothing found")
+
 
 FORMATS = ("prompt", "xml", "json")
 

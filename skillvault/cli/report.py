@@ -4,22 +4,15 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from skillvault.api import Vault, page
 from skillvault.cli.options import echo, now_option, open_vault, say, since_option, vault_option
-from skillvault.cli.watch import stop_signals
+from skillvault.cli.sync import stop_signals
 from skillvault.inspect.page.page import Page
 from skillvault.model.errors import UsageError
-from skillvault.model.lazy import LazyModule
-
-if TYPE_CHECKING:
-    from skillvault.page import html, server, summary
-else:  # only who asks for it needs the extra
-    html, server = LazyModule("page.html"), LazyModule("page.server")
-    summary = LazyModule("page.summary")
+from skillvault.page import html, server, summary
 
 _FILE = Path("report.html")
 _PAUSE = 0.2  # seconds between two looks for a signal

@@ -1,4 +1,4 @@
-"""review: what waits for a person, in a terminal, as JSON, or as branches."""
+"""review, undo, retract: what a person decides."""
 
 import sys
 from collections.abc import Sequence
@@ -8,8 +8,11 @@ from pathlib import Path
 import click
 
 from skillvault.api import Vault, proposal_branches, proposals
-from skillvault.cli.basis import basis_lines, notes_of
+from skillvault.api import retract as retract_outcome
+from skillvault.api import undo as undo_commit
+from skillvault.cli import review_inbox
 from skillvault.cli.options import (
+    dry_option,
     echo,
     json_option,
     now_option,
@@ -18,8 +21,63 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
+from skillvault.cli.run import print_recomputed, run_shape
+from skillvault.cli.why import basis_lines, notes_of
 from skillvault.model.errors import UsageError
 from skillvault.review.review import WaitingSkill
+
+
+@click.command()
+@click.argument("outcome")
+@click.option("--reason", required=True, metavar="TEXT", help="Say what was wrong with it.")
+@vault_option
+@now_option
+@dry_option
+@json_option
+def retract(
+    outcome: str,
+    reason: str,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Let an outcome that was wrong count nowhere.
+
+    It stays as it is written. What rested on it is computed again, in the same commit. OUTCOME is a
+    path, an id or the beginning of an id; `skillvault impact OUTCOME` shows what would change.
+    """
+    report = retract_outcome(open_vault(vault_path), outcome, reason, now=now, dry=dry)
+    if as_data:
+        print_json(run_shape(report))
+        return
+    print_recomputed(report)
+    if not dry:
+        say("`git revert` of this commit, and `skillvault run`, count it again")
+
+
+@click.command()
+@click.argument("what", metavar="COMMIT|SKILL")
+@click.option("--reason", default="", metavar="TEXT", help="Say why; later runs repeat it.")
+@vault_option
+@now_option
+@dry_option
+@json_option
+def undo(
+    what: str,
+    reason: str,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Undo what a commit learned, or what made a skill.
+
+    The vault becomes as if that had been rejected when it was proposed, and what rests on it is
+    computed again. What a person wrote later stays; if that cannot be, nothing is done.
+    """
+    report = undo_commit(open_vault(vault_path), what, reason, now=now, dry=dry)
+    print_json(run_shape(report)) if as_data else print_recomputed(report)
 
 
 @click.command()
@@ -40,9 +98,7 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
     elif as_data:
         print_json(proposals(vault))
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        from skillvault.cli.sitting import sit  # noqa: PLC0415 (only a terminal pays for rich)
-
-        sit(vault)
+        review_inbox.sit(vault)
     else:
         _print_list(proposals(vault))
 

@@ -1,23 +1,231 @@
-"""run: do what is due."""
+"""run, distill: do what is due, and say what came of it."""
 
 import sys
+import textwrap
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
+from skillvault import api
+from skillvault.api import Vault, both_sides
 from skillvault.cli.options import (
     dry_option,
+    echo,
     json_option,
     now_option,
     open_vault,
     print_json,
+    say,
     track,
     vault_option,
 )
-from skillvault.cli.run_report import pack, print_done, print_refused, print_run, run_shape
+from skillvault.loop.loop import counts
 from skillvault.loop.registry import STEPS
-from skillvault.model.errors import UnavailableError, UsageError
+from skillvault.loop.run import Done, Report
+from skillvault.model.change import Change
+from skillvault.model.errors import GitError, UnavailableError, UsageError
+from skillvault.model.records import Link, Record, Ref, Skill
+from skillvault.vault.commit import pack as packing
+from skillvault.vault.files import layout
+
+_SHOWN = 10  # paths of a change that a dry run lists
+
+
+def run_shape(report: Report) -> dict[str, Any]:
+    """`run --json`."""
+    return {
+        "changes": [_change_shape(done) for done in report.done],
+        "waiting": report.waiting,
+        "rejected": report.rejected,
+        "counts": counts(report),
+        "problems": report.problems,
+        "broken": report.broken,
+        "learner": report.learner,
+    }
+
+
+def _change_shape(done: Done) -> dict[str, Any]:
+    change = done.change
+    return {
+        "step": change.step,
+        "subject": change.headline,
+        "targets": [str(ref) for ref in change.targets],
+        "sources": [str(ref) for ref in change.sources],
+        "commit": done.commit,
+    }
+
+
+def say_sides(vault: Vault, ref: Ref) -> None:
+    """How many runs speak for a fact or a skill and how many against it, and which, on stderr."""
+    sides = both_sides(vault, ref)
+    for word, ids in (("for", sides.supporting), ("against", sides.against)):
+        if ids:
+            more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+            say(f"{word} it: {len(ids)} run{'s' * (len(ids) > 1)}: {', '.join(ids[:_SHOWN])}{more}")
+
+
+def print_done(done: Done) -> None:
+    """One line a commit; in a dry run the change as it would be."""
+    if not done.commit:
+        echo(_preview(done.change))
+    elif done.subject:
+        echo(f"{done.commit[:10]} {done.subject}")
+
+
+def _preview(change: Change) -> str:
+    lines = [f"would commit: {change.headline}"]
+    lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
+    paths = [f"  + {_line_of_write(record)}" for record in change.writes]
+    lines += paths[:_SHOWN]
+    if len(paths) > _SHOWN:
+        lines.append(f"  + {len(paths) - _SHOWN} more")
+    texts = [record.body for record in change.writes if isinstance(record, Skill)]
+    lines += textwrap.indent("\n\n".join(texts), "    | ", lambda _: True).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _line_of_write(record: Record) -> str:
+    """Where a new record would stand; of a link what it says."""
+    if isinstance(record, Link):
+        return f"link {record.type}: {record.source} -> {record.target}"
+    return layout.path_of(record)
+
+
+def print_recomputed(report: Report) -> None:
+    """One commit of many changes: its line, and a line for each change that followed."""
+    if report.done and not report.done[0].commit:
+        for done in report.done:
+            print_done(done)
+        return
+    for number, done in enumerate(report.done):
+        echo(f"  {done.change.headline}" if number else f"{str(done.commit)[:10]} {done.subject}")
+
+
+def print_committed(vault: Vault, path: str) -> None:
+    """A file as it is committed, and whether it is edited locally."""
+    committed = vault.store.head().files.read([path])[path]
+    echo(committed.decode("utf-8"), nl=False)
+    place = vault.root / path
+    if not place.is_file() or place.read_bytes() != committed:
+        say(f"{path} has edits that are not committed; commit them and they count")
+
+
+def print_run(report: Report) -> None:
+    """What else a run has to say, behind its commits."""
+    print_refused(report)
+    if report.learner:
+        say(
+            f"{report.learner} learns; this clone records (`skillvault sync --take-over` lets it "
+            "learn)"
+        )
+    for problem in report.problems:
+        say(f"{problem.path}: {problem.message} [{problem.code}]")
+    for rule in report.broken:
+        say(f"broken: {rule.rule}: {', '.join(rule.places)}")
+    for waiting in report.waiting:
+        say(f"waiting: {waiting.path}: {waiting.reason}")
+    _print_proposed(report)
+    _print_rejected(report)
+    reasons_by_kind = {} if report.learner else report.reasons()
+    for kind, reasons in reasons_by_kind.items():
+        say(f"no new {kind}:")
+        for reason in reasons:
+            say(f"  {reason}")
+    if reasons_by_kind:
+        say("  (`skillvault why-not ID` for one outcome)")
+
+
+def print_refused(report: Report) -> None:
+    """A line for each file that was not taken."""
+    for refused in report.quarantined:
+        say(f"not taken: {refused.file}: {refused.message} [{refused.code}]")
+
+
+def _print_rejected(report: Report) -> None:
+    """A line a commit: what it made and a person took away is not redone."""
+    by_commit: dict[tuple[str, str], list[str]] = {}
+    for rejection in report.rejected:
+        if rejection.like:
+            say(f"not made: {rejection.target} {rejection.sentence}")
+        else:
+            because = f": {rejection.reason}" if rejection.reason else ""
+            by_commit.setdefault((rejection.commit, because), []).append(rejection.target)
+    for (commit, because), targets in by_commit.items():
+        more = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
+        lead = f"not redone: {targets[0]}{more}, made in {commit[:10]}"
+        say(f"{lead}, was taken away by a person{because}")
+
+
+def pack(vault: Vault) -> None:
+    """Pack the repository if much was written; if that fails nothing is lost."""
+    try:
+        packing.pack(vault.store.git)
+    except GitError as error:
+        say(f"the repository was not packed ({error}); the next run tries again")
+
+
+def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> None:
+    """Print what was taken in; exit code 1 if something was not."""
+    if not dry:
+        pack(vault)
+    _print_intake(report, dry=dry, as_data=as_data)
+    if report.quarantined:
+        sys.exit(1)
+
+
+def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
+    """Print what else there is to say of a session; exit code 1 if it was not taken in."""
+    if not dry:
+        pack(vault)
+    print_refused(report)
+    for waiting in report.waiting:
+        say(f"waiting: {waiting.path}: {waiting.reason}")
+    _print_proposed(report)
+    _print_rejected(report)
+    if report.quarantined:
+        sys.exit(1)
+
+
+def _print_proposed(report: Report) -> None:
+    """The skills that wait for a person, from now on."""
+    for done in report.done:
+        skills = [record for record in done.change.writes if isinstance(record, Skill)]
+        names = [skill.name for skill in skills if skill.status == "proposed"]
+        paths = [path.split("/") for path, _ in done.change.files]
+        names += [path[1] for path in paths if (path[0], path[-1]) == ("proposed", "SKILL.md")]
+        for name in names:
+            say(f"proposed: {name}; `skillvault skill approve {name}` serves it")
+
+
+def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
+    """What `record` and `import` took in."""
+    recorded = [
+        ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
+    ]
+    if as_data:
+        quarantined = [
+            {"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined
+        ]
+        print_json({"recorded": recorded, "known": len(report.known), "quarantined": quarantined})
+        return
+    for done in report.done:
+        print_done(done)
+    print_refused(report)
+    for waiting in report.waiting:
+        say(f"waiting: {waiting.path}: {waiting.reason}")
+    _print_rejected(report)
+    if report.known and not recorded:
+        echo(f"nothing new: {_all(len(report.known))} known already")
+    elif recorded and not dry:
+        repeated = f", {len(report.known)} known already" if report.known else ""
+        say(f"{len(recorded)} recorded{repeated}; next: skillvault run")
+
+
+def _all(count: int) -> str:
+    return "this outcome is" if count == 1 else f"all {count} outcomes are"
 
 
 @click.command()
@@ -59,7 +267,7 @@ def run(
     if code and wanted and "capture" not in wanted:
         raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
-        vault.store.ledger.revive()
+        vault.store.ledger.forget_failures()
     on_done = None if as_data else print_done
     report = vault.run(
         wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
@@ -73,3 +281,50 @@ def run(
         pack(vault)
     if report.unavailable and not batch:
         sys.exit(UnavailableError.exit_code)
+
+
+@click.command()
+@click.argument("session", metavar="FILE|ID")
+@click.option("--domain", metavar="NAME", help="The domain, if the session names none.")
+@vault_option
+@now_option
+@dry_option
+@json_option
+def distill(
+    session: str,
+    domain: str | None,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Make a skill of a finished session.
+
+    FILE is a session, or a transcript of Claude Code or Codex. ID is a session's, also one that
+    stands only in its outcomes. What comes of a transcript waits in proposed/.
+    """
+    vault = open_vault(vault_path)
+    on_done = None if as_data else print_done
+    name, unread, report = api.distill(
+        vault, session, domain=domain, now=now, dry=dry, on_done=on_done
+    )
+    _say_unread(unread)
+    if as_data:
+        print_json({"session": name, **run_shape(report)})
+    elif not dry:
+        _explain(vault, name, report)
+    end_distilling(vault, report, dry=dry)
+
+
+def _say_unread(unread: Mapping[str, int]) -> None:
+    """Which lines of a transcript were not understood, each kind once."""
+    for kind, count in sorted(unread.items()):
+        say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
+
+
+def _explain(vault: Vault, name: str, report: Report) -> None:
+    """Where the session stands, if no skill came of it now."""
+    if report.quarantined or any(done.change.step == "distill" for done in report.done):
+        return
+    _, answers = vault.why_not(name)
+    click.echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")

@@ -21,7 +21,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.cli.run_report import print_committed, print_done, run_shape, say_sides
+from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
 from skillvault.learning.recommend.shelf import is_hidden, stacked
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError

@@ -1,4 +1,4 @@
-"""status: what is in the vault and what waits."""
+"""status, stats: what is in the vault, what waits, what helps."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,232 @@ import click
 if TYPE_CHECKING:
     from skillvault.inspect.status import JudgeStatus, Status
     from skillvault.learning.accuracy import Accuracy
-from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
+import sys
+from typing import TYPE_CHECKING, Any
+
+from skillvault.api import Vault
+from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
+from skillvault.model.errors import UsageError
+from skillvault.model.text.text import shorten
+from skillvault.page import chart
+from skillvault.sessions.client_setup import ClientSetup
+from skillvault.vault.files.arrival import shown
+
+if TYPE_CHECKING:
+    from skillvault.learning.stats import SkillStats, VersionStats
+
+
+_NAME = 44  # letters of a skill in a list
+_CLAIM = 160  # characters of what an agent claimed
+
+
+@click.command()
+@click.argument("skill", required=False)
+@click.option("--domain", metavar="NAME", help="Show only the skills of this domain.")
+@click.option(
+    "--decision", metavar="ID", help="Show instead what one decision was shown and applied."
+)
+@click.option("--agent", metavar="NAME", help="Of agents that use one ID show this one's.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the lifts, worst to best, into a file.",
+)
+@vault_option
+@json_option
+def stats(
+    skill: str | None,
+    domain: str | None,
+    decision: str | None,
+    agent: str | None,
+    plot: Path | None,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """Show whether skills help, or what became of a decision.
+
+    For each skill: its uses, its lift, and the status that follows.
+    """
+    if decision is not None:
+        if skill or domain or plot:
+            raise UsageError(
+                "--decision ID asks about one decision; remove SKILL, --domain and --plot"
+            )
+        _print_decision(
+            open_vault(vault_path).stats(decision=decision, agent=agent), as_data=as_data
+        )
+        return
+    if agent is not None:
+        raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
+    vault = open_vault(vault_path)
+    skills = vault.stats(skill, domain=domain)
+    if plot is not None:
+        _draw(plot, domain or "all domains", skills)
+    elif as_data:
+        print_json(skills[0] if skill and skills else skills)
+    elif skill:
+        for entry in skills:
+            _print_skill(entry)
+        _say_links(vault)
+    else:
+        _print_all(skills)
+        _say_links(vault)
+
+
+def _say_links(vault: Vault) -> None:
+    """That nothing is held out where skills stand among a client's own."""
+    for record in ClientSetup(vault.store).records():
+        if record.links:
+            where = record.project or "all projects"
+            say(f"linked in {where} ({record.client}): nothing is held out there")
+
+
+def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
+    """Draw the lifts into a file; exit code 1 if there is none to draw."""
+    if plot.suffix.lower() != ".svg":
+        raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
+    measured = [skill for skill in skills if skill.lift is not None]
+    if not measured:
+        say(
+            f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
+            "outcome applied under its key `applied`"
+        )
+        sys.exit(1)
+    try:
+        plot.write_text(chart.lifts(f"What skills change: {domain}", measured), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"--plot {plot}: {error.strerror}; choose a file that you may write"
+        ) from None
+    say(f"wrote {plot}")
+
+
+# ── skills ───────────────────────────────────────────────────────────────────────────
+
+
+def _print_all(skills: "list[SkillStats]") -> None:
+    for skill in skills:
+        lift = "no lift yet" if skill.lift is None else _lift(skill)
+        used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
+        echo(shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"))
+    if not skills:
+        echo(
+            "no skill was used yet; name the skills that an outcome applied under its key `applied`"
+        )
+
+
+def _print_skill(skill: "SkillStats") -> None:
+    about = ", ".join(filter(None, (skill.kind, skill.domain)))
+    echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
+    for line in _lines(skill):
+        echo(f"  {line}")
+    if told := skill.elsewhere:
+        rate = "" if told.success_rate is None else f" at {told.success_rate:.0%}"
+        echo(
+            f"  counted by another tool, as its file says: stands for {told.times_applied} "
+            f"applications{rate} before ours, and proves nothing"
+        )
+    if skill.merged:
+        echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+    if skill.trial:
+        echo(f"  tried again since its domain's {skill.trial[:10]}")
+    for n, old in enumerate(skill.earlier, 1):
+        is_trial = skill.is_trial and n == len(skill.earlier)
+        before = "it was tried again" if is_trial else "a person rewrote it"
+        echo(f"  text {n}, before {before}:")
+        for line in _lines(old):
+            echo(f"    {line}")
+
+
+def _lines(version: "VersionStats") -> list[str]:
+    if not (version.times_applied or version.overruled or version.shown or version.held_out):
+        return ["not used yet"]
+    rate = "" if version.success_rate is None else f" ({version.success_rate:.0%})"
+    used = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
+    used += f", {version.failure_count} failed"
+    if version.consecutive_failures:
+        used += f", the last {version.consecutive_failures} in a row"
+    if version.overruled:
+        used += f"; overruled {version.overruled} times"
+    average = "" if version.ema is None else f", EMA {version.ema:.2f}"
+    lines = [used, f"Wilson bound {version.wilson:.2f}{average}"]
+    if version.lift is not None:
+        errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
+        lines.append(f"{_lift(version)}, {errors}")
+        if version.recent_lift is not None and version.recent_lift != version.lift:
+            known = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
+            lines.append(f"its latest applications: {known}")
+    offers = f"closed decisions: shown to {version.shown}, held out from {version.held_out}"
+    unknown = "" if version.shown or version.held_out else ": selection unknown"
+    lines.append(f"{offers}{unknown}")
+    return lines
+
+
+def _lift(version: "VersionStats") -> str:
+    low, high = version.interval or (0.0, 0.0)
+    return (
+        f"lift {version.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {version.p_helps:.3f}"
+    )
+
+
+# ── one decision ─────────────────────────────────────────────────────────────────────
+
+
+def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
+    if as_data:
+        print_json(decision)
+        return
+    score = "" if decision["score"] is None else f", score {decision['score']:+g}"
+    echo(shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"))
+    for line in _seen_lines(decision):
+        echo(shown(f"  {line}"))
+    for row in decision["skills"]:
+        echo(shown(f"  {row['skill']}: {_part(row)}"))
+    if not decision["skills"]:
+        echo("  no skill was shown or applied")
+    for row in decision["facts"]:
+        echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+    for other in decision["others"]:
+        echo(shown(f"  {_other(other)}"))
+    for call in decision["unresolved"]:
+        echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+
+
+def _seen_lines(decision: dict[str, Any]) -> list[str]:
+    """Who saw how it ended, where that was not the agent, and whether it is a surprise."""
+    if decision["observed_by"] in (None, "agent"):
+        return []
+    lines = [f"seen by {decision['observed_by']}"]
+    claim = shorten(decision["claim"], _CLAIM)
+    quote = f": {claim}" if claim else ""
+    if decision["surprise"]:
+        lines.append(f"a surprise: the agent claimed success{quote}")
+    elif decision["claimed"] is not None:
+        lines.append(f"the agent claimed {decision['claimed']}{quote}")
+    return lines
+
+
+def _other(other: dict[str, Any]) -> str:
+    """How another agent's decision of the same id ended."""
+    agent = other["agent"]
+    who = "an agent without a name" if agent is None else f"the agent {agent}"
+    how = "" if agent is None else f"; `--agent {agent}` shows it"
+    return f"counted apart, as {who} used the id too: {other['outcome']}{how}"
+
+
+def _part(row: dict[str, Any]) -> str:
+    """What a skill had to do with a decision."""
+    offered = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
+    if row["read"]:
+        offered += ", read all the same"
+    if not (row["applied"] or row["overruled"]):
+        return f"{offered}, not applied"
+    quote = f": {' '.join(row['quote'].split())}" if row["quote"] else ""
+    if row["overruled"]:
+        return f"{offered}, overruled ({row['confidence']:.2f}){quote}"
+    return f"{offered}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
+
 
 _SHOWN = 3  # edited files that are named
 

@@ -1,12 +1,17 @@
-"""sync: bring the clones of a team together."""
+"""sync, watch: bring the clones of a team together, keep running; and git's merge driver."""
 
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 import click
+import msgspec
 
 from skillvault import api
+from skillvault.api import Vault
 from skillvault.cli.options import (
     echo,
     json_option,
@@ -14,9 +19,42 @@ from skillvault.cli.options import (
     open_vault,
     print_json,
     say,
+    track,
     vault_option,
 )
+from skillvault.cli.run import print_done, print_run
+from skillvault.learning.rejection import Rejection
+from skillvault.learning.sync.table import rule_of
+from skillvault.learning.sync.three_way import Versions
+from skillvault.loop.run import Report, Waiting
+from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.team.sync import Exchanged
+from skillvault.vault.files import layout
+from skillvault.vault.files.work_tree import policy_of
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("merge-driver", hidden=True)
+@click.argument("base", type=_FILE)
+@click.argument("ours", type=_FILE)
+@click.argument("theirs", type=_FILE)
+@click.argument("path")
+def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
+    """Merge one file for git: %O %A %B %P; exit 1 leaves it to the person."""
+    kind = layout.kind_of(path)
+    if kind is None:
+        say(f"{path}: no record of a vault; git leaves it to you")
+        sys.exit(1)
+    try:
+        before, mine, other = (file.read_bytes() for file in (base, ours, theirs))
+        merged = rule_of(kind)(Versions(before or None, mine, other))
+        if path == layout.MARK:
+            policy_of(merged)
+    except (SkillvaultError, OSError, ValueError) as error:
+        say(f"{path}: {error}")
+        sys.exit(1)
+    ours.write_bytes(merged)
 
 
 @click.command()
@@ -65,3 +103,98 @@ def print_exchanged(exchanged: Exchanged) -> None:
 
 def _commits(count: int) -> str:
     return f"{count} commit{'' if count == 1 else 's'}"
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Do what `skillvault run` does, and end.")
+@click.option(
+    "--sync",
+    "syncs",
+    is_flag=True,
+    help="Also run `skillvault sync`, after commits and each minute.",
+)
+@vault_option
+@now_option
+def watch(once: bool, syncs: bool, vault_path: Path | None, now: datetime | None) -> None:
+    """Run the loop whenever a file arrives in the inbox.
+
+    Ctrl-C or SIGTERM ends it.
+    """
+    if now and not once:
+        raise UsageError("--now works only with --once; add --once or remove --now")
+    vault = open_vault(vault_path)
+    if once and syncs:
+        raise UsageError("--sync keeps running; run `skillvault sync` beside --once")
+    if once:
+        print_run(vault.run(now=now, on_done=print_done, track=track))
+        return
+    with stop_signals() as stopping:
+        # Here, as only who watches pays for watchdog, and its threads must hold signals back too.
+        from skillvault.daemon import Watch  # noqa: PLC0415
+
+        daemon = Watch(
+            vault,
+            stopping=stopping,
+            say=say,
+            on_done=print_done,
+            on_report=_teller(),
+            track=track,
+            synchronize=_synchronizer(vault) if syncs else None,
+        )
+        daemon.run()
+
+
+@contextmanager
+def stop_signals() -> Iterator[Callable[[], bool]]:
+    """Whether SIGTERM or Ctrl-C came; they are held back, also from each git we start.
+
+    A terminal and systemd send them to git too, and one killed at its work would leave a
+    change half made. One that was ignored before, as in a script's `&`, still is.
+    """
+    signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+
+    def arrived() -> bool:
+        return bool(signal.sigpending() & signals)
+
+    try:
+        yield arrived
+    finally:
+        if not arrived():  # else it would now kill what ends by itself
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _synchronizer(vault: Vault) -> Callable[[], None]:
+    """Brings the clones together, and prints what is new of that."""
+    before: Exchanged | None = None
+
+    def synchronize() -> None:
+        nonlocal before
+        exchanged = api.sync(vault)
+        news = exchanged.received or exchanged.sent or exchanged.claimed
+        if news or exchanged != before:
+            print_exchanged(exchanged)
+        before = exchanged
+
+    return synchronize
+
+
+def _teller() -> Callable[[Report], None]:
+    """Prints what a run has to say, but for what the run before it said already."""
+    before: tuple[list[Waiting], list[Rejection]] | None = None
+
+    def tell(report: Report) -> None:
+        nonlocal before
+        news = report
+        if before is not None:
+            news = msgspec.structs.replace(
+                report,
+                waiting=[entry for entry in report.waiting if entry not in before[0]],
+                rejected=[entry for entry in report.rejected if entry not in before[1]],
+                reasons=dict,
+            )
+        # Not the report: it knows the whole vault as it was.
+        before = report.waiting, report.rejected
+        print_run(news)
+
+    return tell

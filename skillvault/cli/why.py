@@ -1,15 +1,160 @@
-"""why: from which outcomes a record came."""
+"""why, why-not, impact, log: where records come from and what came of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
 
-from skillvault.cli.options import echo, json_option, open_vault, print_json, vault_option
-from skillvault.cli.tree import print_tree
+from skillvault.api import if_retracted, logged
+from skillvault.cli.options import (
+    echo,
+    json_option,
+    open_vault,
+    print_json,
+    since_option,
+    vault_option,
+)
+from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted
 from skillvault.loop.learned import Writing
+from skillvault.model.records import Ref
 from skillvault.model.text.text import flat
+from skillvault.review.review import WaitingSkill
+
+_ROWS = 10  # outcomes that a table shows, the latest ones
+
+
+def basis_lines(basis: Basis) -> Iterator[str]:
+    """`rests on …`, and a row an outcome: how it ended, its session, its episode, the decision."""
+    if not basis.rows:
+        yield "rests on no outcome"
+        return
+    yield f"rests on {basis.sentence}"
+    shown = basis.rows[-_ROWS:]
+    if len(basis.rows) > len(shown):
+        yield f"  … {len(basis.rows) - len(shown)} earlier ones"
+    width = max(len(row.session or "-") for row in shown)
+    for row in shown:
+        session, episode = row.session or "-", f"episode {row.episode}"
+        yield f"  {row.outcome}  {row.status:7}  {session:{width}}  {episode:10}  {row.decision}"
+
+
+def notes_of(skill: WaitingSkill) -> list[str]:
+    """What else a person should know of a proposal, a line each."""
+    lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
+    if skill.facts:
+        lines.append(f"made of facts: {', '.join(skill.facts)}")
+    if skill.replaces:
+        lines.append(f"replaces {', '.join(skill.replaces)}")
+    if near := skill.nearest:
+        lines.append(f"nearest live skill: {near.skill} ({near.share:.0%} the same)")
+    if like := skill.rejected:
+        why = like.reason or "without a reason"
+        lines.append(f"near to {like.skill}, which was rejected: {why}")
+    lines.append(skill.stats.decision if skill.stats else "never shown: its lift is not known")
+    return lines
+
+
+@click.command()
+@click.option(
+    "-n", "limit", type=click.IntRange(min=1), metavar="N", help="Show only the newest N."
+)
+@since_option("all")
+@click.option("--domain", metavar="NAME", help="Show what was learned in a domain.")
+@click.option("--step", metavar="STEP", help="Show what a step did, such as generate or merge.")
+@click.option("--skill", metavar="NAME", help="Show what made or changed a skill.")
+@click.option("-p", "patch", is_flag=True, help="Show each one's texts, and what they rest on.")
+@vault_option
+@json_option
+def log(
+    limit: int | None,
+    since: timedelta | datetime | None,
+    domain: str | None,
+    step: str | None,
+    skill: str | None,
+    patch: bool,
+    vault_path: Path | None,
+    as_data: bool,
+) -> None:
+    """Show the commits of the loop, newest first."""
+    vault = open_vault(vault_path)
+    start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
+    asks = Wanted(since=start, domain=domain, step=step, skill=skill)
+    commits = vault.log(limit, asks)
+    if as_data:
+        print_json(list(logged(vault, commits, skill)) if patch else commits)
+    elif patch:
+        for number, commit in enumerate(logged(vault, commits, skill)):
+            echo("\n".join([*([""] if number else []), *_commit_lines(commit)]))
+    else:
+        for line in dict.fromkeys(f"{c.sha[:10]} {c.date[:10]} {c.subject}" for c in commits):
+            echo(line)
+
+
+def _commit_lines(commit: LoggedCommit) -> Iterator[str]:
+    """A commit as it is read: the skill stands first, then its table, then its links in a line."""
+    yield f"commit {commit.sha[:10]}  {commit.date[:10]}  {commit.author}"
+    yield ""
+    yield from (f"    {line}".rstrip() for line in commit.text.splitlines())
+    if commit.patch:
+        yield ""
+        yield from commit.patch.rstrip("\n").split("\n")
+    # What a person decided rests on no outcome, and says its reason itself.
+    footer = list(basis_lines(commit.basis)) if commit.basis.rows else []
+    footer += [f"links: {commit.links}"] if commit.links else []
+    footer += [f"files: {', '.join(commit.others)}"] if commit.others else []
+    yield from ["", *footer] if footer else []
+
+
+@click.command("why-not")
+@click.argument("ref")
+@vault_option
+@json_option
+def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
+    """Show why a record, a rule or a domain taught nothing.
+
+    If it taught something, it shows what; with the numbers that decided it.
+    """
+    (kind, name), answers = open_vault(vault_path).why_not(ref)
+    if as_data:
+        print_json({kind: name, "steps": answers})
+        return
+    echo(f"{kind} {name}")
+    for answer in answers:
+        echo(f"  {answer.step}: {answer.state}: {answer.reason}")
+
+
+_LAYERS = {"seed": "comes with the package", "domain": "comes from a folder of skills"}
+
+
+def print_tree(tree: dict[str, Any], below: str) -> None:
+    """Print a tree; `below` is the key of its branches: `sources` or `targets`."""
+    echo(_node(tree["ref"]))
+    _print_branches(tree[below], below, "")
+    if not tree[below] and (layer := tree["ref"].get("layer")):
+        echo(f"└── ({_LAYERS[layer]})")
+    elif not tree[below] and "pattern" not in tree:  # which comes of a rule, told below
+        nothing = (
+            "written by hand or not linked" if below == "sources" else "nothing came of it yet"
+        )
+        echo(f"└── ({nothing})")
+    echo("commits:")
+    for commit in tree["commits"]:
+        by = commit["step"] or "by hand"
+        echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({by})")
+
+
+def _print_branches(branches: list[dict[str, Any]], below: str, lead: str) -> None:
+    for number, branch in enumerate(branches):
+        last = number == len(branches) - 1
+        link = branch["link"].rpartition("-")[0] if branch["link"] else "of"
+        echo(f"{lead}{'└── ' if last else '├── '}{link} {_node(branch['ref'])}")
+        _print_branches(branch[below], below, lead + ("    " if last else "│   "))
+
+
+def _node(ref: dict[str, Any]) -> str:
+    return f"{ref['kind']} {ref['id']}" + (f"  {ref['path']}" if ref["path"] else "  (removed)")
 
 
 @click.command()
@@ -79,3 +224,26 @@ def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
         echo(f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors")
         for held in rule["held"]:
             echo(f"    held against: {held}")
+
+
+@click.command()
+@click.argument("ref")
+@vault_option
+@json_option
+def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
+    """Show what came of an outcome, evaluation or fact.
+
+    REF is a path, an id or the beginning of an id. Of an outcome also what retracting it would
+    change.
+    """
+    vault = open_vault(vault_path)
+    tree = vault.impact(ref)
+    changes = if_retracted(vault, Ref(tree["ref"]["kind"], tree["ref"]["id"]))
+    if as_data:
+        print_json({**tree, "if_retracted": changes})
+        return
+    print_tree(tree, "targets")
+    if changes:
+        echo("if it is retracted (`skillvault retract`):")
+        for change in changes:
+            echo(f"  {change['step']}: {change['subject']}")

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from skillvault import __version__
 from skillvault.inspect import mend
+from skillvault.judge.claude import wire
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import (
     BadInputError,
@@ -296,17 +297,15 @@ def _judge(visit: Visit) -> Iterator[Row]:
     if rules.provider == "agent":
         yield Row("judge", "ok", "agent: `skillvault ask` prints what it may answer")
         return
-    from skillvault.judge.claude.wire import KEY, key_given  # noqa: PLC0415 (where it is asked)
-
     if find_spec("anthropic") is None:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
         yield Row("judge", "note", detail, "pip install 'skillvault-git[claude]'")
-    elif key_given() is None:
+    elif wire.key_given() is None:
         # The daemon's environment may be another.
-        detail = f"{rules.model}, but {KEY} is not set here: questions to it wait"
-        yield Row("judge", "note", detail, f"export {KEY}=...")
+        detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"
+        yield Row("judge", "note", detail, f"export {wire.KEY}=...")
     else:
-        yield Row("judge", "ok", f"{rules.model}, and {KEY} is set")
+        yield Row("judge", "ok", f"{rules.model}, and {wire.KEY} is set")
 
 
 def _paused(visit: Visit) -> Iterator[Row]:

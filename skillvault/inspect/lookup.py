@@ -1,16 +1,63 @@
 """Which record a person means by a name, a path or the beginning of an id, and who removed one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from msgspec import Struct
+
+from skillvault.loop.run import Run
+from skillvault.model.brief import Cause
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.records import Commit, Problem, Record, Ref, Shelved, Skill, kind_of
+from skillvault.model.link_lists import LinkList
+from skillvault.model.records import Commit, Link, Problem, Record, Ref, Shelved, Skill, kind_of
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View
+from skillvault.vault.index.links import LinkEnds
 from skillvault.vault.index.snapshot import Topics
+
+
+class Sides(Struct, frozen=True):
+    """The evaluations of the runs for and against something, by id; sorted."""
+
+    supporting: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+def both_sides(run: Run, ref: Ref) -> Sides:
+    """What speaks for and against a fact or a skill; of a skill that of its facts too."""
+    sides = linked_sides(lambda one: run.view.links.by_target([one]), ref)
+    skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
+    if skill is None or skill.subject is None or not sides.supporting:
+        return sides
+    against = {*sides.against, *_against_account(run, skill, sides.supporting)}
+    return Sides(sides.supporting, tuple(sorted(against.difference(sides.supporting))))
+
+
+def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
+    """What speaks for and against a fact or a skill by its links, which `links` has by target."""
+    supporting, against = set[str](), set[str]()
+    for link in links(ref):
+        if link.source.kind == "evaluation":
+            (against if link.type == "contradicted" else supporting).add(link.source.id)
+        elif link.source.kind == "fact" and ref.kind == "skill":
+            below = linked_sides(links, link.source)
+            supporting.update(below.supporting)
+            against.update(below.against)
+    return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
+
+
+def _against_account(run: Run, skill: Skill, outcomes: Iterable[str]) -> Iterator[str]:
+    """The runs that shared a cause which a subject's skill tells, and ended otherwise."""
+    for history in run.accounts.histories(outcomes, set()):
+        account = run.accounts.account(run.accounts.read_part(history))
+        if account.outcomes:
+            for findings, _ in run.accounts.both(account):
+                for statement in findings.statements if findings.kind == skill.kind else ():
+                    if isinstance(statement, Cause):
+                        yield from statement.against
 
 
 def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
@@ -22,7 +69,7 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
         removals = store.git.history.deletions(head.commit) if head.commit else {}
         for path, sha in removals.items():
             ref = layout.ref_of(path)
-            if ref and ref.kind != "link" and name in (ref.id, path):
+            if ref and name in (ref.id, path):
                 raise UsageError(
                     f"{text}: was removed by commit {sha[:10]}; `git show {sha[:10]}` shows "
                     "it, `git revert` brings it back"
@@ -37,6 +84,8 @@ def read(store: Store, name: str) -> tuple[Record, str]:
     record = head.records.at([path])[path]
     if isinstance(record, Problem):
         raise SkillvaultError(f"{path}: {record.message}")
+    if isinstance(record, LinkList):
+        raise SkillvaultError(f"{path}: a list of links; name the record that they lead from")
     return record, path
 
 

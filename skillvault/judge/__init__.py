@@ -47,8 +47,8 @@ class Judge(Protocol):
         ...
 
 
-class Adviser(Protocol):
-    """Whoever is asked before a decision is carried out."""
+class Adviser(Judge, Protocol):
+    """A judge that is also asked before a decision is carried out."""
 
     def advise(
         self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from skillvault.judge.claude.questions import Asked, Questions
+from skillvault.judge.claude.questions import Question, Questions
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import Brief, Case, Draft, InsightText, Verdict
 from skillvault.model.records import Answer, Decision, JudgeInfo
@@ -48,22 +48,22 @@ class AgentJudge:
         question = self.questions.verdict_question(
             domain, decision, context=context, applied=applied, entry_value=entry_value
         )
-        return self._answered(question) or _OFFLINE.verdict(domain, decision, *conditions)
+        return self._read_answer(question) or _OFFLINE.verdict(domain, decision, *conditions)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """What the outcome teaches."""
         question = self.questions.insight_question(case, verdict)
-        return (question and self._answered(question)) or _OFFLINE.insight(case, verdict)
+        return (question and self._read_answer(question)) or _OFFLINE.insight(case, verdict)
 
     def write(self, brief: Brief) -> Draft | None:
         """The text of a skill."""
         plain = _OFFLINE.write(brief)
         if plain is None:
             return None
-        return self._answered(self.questions.text_question(brief, plain)) or plain
+        return self._read_answer(self.questions.text_question(brief, plain)) or plain
 
     # Before a decision nobody waits for an answer.
     advise = staticmethod(_OFFLINE.advise)
 
-    def _answered(self, question: Asked[_Value]) -> _Value | None:
-        return question.answered(self.answers(question.matter.question))
+    def _read_answer(self, question: Question[_Value]) -> _Value | None:
+        return question.read_answer(self.answers(question.matter.question))

@@ -23,7 +23,7 @@ class Reworded(Struct, frozen=True, kw_only=True):
     """An evaluation with other words, and what rests on its former ones.
 
     `links` are those from it; `facts` the facts that they made or support, by id, with the links
-    from and to each; `paths` says where a record stands.
+    from and to each; `paths` what `Change.removes` names of a fact or link.
     """
 
     before: Evaluation

@@ -11,7 +11,7 @@ from skillvault.learning.rejection import REJECT, RejectedSkill
 from skillvault.model.change import FORGET, Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.records import LEARNED, Ref, Skill, stamp
+from skillvault.model.records import LEARNED, Link, Ref, Skill, stamp
 from skillvault.model.text.text import is_slug, listed
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
@@ -71,7 +71,7 @@ def approve(skill: Skill, shelf: str) -> Change:
 def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:
     """Take a proposed skill away, with its links: nothing that says the same is made again.
 
-    `paths` are all of its files and links.
+    `paths` are all of its files, and its links as `Change.removes` names them.
     """
     if shelf != "proposed":
         way = {"skills": "retire", "archive": "restore"}[shelf]
@@ -91,13 +91,14 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
     )
 
 
-def forget(refusal: RejectedSkill, files: Mapping[str, bytes]) -> Change:
+def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
     """Take a rejection back: the proposal waits again, with its links."""
     because = f": {refusal.reason}" if refusal.reason else "."
     return Change(
         step=FORGET,
         subject=f"the rejection of {refusal.skill}",
         reason=f"Was rejected in {refusal.commit[:10]}{because}",
+        writes=tuple(links),
         files=tuple(sorted(files.items())),
         targets=(Ref("skill", refusal.skill),),
     )

@@ -59,8 +59,8 @@ def origin_of(link: Link) -> Origin:
         return Origin(**values, files=int(link.metadata.get("files", 0)), registry=registry)
     except (TypeError, ValueError):
         raise BadInputError(
-            f"links/{link.target.id}/{link.id}.yaml: metadata: not what an installation writes; "
-            "restore the file with git",
+            f"links/{link.target.id}.yaml: {link.id}: metadata: not what an installation writes; "
+            "restore the line with git",
             code="bad-value",
             key="metadata",
         ) from None

@@ -15,9 +15,11 @@ from skillvault.learning.expire import key_edits
 from skillvault.learning.sections import Version, Written
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
+from skillvault.model.sameness import comparison
+from skillvault.model.sameness import form as forms
+from skillvault.model.text import front_matter, markdown
 from skillvault.model.written import (
     DESCRIPTION,
     as_words,
@@ -28,15 +30,7 @@ from skillvault.model.written import (
 )
 
 if TYPE_CHECKING:
-    from skillvault.model import sameness
-    from skillvault.model.sameness import Form
-    from skillvault.model.text import front_matter, markdown
-else:  # who only asks pays for none of them
-    front_matter, markdown = (
-        LazyModule("model.text.front_matter"),
-        LazyModule("model.text.markdown"),
-    )
-    sameness = LazyModule("model.sameness")
+    from skillvault.model.sameness.form import Form
 
 FILE = "SKILL.md"
 APPROVE = "approve"
@@ -288,7 +282,7 @@ def approve_learned(
         files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
         edits=tuple(Edit(path, places[key], _key_text(after, key)) for key in keys),
         rewrites=(Rewrite(path, after.body),) if after.body != approved.body else (),
-        removes=tuple(sorted([*standing, *(_path_of(waiting.name, link) for link in links)])),
+        removes=tuple(sorted([*standing, *(str(ref_of(link)) for link in links)])),
         targets=(Ref("skill", name), Ref("skill", waiting.name)),
     )
 
@@ -296,10 +290,6 @@ def approve_learned(
 def _key_text(skill: Skill, key: str) -> str | None:
     value = getattr(skill, key)
     return " ".join(value) if isinstance(value, tuple) else value
-
-
-def _path_of(name: str, link: Link) -> str:
-    return f"links/{name}/{link.id}.yaml"
 
 
 def approve_installed(
@@ -317,7 +307,7 @@ def approve_installed(
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
     removes = [f"{_SERVED}/{name}/{path}" for path in standing]
-    removes += [_path_of(skill.name, link) for link in links]
+    removes += [str(ref_of(link)) for link in links]
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
@@ -342,7 +332,7 @@ def says_no_more(text: str, rejected: str, approved: str) -> bool:
 
 
 def _forms(text: str) -> "list[Form]":
-    return [sameness.normal_form(_COUNTS.sub("", line)) for line in markdown.statements(text)]
+    return [forms.normal_form(_COUNTS.sub("", line)) for line in markdown.statements(text)]
 
 
 def _differences(
@@ -358,4 +348,4 @@ def _all_said(forms: "Iterable[Form]", others: "Sequence[Form]") -> bool:
 
 
 def _is_among(form: "Form", others: "Iterable[Form]") -> bool:
-    return any(form == other or sameness.same(form, other) for other in others)
+    return any(form == other or comparison.same(form, other) for other in others)

@@ -19,9 +19,9 @@ def retract_change(
 ) -> Change:
     """The commit that retracts an outcome.
 
-    `removed` are the facts and links made of it, with their paths, which are made anew of what else
-    there is; `archived` the skills (shelf, name) of which nothing is left. `learner` is the clone
-    that makes them anew, if it is another one.
+    `removed` are the facts and links made of it, each with what `Change.removes` names; they are
+    made anew of what else there is. `archived` are the skills (shelf, name) of which nothing is
+    left. `learner` is the clone that makes them anew, if it is another one.
     """
     if not retraction.reason.strip():
         raise UsageError(f"{retraction.outcome}: why was it wrong? Say so with --reason TEXT")

@@ -9,8 +9,7 @@ from msgspec import Struct
 from skillvault.learning import assess
 from skillvault.learning.assess import Assessed, NextTrial
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.elsewhere import capped
-from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.effect.verdict import Evidence, capped
 from skillvault.model.policy import Policy
 from skillvault.model.records import Elsewhere
 from skillvault.model.text.text import count_of, how_many

@@ -10,16 +10,17 @@ from skillvault.learning.answer import STEP, Reworded
 from skillvault.learning.promote.support import witness_of
 from skillvault.loop.evaluate import Judged, judged_by
 from skillvault.loop.judging.cases import case_of
-from skillvault.loop.judging.judge_replies import checked
-from skillvault.loop.judging.questions import text_asked, verdict_asked
+from skillvault.loop.judging.judge_replies import check_reply
+from skillvault.loop.judging.questions import text_question, verdict_question
 from skillvault.loop.judging.texts import general_texts, session_texts, texts_about
 from skillvault.loop.promote import memory
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.errors import UnansweredError
-from skillvault.model.records import Answer, Decision, Evaluation, Fact, Outcome, Ref
-from skillvault.model.sameness import same
+from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
+from skillvault.model.sameness.comparison import same
+from skillvault.vault.commit.store import link_files
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")
@@ -56,8 +57,9 @@ def step(run: Run) -> Iterator[Change]:
 
 def _edited(run: Run, change: Change) -> dict[str, str]:
     """path -> why a change cannot be made now."""
-    paths = [layout.path_of(record) for record in change.writes]
-    paths += [*change.removes, *(rewrite.path for rewrite in change.rewrites)]
+    lists = link_files(change, run.view)
+    paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
+    paths += [*change.removes, *lists, *(rewrite.path for rewrite in change.rewrites)]
     paths += [edit.path for edit in change.edits]
     return run.store.local_edits(dict.fromkeys(paths, b""))
 
@@ -91,7 +93,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     return [
         outcome
         for outcome in outcomes
-        if verdict_asked(judge, outcome).matter.question == answer.id
+        if verdict_question(judge, outcome).matter.question == answer.id
     ]
 
 
@@ -110,8 +112,8 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
     facts = _told_facts(run, [*(link.target.id for link in supports), *later])
     refs = [Ref("fact", name) for name in facts]
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
-    records = [*refs, *(Ref("link", link.id) for link in (*links, *around))]
-    paths = {ref: path for ref in records if (path := run.view.records.path_of(ref))}
+    paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
+    paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *around)}
     return Reworded(
         before=before,
         after=judged.evaluation,
@@ -161,11 +163,11 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
     names = run.view.outcomes.since(answer.domain, answer.at, answer.trust)
     texts = (texts_about(run, answer.domain, names), general_texts(run))
     for text in chain(*texts, session_texts(run, answer.domain)):
-        question = text_asked(judge, text)
+        question = text_question(judge, text)
         if question is None or question.matter.question != answer.id:
             continue
         try:
-            draft = checked(question.says(answer.reply), Draft, "text")
+            draft = check_reply(question.value_of(answer.reply), Draft, "text")
         except UnansweredError:
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)

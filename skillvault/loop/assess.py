@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 from skillvault.learning import assess
-from skillvault.loop.assessed import assessed
 from skillvault.loop.clock import clock
+from skillvault.loop.effects import assessed
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 

@@ -13,8 +13,14 @@ from skillvault.learning.capture.adoption import STEP, Appended, adopt
 from skillvault.learning.capture.patterns import Borne, Looked, Tiers
 from skillvault.learning.capture.rules import WrittenRule, read_learnings, whole_blocks
 from skillvault.loop import learned
-from skillvault.loop.code_bases import asked, open_code_bases, versions
-from skillvault.loop.evidence import borne_out, broken_rules, evidence_of
+from skillvault.loop.code_bases import (
+    asked,
+    borne_out,
+    broken_rules,
+    evidence_of,
+    open_code_bases,
+    versions,
+)
 from skillvault.loop.run import Broken, Run
 from skillvault.loop.tiers import (
     captured_change,
@@ -28,7 +34,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LearnedPattern, Problem
 from skillvault.vault.evidence.code_base import CodeBase
-from skillvault.vault.files import layout, learnings
+from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.captures import LookedFor
 
@@ -123,8 +129,6 @@ def _adoption(run: Run) -> Generator[Change, None, str | None]:
         return None
     if appended is None:
         return None
-    from skillvault.vault.files import redact  # noqa: PLC0415 (only who adopts pays)
-
     adopted = adopt(appended, redact.cleaned)
     run.report.problems += adopted.problems
     if adopted.change:

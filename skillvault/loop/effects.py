@@ -8,29 +8,28 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from msgspec.structs import replace
+
+from skillvault.learning.assess import STEP as ASSESS
+from skillvault.learning.assess import Assessed
 from skillvault.learning.contrast import episodes
-from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION
+from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
+from skillvault.learning.effect.lift import Observation, Offer, Prior, Sums
 from skillvault.learning.effect.verdict import Evidence
-from skillvault.learning.expire import time_of
-from skillvault.loop.registry import STEPS
+from skillvault.learning.expire import lifetime, time_of
+from skillvault.loop.registry import MOVERS, STEPS
 from skillvault.model.change import BATCH
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Ref
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
+from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
 from skillvault.vault.index.uses import DecidedRow, Used, UseRow
-
-if TYPE_CHECKING:
-    from skillvault.learning.effect import detect, estimate, mentions
-else:  # only who computes something pays for them
-    detect, estimate = LazyModule("learning.effect.detect"), LazyModule("learning.effect.estimate")
-    mentions = LazyModule("learning.effect.mentions")
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -149,7 +148,7 @@ class Uses:
         merged: Mapping[str, str],
     ) -> None:
         """Count anew what was touched; the lift of every skill follows from all domains."""
-        sums = head.uses.sums(estimate.Sums).values()
+        sums = head.uses.sums(Sums).values()
         lifted = estimate.estimate_lifts(sums, _prior(head.policy))
         known = self.evidence(head) | _counted(head, touched, begun, merged)
         kept = {
@@ -199,18 +198,16 @@ def _sums(
     if not totals:
         return None
     episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
-    # A lazy module is asked for once, not for each of a million uses.
-    observation, weight = estimate.Observation, detect.weight
     found = (
-        observation(
+        Observation(
             decision=row.outcome,
             skill=_whole(row.skill, merged),
             group=row.group,
             success=row.status == "success",
             made=row.made,
             applied=row.match in _APPLIED,
-            weight=weight(row.match, row.confidence),
-            offer=cast("estimate.Offer", row.offer),
+            weight=detect.weight(row.match, row.confidence),
+            offer=cast("Offer", row.offer),
             episode=episode_of.get(row.outcome, ""),
         )
         for row in head.uses.exposures(domain)
@@ -218,9 +215,9 @@ def _sums(
     return estimate.add_up(found, totals, begun, _prior(head.policy))
 
 
-def _prior(policy: Policy) -> "estimate.Prior":
+def _prior(policy: Policy) -> "Prior":
     rules = policy.effect
-    return estimate.Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
+    return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
 
 
 def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:
@@ -298,3 +295,30 @@ def _evidence(
     ]
     trial = bool(starts) and starts[-1] in _trial_start(head, name)
     return effect.evidence_by_version(decisions, starts, trial=trial)
+
+
+def assessed(view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime) -> Assessed:
+    """A skill as it stands at its domain's time; of one that was never retired no file is read."""
+    ref = Ref("skill", row.name)
+    ours = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
+    shown = Assessed(
+        name=row.name,
+        shelf=row.shelf,
+        status=row.status,
+        evidence=evidence,
+        clock=clock,
+        ours=ours,
+    )
+    skill = view.skills.find(row.name) if ours or evidence.trial else None
+    if skill is None:
+        return shown
+    retired, life = time_of(skill.retired), lifetime(skill, view.policy)
+    last = view.history.commits_touching([ref])[:1]
+    return replace(
+        shown,
+        retired=retired,
+        trial=time_of(skill.trial),
+        since=view.uses.closed_since(row.domain, micros(retired)) if ours and retired else 0,
+        is_rejected=any(commit.step not in STEPS for commit in last)
+        or (life is not None and life.ends < clock),
+    )

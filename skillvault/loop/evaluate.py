@@ -13,7 +13,7 @@ from skillvault.judge import Judge
 from skillvault.learning.evaluate import evaluate
 from skillvault.loop import quota
 from skillvault.loop.judging.cases import case_of
-from skillvault.loop.judging.judge_replies import answer_record, checked, standing_of
+from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
 from skillvault.loop.judging.judges import judge_of
 from skillvault.loop.run import Run, Waiting, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict
@@ -22,7 +22,7 @@ from skillvault.model.errors import UnansweredError, UnavailableError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, Outcome, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.spending import Letter
+from skillvault.vault.spending import FailedItem
 
 STEP = "evaluate"
 _PAGE = 4  # outcomes a place at the judge that are handed over together
@@ -119,17 +119,17 @@ def _evaluation_path(outcome: Outcome) -> str:
     return layout.outcome_path(outcome.domain, outcome.id, "evaluations")
 
 
-def set_aside(run: Run) -> dict[str, Letter]:
+def set_aside(run: Run) -> dict[str, FailedItem]:
     """The outcomes that the judge failed at so often that it is not asked again."""
-    return _letters(run, run.policy.judge.attempts)
+    return _failed_items(run, run.policy.judge.attempts)
 
 
-def _letters(run: Run, attempts: int) -> dict[str, Letter]:
+def _failed_items(run: Run, attempts: int) -> dict[str, FailedItem]:
     """What the judge failed at so often; nothing where its ledger does not serve."""
     if run.policy.judge.provider != "claude":
         return {}
     try:
-        return run.store.ledger.letters(attempts)
+        return run.store.ledger.failed_items(attempts)
     except UnavailableError:
         return {}
 
@@ -139,7 +139,7 @@ def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Ju
 
     What failed before is asked after all others are answered: it may be what the service fails at.
     """
-    tried = _letters(run, 0)
+    tried = _failed_items(run, 0)
     fresh = [outcome for outcome in batch if outcome.id not in tried]
     again = sorted((o for o in batch if o.id in tried), key=lambda o: tried[o.id].attempts)
     ready: list[Judged] = []
@@ -155,7 +155,7 @@ def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Ju
         else:
             refusals.append(answer)
             if answer.tried:
-                run.store.ledger.charge(outcome.id, str(answer), service=True)
+                run.store.ledger.count_failure(outcome.id, str(answer), service=True)
     if refusals:
         run.unavailable(f"outcomes/{domain}", f"{len(refusals)} not evaluated: {refusals[-1]}")
     if ready:
@@ -168,7 +168,7 @@ def _id(judged: Judged) -> str:
 
 def _failed(run: Run, outcome: Outcome, error: UnansweredError) -> None:
     """Count a failure against an outcome, and say what becomes of it."""
-    run.store.ledger.charge(outcome.id, str(error), service=False)
+    run.store.ledger.count_failure(outcome.id, str(error), service=False)
     aside = outcome.id in set_aside(run)
     what = "set aside, `skillvault run --retry` tries again" if aside else "tried again"
     run.report.waiting.append(Waiting(layout.path_of(outcome), f"{error}; {what}"))
@@ -216,16 +216,16 @@ def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
             outcome.applied,
             outcome.result.entry_value,
         )
-        verdict = checked(reply, Verdict, "verdict")
+        verdict = check_reply(reply, Verdict, "verdict")
         insight = judge.insight(case, verdict)
         if insight is not None:
-            insight = checked(insight, InsightText, "insight")
+            insight = check_reply(insight, InsightText, "insight")
     except (UnavailableError, UnansweredError) as error:
         return error
     evaluation = evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)
-    standing = standing_of([outcome])
+    place = place_of([outcome])
     given = filter(None, (verdict.answer, insight.answer if insight else None))
-    return Judged(evaluation, tuple(answer_record(one, standing) for one in given))
+    return Judged(evaluation, tuple(answer_record(one, place) for one in given))
 
 
 def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:

@@ -1,6 +1,7 @@
 """promote across domains: what facts of several domains say becomes one skill of none."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec import Struct
@@ -8,34 +9,107 @@ from msgspec import Struct
 from skillvault.learning.naming import is_general
 from skillvault.learning.promote import GENERAL, general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
-from skillvault.learning.promote.general import GeneralPattern
+from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
 from skillvault.learning.promote.skills import leave_change, skills_of_groups
 from skillvault.learning.rejection import Rejection
-from skillvault.loop.alike_facts import AlikeFacts, made_by
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import approved_name, with_waiting_accounts
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
-from skillvault.model.records import Fact, Outcome, Ref, Skill, Status
+from skillvault.model.records import Fact, Outcome, Ref, Skill
+from skillvault.model.sameness.form import Form
+from skillvault.model.sameness.forms import Forms, lookup_keys
+from skillvault.vault.index.fact_keys import WritableFactKeys
 from skillvault.vault.index.snapshot import Topics
 
-OfFacts = Callable[[Run, Mapping[str, Fact]], PromotionMaterial]
+TRUST = "local"  # of the facts that are looked at
+_REPLACES = "supersedes "  # before the fact whose place another takes: a key like no other
 
 
-class _Runs:
-    """The runs behind facts, as the vault knows them."""
+class AlikeFacts:
+    """What the facts of a vault say; `due` are those that changed since keys were kept."""
 
-    def __init__(self, view: Topics) -> None:
+    def __init__(self, view: Topics, due: Collection[str]) -> None:
         self._view = view
+        self._due = frozenset(due)
+        self._forms: dict[str, Form] = {}
+        self._keys: dict[str, list[str]] = {}  # of the facts that are due
+        self._holders: dict[str, set[str]] = defaultdict(set)  # key -> those of them
+        read = self._looked_at(self._due)
+        for name in self._due:
+            keys = lookup_keys(self._forms[name]) if name in read else []
+            self._keys[name] = keys
+            for key in keys:
+                self._holders[key].add(name)
+        for fact in view.facts.get_many(self._due).values():
+            if fact.supersedes:
+                self._keys[fact.id] = [*self._keys[fact.id], _REPLACES + fact.supersedes]
 
-    def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
-        """Fact -> the outcome of the run that made it, of those that a run made."""
-        return made_by(self._view, facts)
+    def changed(self) -> set[str]:
+        """The facts that are due, and those in whose place one of these stands or stood."""
+        kept = self._view.fact_keys.keys_of(self._due)
+        keys = kept.union(*self._keys.values())
+        return {k.removeprefix(_REPLACES) for k in keys if k.startswith(_REPLACES)} | self._due
 
-    def ended_as(self, runs: Collection[str]) -> dict[str, Status]:
-        """How these runs ended."""
-        return self._view.outcomes.statuses(runs)
+    def reached(self, names: Iterable[str]) -> dict[str, Fact]:
+        """These facts, and those that say the same, directly or by way of others.
+
+        Of those that are trusted and in whose place no other stands.
+        """
+        found, new = dict[str, Fact](), self._looked_at(names)
+        while new:
+            found |= new
+            forms = {self._forms[name] for name in new}
+            keys = {key for form in forms for key in lookup_keys(form)}
+            others = self._looked_at(self._under(keys).difference(found))
+            index = _indexed(forms) if others else Forms()
+            new = {name: fact for name, fact in others.items() if self._says_one(name, index)}
+        return found
+
+    def keep_settled(self, settled: Collection[str], keys: WritableFactKeys) -> None:
+        """Keep the keys of those that are settled."""
+        for name in sorted(self._due.intersection(settled)):
+            keys.keep_fact(name, self._keys[name])
+
+    def _under(self, keys: Collection[str]) -> set[str]:
+        due = {name for key in keys for name in self._holders.get(key, ())}
+        return (self._view.fact_keys.under(keys) - self._due) | due
+
+    def _says_one(self, name: str, index: Forms) -> bool:
+        form = self._forms[name]
+        return any(index.is_same(number, form) for number in index.candidates(form))
+
+    def _looked_at(self, names: Iterable[str]) -> dict[str, Fact]:
+        facts = {
+            name: fact
+            for name, fact in self._view.facts.get_many(names).items()
+            if fact.trust == TRUST
+        }
+        old = self._view.facts.superseded(facts)
+        current = {name: fact for name, fact in facts.items() if name not in old}
+        makers = made_by(self._view, [name for name in current if name not in self._forms])
+        for name, fact in current.items():
+            if name not in self._forms:
+                self._forms[name] = form_of(fact, makers.get(name))
+        return current
+
+
+def made_by(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
+    """Fact -> the outcome of the run that made it, of those that a run made."""
+    makers = view.facts.makers(facts)
+    outcomes = view.outcomes.get_many(set(makers.values()))
+    return {fact: outcomes[name] for fact, name in makers.items() if name in outcomes}
+
+
+def _indexed(forms: Iterable[Form]) -> Forms:
+    index = Forms()
+    for form in forms:
+        index.add(form)
+    return index
+
+
+OfFacts = Callable[[Run, Mapping[str, Fact]], PromotionMaterial]
 
 
 class GeneralPlan(Struct, frozen=True):
@@ -82,10 +156,14 @@ def general_state(run: Run, fact: Fact, of_facts: OfFacts) -> PromotionState | N
     if not _is_of_several(run):
         return None
     alike = AlikeFacts(run.view, run.view.due.keys(GENERAL))
-    groups = general.recurrences(of_facts(run, alike.reached([fact.id])), _Runs(run.view))
+    groups = general.recurrences(of_facts(run, alike.reached([fact.id])), _fact_runs(run))
     own = next((group for group in groups if fact in group.facts), None)
     made = _general_skills(run, [fact.id]).get(fact.id)
     return general.general_state(fact, own, made, run.policy)
+
+
+def _fact_runs(run: Run) -> FactRuns:
+    return FactRuns(partial(made_by, run.view), run.view.outcomes.statuses)
 
 
 def _is_of_several(run: Run) -> bool:
@@ -128,7 +206,7 @@ def _planned(run: Run, touched: _Touched, material: PromotionMaterial) -> Genera
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
     due: list[tuple[PromotionMaterial, GeneralPattern]] = []
     standing: set[str] = set()
-    groups = list(general.recurrences(material, _Runs(run.view)))
+    groups = list(general.recurrences(material, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
     tells = skills_of_groups([group.facts for group in groups], names)
     for group, (_, is_own) in zip(groups, tells, strict=True):
@@ -159,7 +237,7 @@ def told_everywhere(
     made = _general_skills(run, list(material.facts))
     skills = with_waiting_accounts(run.view, run.view.skills.live(living))
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
-    for group in general.recurrences(material, _Runs(run.view)):
+    for group in general.recurrences(material, _fact_runs(run)):
         pattern = general.told_pattern(group, material, by_fact)
         if pattern is not None:
             yield material, pattern

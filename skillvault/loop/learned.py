@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from skillvault.learning import why_not
 from skillvault.learning.capture.patterns import Tiers
 from skillvault.learning.capture.prompt import Told, told
 from skillvault.learning.capture.rules import (
@@ -19,6 +20,8 @@ from skillvault.learning.capture.rules import (
     scope_in,
     with_scope,
 )
+from skillvault.loop import code_bases
+from skillvault.loop import code_bases as looks
 from skillvault.loop.tiers import (
     pattern_ref,
     read_expertise,
@@ -27,23 +30,15 @@ from skillvault.loop.tiers import (
     rules_text,
 )
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Expertise, LearnedPattern, Problem
 from skillvault.model.text.text import rule_key
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import layout, learnings
+from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault.learning import why_not
-    from skillvault.loop import code_bases
-    from skillvault.loop import evidence as looks
     from skillvault.loop.run import Run
-    from skillvault.vault.files import redact
-else:  # only who asks for them pays for them
-    code_bases, looks = LazyModule("loop.code_bases"), LazyModule("loop.evidence")
-    redact, why_not = LazyModule("vault.files.redact"), LazyModule("learning.why_not")
 
 _MIN_PREFIX = 6  # characters of an id
 _TOLD = 3  # rules that a message names

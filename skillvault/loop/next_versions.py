@@ -248,7 +248,7 @@ def _paths_of_outdated(view: Topics, change: Change) -> Iterator[str]:
 
 
 def paths_of_version(view: Topics, name: str) -> Iterator[str]:
-    """All files and links of the version that would replace a skill."""
+    """What goes with the version that would replace a skill: its files and links."""
     if waiting := waiting_version(view, name):
         yield from _paths_of(view, waiting.name)
 
@@ -256,7 +256,7 @@ def paths_of_version(view: Topics, name: str) -> Iterator[str]:
 def _paths_of(view: Topics, name: str) -> Iterator[str]:
     links = view.links.by_target([Ref("skill", name)])
     yield from view.files.below(f"proposed/{name}")
-    yield from map(layout.path_of, links)
+    yield from (str(ref_of(link)) for link in links)
 
 
 # ── what a person decides about ──────────────────────────────────────────────────────

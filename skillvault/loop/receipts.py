@@ -6,24 +6,17 @@ What was shown may still wait in the inbox.
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from skillvault.learning import record
-from skillvault.model import aliases, claims
+from skillvault.model import aliases, claims, codec, intake
 from skillvault.model.claims import Claim
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.model import codec, intake
-else:  # only who reads what waits pays for them
-    codec, intake = LazyModule("model.codec"), LazyModule("model.intake")
 
 _OURS = "recommendation-"  # how the files begin that `recommend --decision` drops
 

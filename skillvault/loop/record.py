@@ -1,7 +1,7 @@
 """record: take in what arrived, refuse what cannot be taken."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from skillvault.learning.record import (
     check_domain,
@@ -13,20 +13,13 @@ from skillvault.learning.record import (
 from skillvault.loop.quota import split_files
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.loop.run import Run
+from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.model import codec, intake
-    from skillvault.vault.files import redact
-else:  # only who parses pays for them
-    codec, intake = LazyModule("model.codec"), LazyModule("model.intake")
-    redact = LazyModule("vault.files.redact")
 
 _Arrived = Outcome | Recommendation | Session
 _NO_DECISION = (

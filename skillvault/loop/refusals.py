@@ -10,7 +10,8 @@ from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.rejection import REJECT, UNDO, RejectedSkill, Rejection, Rejections
 from skillvault.model.change import FORGET, WHY, Change
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Ref, Skill
+from skillvault.model.link_lists import read_links
+from skillvault.model.records import Link, Ref, Skill, ref_of
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -86,20 +87,35 @@ def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> 
 
 
 def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
-    """All files of a skill on a shelf, and its links."""
+    """What goes with a skill on a shelf: all of its files, and the links to it."""
     links = head.links.by_target([Ref("skill", name)])
-    return [*head.files.below(f"{shelf}/{name}"), *map(layout.path_of, links)]
+    return [*head.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
-def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes]]:
-    """(the rejection of a skill, what it removed); UsageError if it was not rejected."""
+def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
+    """(the rejection of a skill, the files and links it removed); UsageError without one."""
     refusal = next(
         (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name), None
     )
     if refusal is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{refusal.commit}^"
-    removed = store.git.history.changed(parent, refusal.commit)
-    paths = [path for path, entry in removed.items() if entry is None]
-    contents = store.git.history.files_at([f"{parent}:{path}" for path in paths])
-    return refusal, {path: contents[f"{parent}:{path}"] for path in paths}
+    changed = store.git.history.changed(parent, refusal.commit)
+    lists = [path for path in changed if layout.links_owner(path)]
+    removed = [path for path, entry in changed.items() if entry is None and path not in lists]
+    places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
+    contents = store.git.history.files_at([*(f"{parent}:{path}" for path in removed), *places])
+    links: list[Link] = []
+    for path in lists:
+        before, after = (contents.get(f"{at}:{path}", b"") for at in (parent, refusal.commit))
+        links += _links_removed(store.head(), path, before, after)
+    return refusal, {path: contents[f"{parent}:{path}"] for path in removed}, links
+
+
+def _links_removed(head: Topics, path: str, before: bytes, after: bytes) -> list[Link]:
+    """The links that a list had before, and whose owner is still there."""
+    owner = layout.links_owner(path)
+    if owner is None or not (owner.kind == "skill" or owner in head.records):
+        return []
+    old, new = (read_links(path, owner, content).links for content in (before, after))
+    return [link for link in old if link not in new]

@@ -26,6 +26,7 @@ from skillvault.learning.sections import (
     taken_back,
     written_as_stated,
 )
+from skillvault.loop import accounts
 from skillvault.loop.learner import ALL
 from skillvault.loop.next_versions import (
     GateMaterial,
@@ -52,6 +53,7 @@ from skillvault.model.records import (
     Skill,
     Trust,
 )
+from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -235,15 +237,11 @@ class Run:
     @cached_property
     def shelf(self) -> "Shelf":
         """The skills with all their layers, and what is known of their use."""
-        from skillvault.serving.shelf import Shelf  # noqa: PLC0415 (most of a run does without)
-
-        return self._shelf or Shelf(self.store)
+        return self._shelf or shelves.Shelf(self.store)
 
     @cached_property
     def accounts(self) -> "Accounts":
         """What the subjects' outcomes say, read once for all steps."""
-        from skillvault.loop import accounts  # noqa: PLC0415 (most of a run does without)
-
         return accounts.Accounts(
             accounts.Surroundings(
                 view=self.view,

@@ -5,25 +5,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from skillvault.learning.capture.adoption import STEP
-from skillvault.learning.capture.learned_skill import learned_body, learned_skill
-from skillvault.learning.capture.patterns import Captured, Tiers
+from skillvault.learning.capture.patterns import Captured, Tiers, learned_body, learned_skill
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import untouched
 from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Ref, Skill
 from skillvault.model.text.text import shorten
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import layout, learnings
+from skillvault.vault.files import expertise, layout, learnings
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.loop.run import Run
-    from skillvault.vault.files import expertise
-else:  # only who reads patterns pays for yaml
-    expertise = LazyModule("vault.files.expertise")
 
 _SKILL = Ref("skill", LEARNED)
 _NAMED = 60  # characters of a pattern in a commit's message

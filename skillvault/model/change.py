@@ -33,6 +33,7 @@ STEP, SOURCE, TARGET, JUDGE, WHY = (
     "Skillvault-Judge",
     "Skillvault-Why",
 )
+LINK = "link:"  # how the address of a link begins
 _MAX_WHY = 500  # characters of a person's reason that a trailer holds
 
 
@@ -115,7 +116,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     Of `reason` the lines that begin with two spaces are a table's and stay as they are.
     `writes` are new records and `files` whole files (path -> bytes, a `Program` if it may be run),
-    `removes` paths that go;
+    `removes` what goes: paths, and links as `link:<id>`;
     `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
     there. `subject` stands without its step. `takes` names the inbox entries that become redundant
     once the commit is made. `commit_with`: it shares its commit with the changes beside it that

@@ -17,7 +17,6 @@ from msgspec import Struct
 from skillvault.model.conversion import convert, stored
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
-    LINK_TYPES,
     ORIGINS,
     SKILL_KINDS,
     SKILL_STATUSES,
@@ -26,7 +25,6 @@ from skillvault.model.records import (
     Evaluation,
     Extra,
     Fact,
-    Link,
     Outcome,
     Recommendation,
     Record,
@@ -299,7 +297,7 @@ def session_of(values: Mapping[str, Any], name: str) -> Session:
     return msgspec.structs.replace(record, id=name)
 
 
-# ── evaluations, answers, links ──────────────────────────────────────────────────────
+# ── evaluations, answers ─────────────────────────────────────────────────────────────
 
 
 def _evaluation_values(record: Evaluation) -> dict[str, Any]:
@@ -315,23 +313,6 @@ def _answer_text(record: Answer) -> str:
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
     kept = {key: value for key, value in values.items() if value is not None}
     return f"{json.dumps(kept, ensure_ascii=False, indent=2)}\n"
-
-
-def _link_values(record: Link) -> dict[str, Any]:
-    ends = {"source": record.source, "target": record.target}
-    return {
-        "id": record.id,
-        "type": record.type,
-        **{end: {"kind": ref.kind, "id": ref.id} for end, ref in ends.items()},
-        "created_at": stamp(record.created_at),
-        "metadata": dict(record.metadata),
-    }
-
-
-def _link_of(raw: Mapping[str, Any], _name: str) -> Link:
-    if raw.get("type") not in LINK_TYPES:
-        raise _choice("type", raw.get("type"), LINK_TYPES)
-    return stored(raw, Link)
 
 
 # ── facts ────────────────────────────────────────────────────────────────────────────
@@ -500,7 +481,6 @@ _FORMS: Mapping[str, _Form] = {
         lambda record: {**msgspec.to_builtins(record), "at": stamp(record.at)},
         lambda values, _: stored(values, Retraction),
     ),
-    "link": _yaml(_link_values, _link_of),
     "answer": _Form(
         _answer_text,
         lambda text, *_: stored(front_matter.as_mapping(strict_json.load(text)), Answer),

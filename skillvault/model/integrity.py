@@ -9,6 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     LEARNED,
     PROGRAMS_OWN,
@@ -22,7 +23,6 @@ from skillvault.model.records import (
     Retraction,
     Session,
     Skill,
-    link_id,
     question_key,
     session_id,
 )
@@ -45,7 +45,7 @@ class VaultRecords(Struct, frozen=True, kw_only=True):
     record's. `removed` names the commit that took a record away, None if none did.
     """
 
-    records: Mapping[str, Record]
+    records: Mapping[str, Record | LinkList]
     existing: frozenset[str]
     strays: tuple[str, ...]
     removed: Callable[[Ref], str | None]
@@ -67,8 +67,9 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
                 yield from _answer(path, record)
             case Fact():
                 yield from _fact(path, record)
-            case Link():
-                yield from _link(path, record)
+            case LinkList():
+                for link in record.links:
+                    yield from _link(path, link)
     yield from _twice(view)
     yield from (problem for problem, removed in _missing_ends(view) if removed is None)
 
@@ -78,8 +79,11 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
     for problem, removed in _missing_ends(view):
         if removed is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {removed}")
-    linked = {record.target for record in view.records.values() if isinstance(record, Link)}
+    lists = [record for record in view.records.values() if isinstance(record, LinkList)]
+    linked = {link.target for each in lists for link in each.links}
     for path, record in view.records.items():
+        if isinstance(record, LinkList):
+            yield from _contradictory_links(path, record)
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
             is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
@@ -89,15 +93,27 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
                     path,
                     None,
                     "no-links",
-                    f"a {record.origin} skill without links; restore links/{record.name}/ with git",
+                    f"a {record.origin} skill without links; restore with git the lines that lead "
+                    f"to skill/{record.name}",
                 )
         if isinstance(record, Fact) and record.kind == "judge":
             yield from _fact_notes(path, record, linked)
 
 
+def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
+    """A note for each fact that one list of links both supports and contradicts."""
+    contradicted = {link.target for link in record.links if link.type == "contradicted"}
+    for link in record.links:
+        if link.type in ("promoted", "reinforced") and link.target in contradicted:
+            message = f"{link.type} and contradicted: {link.target}; delete the line that is wrong"
+            yield Problem(path, None, "contradictory-links", message)
+
+
 def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Problem]:
     if Ref("fact", fact.id) not in linked:
-        message = f"a judge's fact without links; restore links/{fact.id}/ with git"
+        message = (
+            f"a judge's fact without links; restore with git the lines that lead to fact/{fact.id}"
+        )
         yield Problem(path, None, "no-links", message)
 
 
@@ -254,23 +270,7 @@ def _fact(path: str, fact: Fact) -> Iterator[Problem]:
 
 
 def _link(path: str, link: Link) -> Iterator[Problem]:
-    _, folder, name = path.split("/")
-    if link.id != name.removesuffix(".yaml") or link.target.id != folder:
-        yield Problem(
-            path,
-            "id",
-            "id-mismatch",
-            f"id: {link.id!r} to {link.target.id!r} does not belong at this path; "
-            "restore the file with git",
-        )
-    elif link.id != link_id(link.type, link.source, link.target):
-        yield Problem(
-            path,
-            "id",
-            "id-mismatch",
-            "id: does not derive from the link's type and ends; restore the file",
-        )
-    elif (link.source.kind == "origin") != (link.type == "installed") or (
+    if (link.source.kind == "origin") != (link.type == "installed") or (
         link.target.kind == "origin"
     ):
         yield Problem(
@@ -278,7 +278,7 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             "type",
             "bad-ends",
             "type: installed leads from an origin to a skill, and nothing else from or to one; "
-            "restore the file with git",
+            "restore the line with git",
         )
     elif (link.source.kind, link.target.kind) != (ends := _ends_of(link)):
         source, target = map(_article, ends)
@@ -286,7 +286,7 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             path,
             "type",
             "bad-ends",
-            f"type: {link.type} leads from {source} to {target}; restore the file with git",
+            f"type: {link.type} leads from {source} to {target}; restore the line with git",
         )
 
 
@@ -303,7 +303,7 @@ def _twice(view: VaultRecords) -> Iterator[Problem]:
     """A name or id that two records of one kind have."""
     paths: dict[tuple[str, str], str] = {}
     for path, record in sorted(view.records.items()):
-        if isinstance(record, Link):
+        if isinstance(record, LinkList):
             continue
         name = path.split("/")[1] if isinstance(record, Skill) else record.id
         key = (type(record).__name__, name)
@@ -321,14 +321,15 @@ def _twice(view: VaultRecords) -> Iterator[Problem]:
 def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
     """Each end that is not there, with the words for who removed it."""
     for path, record in view.records.items():
-        ends: tuple[tuple[str, Ref], ...] = ()
-        if isinstance(record, Link):
-            ends = (("source", record.source), ("target", record.target))
+        ends: list[tuple[str, Ref]] = []
+        if isinstance(record, LinkList):
+            ends = [("source", link.source) for link in record.links]
+            ends += [("target", link.target) for link in record.links]
         elif isinstance(record, Evaluation):
-            ends = (("outcome", Ref("outcome", record.outcome)),)
+            ends = [("outcome", Ref("outcome", record.outcome))]
         elif isinstance(record, Fact) and record.supersedes:
-            ends = (("supersedes", Ref("fact", record.supersedes)),)
-        for key, ref in ends:
+            ends = [("supersedes", Ref("fact", record.supersedes))]
+        for key, ref in dict.fromkeys(ends):
             if ref.kind != "origin" and str(ref) not in view.existing:
                 message = f"{key}: {ref.kind} {ref.id} is not in this vault"
                 yield Problem(path, key, "missing-end", message), view.removed(ref)

@@ -1,18 +1,76 @@
-"""Modules that are loaded when something of them is used first.
+"""Modules of this package run their code when something of them is used first.
 
-A question loads only the modules that answer it, and they are still named at the top of a file:
-under TYPE_CHECKING as any module, else as `LazyModule`.
+`from skillvault.loop import run` costs nothing until `run.` something is asked for, while
+`from skillvault.loop.run import Run` loads the module at once.
 """
 
-from importlib import import_module
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from threading import RLock
+from types import ModuleType
 from typing import Any
 
+_LOCK = RLock()
+# An import statement asks for these of a module that was imported before.
+_GIVEN = frozenset({"__class__", "__file__", "__name__", "__package__", "__path__", "__spec__"})
 
-class LazyModule:
-    """A module of this package, by its name."""
 
-    def __init__(self, name: str) -> None:
-        self._name = f"skillvault.{name}"
+class _LazyModule(ModuleType):
+    """A module whose code has not run.
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
+    That of `importlib` is not safe with threads before Python 3.12.4, and a second import
+    statement loads it.
+    """
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _GIVEN:
+            with _LOCK:
+                spec = object.__getattribute__(self, "__spec__")
+                if spec.loader_state is not None:  # nobody else has begun
+                    loader, spec.loader_state = spec.loader_state, None
+                    try:
+                        loader.exec_module(self)
+                    except BaseException:
+                        spec.loader_state = loader
+                        raise
+                    object.__setattr__(self, "__class__", ModuleType)
+        return ModuleType.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value  # which has run the code, so that it replaces nothing
+
+
+class _Loader(LazyLoader):
+    """A loader that leaves the code of its module for later."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the first use run the code."""
+        spec = object.__getattribute__(module, "__spec__")
+        spec.loader = spec.loader_state = module.__loader__ = self.loader
+        module.__class__ = _LazyModule
+
+    def __getattr__(self, name: str) -> Any:  # the source, the code, the resources
+        return getattr(self.loader, name)
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of this package before anybody else does."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module, to be loaded late; a package is loaded at once."""
+        if not name.startswith("skillvault."):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None and not spec.submodule_search_locations:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+def defer_modules() -> None:
+    """Let all modules of this package that are imported from now on load late."""
+    sys.meta_path.insert(0, _Finder())

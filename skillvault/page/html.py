@@ -3,19 +3,189 @@
 A policy in the file lets only its own style and script run.
 """
 
+import gzip
 from base64 import b64encode
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from markupsafe import Markup
+from msgspec import Struct
 
 from skillvault.inspect.page.page import Page
+from skillvault.inspect.page.skills import SkillPage
 from skillvault.inspect.page.week import EVENTS, Happened
-from skillvault.page import chart, payload
+from skillvault.model.records import Evaluation, Outcome, stamp
+from skillvault.model.text.hidden_characters import escaped
+from skillvault.page import chart
 from skillvault.page.template import render
+from skillvault.vault.files import layout
+
+MOST = 2_200_000  # bytes of all chunks as they stand in the file
+_TEXT = 4000  # characters of a text, fewer where there are many
+_LEAST = 60
+_TEXTS = 2_500_000  # characters of skill_page field of all outcomes
+_SAMPLE = 1000  # outcomes by which the length of texts is chosen
+_TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}
+
+
+class Chunk(Struct, frozen=True):
+    """Some records of a kind: the first of their ids, and the data as text in base64."""
+
+    kind: str
+    first: str
+    data: str
+
+
+def chunks_of(page: Page) -> list[Chunk]:
+    """The details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
+    chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
+    room = MOST - _size(chunks)
+    limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
+    ids = list(page.outcomes)
+    some = ids[:: max(1, len(ids) // _SAMPLE)]
+    of_some = room * len(some) / max(1, len(ids))
+    while limit > _LEAST and _size(_chunks("outcome", _outcome_data(page, some, limit))) > of_some:
+        limit //= 2
+    while True:
+        outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
+        if _size(outcomes) <= room or limit <= _LEAST:
+            return [*chunks, *outcomes]
+        limit //= 2
+
+
+def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
+    ids, size = sorted(records), _TOGETHER[kind]
+    for start in range(0, len(ids), size):
+        some = {name: records[name] for name in ids[start : start + size]}
+        packed = gzip.compress(msgspec.json.encode(some), 6, mtime=0)
+        yield Chunk(kind, ids[start], b64encode(packed).decode())
+
+
+def _size(chunks: Iterable[Chunk]) -> int:
+    return sum(len(chunk.data) for chunk in chunks)
+
+
+def _skill_data(page: Page) -> dict[str, Any]:
+    applied: dict[str, list[str]] = defaultdict(list)
+    for outcome, names in page.benefit.used.items():
+        for name in names:
+            applied[name].append(outcome)
+    return {one.name: _skill_details(one, applied.get(one.name, ())) for one in page.skills}
+
+
+def _fact_data(page: Page) -> dict[str, Any]:
+    return {
+        name: {
+            "text": _beginning(fact.text, _TEXT),
+            "domain": fact.domain,
+            "importance": fact.importance,
+            "trust": fact.trust,
+            "path": layout.path_of(fact),
+            "origins": page.origins[name],
+        }
+        for name, fact in page.facts.items()
+    }
+
+
+def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
+    return {
+        name: _outcome_details(page, page.outcomes[name], page.evaluations.get(name), limit)
+        for name in ids
+    }
+
+
+def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, Any]:
+    skill = skill_page.skill
+    return {
+        "title": escaped(skill_page.title),
+        "text": _beginning(skill.body, 4 * _TEXT),
+        "use": _beginning(skill.description, _TEXT),
+        "kind": escaped(skill.kind),
+        "domain": escaped(skill.domain or ""),
+        "status": escaped(skill.status),
+        "trust": escaped(skill.trust),
+        "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
+        "for": skill_page.sides.supporting,
+        "against": skill_page.sides.against,
+        "otherwise": skill_page.otherwise,
+        "applied": applied,
+        "origins": skill_page.origins,
+        "history": [
+            (t.commit, t.date, t.step, _beginning(t.subject, 200)) for t in skill_page.history
+        ],
+    }
+
+
+def _outcome_details(
+    page: Page, outcome: Outcome, evaluation: Evaluation | None, limit: int
+) -> dict[str, Any]:
+    decision, result = outcome.decision, outcome.result
+    shown: dict[str, Any] = {
+        "domain": outcome.domain,
+        "at": stamp(outcome.occurred_at),
+        "status": result.status,
+        "path": layout.path_of(outcome),
+        "trust": outcome.trust,
+        "score": result.score,
+        "amount": result.amount,
+        "confidence": decision.confidence,
+        "applied": page.benefit.used.get(outcome.id, ()),
+        "context": [
+            (_beginning(key, 60), _beginning(str(value), 80)) for key, value in _context(outcome)
+        ],
+    }
+    texts: dict[str, str | None] = {
+        "action": decision.action,
+        "target": decision.target,
+        "unit": result.unit,
+        "observer": result.observed_by,
+        "agent": outcome.source.agent,
+        "session": outcome.source.session,
+        "task": decision.task,
+        "reasoning": decision.reasoning,
+        "report": decision.report,
+        "claim": result.claim,
+        "summary": result.summary,
+        "answer": result.answer,
+        "evidence": result.evidence,
+    }
+    if outcome.lesson is not None:
+        texts |= {"lesson": outcome.lesson.do or outcome.lesson.when}
+    if evaluation is not None:
+        texts |= {
+            "insight": evaluation.key_insight,
+            "better": evaluation.better_approach,
+            "judge": evaluation.judge.name,
+        }
+        shown |= {"good": evaluation.was_good_decision, "quality": evaluation.quality_score}
+        shown |= {"right": evaluation.judge_was_right}
+    shown |= {key: _beginning(text, limit) for key, text in texts.items() if text}
+    return {key: value for key, value in shown.items() if value not in (None, "", (), [])}
+
+
+def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
+    context: Mapping[str, Any] = outcome.context
+    return list(context.items())[:40]
+
+
+def _beginning(text: str, limit: int) -> str:
+    """A text as it is shown, its beginning if it is longer."""
+    shown = escaped(text[:limit])
+    return shown if len(text) <= limit else f"{shown}…"
+
+
+def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
+    """Kind -> the first id of each of its chunks, in their order."""
+    starts: dict[str, list[str]] = {kind: [] for kind in _TOGETHER}
+    for chunk in chunks:
+        starts[chunk.kind].append(chunk.first)
+    return starts
+
 
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
@@ -25,7 +195,7 @@ _LISTED = 20  # things of one event that are listed
 
 def html_of(page: Page, *, is_served: bool = False) -> bytes:
     """The page as a file. `is_served`: its script asks its server whether the branch has moved."""
-    chunks = payload.chunks_of(page)
+    chunks = chunks_of(page)
     style, script = _own_file("page.css"), _own_file("page.js")
     text = render(
         "page.html",
@@ -38,7 +208,7 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
         by_event={event: _listed(page, event) for event in EVENTS},
         learned=learned_first(page),
         chunks=chunks,
-        firsts=Markup(_inline(payload.firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
+        firsts=Markup(_inline(firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
         style=Markup(style),  # noqa: S704 (a file of the package)
         script=Markup(script),  # noqa: S704 (a file of the package)
         policy=_policy(style, script, is_served=is_served),

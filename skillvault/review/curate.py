@@ -8,29 +8,72 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from skillvault.inspect import lookup
+from skillvault.learning import curate as rules
+from skillvault.loop import next_versions, run
+from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
 from skillvault.loop.registry import AGENDA
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Ref, Shelved, Skill
+from skillvault.review import installed, installing
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 
 if TYPE_CHECKING:
-    from skillvault.inspect import lookup
-    from skillvault.learning import curate as rules
-    from skillvault.loop import next_versions, run
-    from skillvault.loop import refusals as refusing
     from skillvault.model.change import Change
     from skillvault.model.policy import Policy
-    from skillvault.review import installed, installing, putting
     from skillvault.vault.commit.publish import StagedChange
-else:
-    rules = LazyModule("learning.curate")
-    installed, installing = LazyModule("review.installed"), LazyModule("review.installing")
-    lookup, run = LazyModule("inspect.lookup"), LazyModule("loop.run")
-    next_versions, putting = LazyModule("loop.next_versions"), LazyModule("review.putting")
-    refusing = LazyModule("loop.refusals")
+from typing import Any
+
+from skillvault.model import codec, integrity
+from skillvault.model.errors import BadInputError, UsageError
+from skillvault.vault.commit.publish import StagedChange
+from skillvault.vault.files import redact
+
+_OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
+_LONGEST = 60  # characters of a value that is quoted
+
+
+def cleaned(skill: Skill) -> Skill:
+    """A skill without secrets and hidden characters, its description in one line, "" as None.
+
+    UsageError if it has a value of another type than its field.
+    """
+    try:
+        values: dict[str, Any] = redact.cleaned(msgspec.to_builtins(skill))
+        clean = msgspec.convert(values, Skill)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{skill.name!s}: {error}; correct the value") from None
+    empty = {key: None for key in _OPTIONAL if not getattr(clean, key)}
+    description = " ".join(clean.description.split())
+    return msgspec.structs.replace(clean, **empty, description=description, body=clean.body.strip())
+
+
+def check_read_back(staged: StagedChange, skill: Skill) -> None:
+    """UsageError if the file that a skill becomes is not read as that skill, or is no good one."""
+    ((path, content),) = staged.files.items()
+    try:
+        decoded = codec.decode(Ref("skill", skill.name), content or b"")
+    except BadInputError as error:
+        raise UsageError(f"{skill.name}: cannot be read once written: {error.message}") from None
+    for field in skill.__struct_fields__:
+        given, read = getattr(skill, field), getattr(decoded, field)
+        if given != read:
+            raise UsageError(
+                f"{skill.name}: {field}: {_quoted(given)} would be read as {_quoted(read)}; give "
+                "what a skill's file can hold"
+            )
+    view = integrity.VaultRecords(
+        records={path: decoded}, existing=frozenset(), strays=(), removed=lambda _: None
+    )
+    for problem in integrity.problems(view):
+        raise UsageError(f"{skill.name}: {problem.message}")
+
+
+def _quoted(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class Curator:
@@ -62,12 +105,12 @@ class Curator:
         hidden characters leave it. UsageError for what is no skill or would not be read back as it
         was given, EditedError if a person is editing it.
         """
-        skill = putting.cleaned(skill)
+        skill = cleaned(skill)
         old, shelf = self._standing(skill.name)
         change = rules.put(skill, old, shelf)
         if change is None:
             return run.Report()
-        check = partial(putting.check_read_back, skill=rules.over(skill, old))
+        check = partial(check_read_back, skill=rules.over(skill, old))
         return decide(self._store, change, now or self._clock(), dry=dry, check=check)
 
     def _standing(self, name: str) -> tuple[Skill | None, str]:
@@ -102,8 +145,7 @@ class Curator:
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take the rejection of a skill back: it waits again, and what is like it is due."""
-        refusal, files = refusing.rejected(self._store, name.replace("_", "-"))
-        change = rules.forget(refusal, files)
+        change = rules.forget(*refusing.rejected(self._store, name.replace("_", "-")))
         return decide(self._store, change, now or self._clock(), dry=dry)
 
     def lint(self, name: str) -> list[str]:

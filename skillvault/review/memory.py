@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from skillvault.inspect import lookup
+from skillvault.learning.promote import facts as promote
 from skillvault.model.errors import UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import IMPORTANCES, Fact, Importance, Ref, kind_of
 from skillvault.review.curate import decide
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
+from skillvault.vault.files import redact
 
 if TYPE_CHECKING:
-    from skillvault.inspect import lookup
-    from skillvault.learning.promote import facts as promote
     from skillvault.loop.run import Report
-    from skillvault.vault.files import redact
-else:  # only who writes a fact pays for them
-    promote = LazyModule("learning.promote.facts")
-    lookup, redact = LazyModule("inspect.lookup"), LazyModule("vault.files.redact")
 
 
 class ListedFact(Struct, frozen=True):

@@ -12,7 +12,7 @@ from skillvault.loop.learner import learner_elsewhere
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Link, Outcome, Ref, Retraction
+from skillvault.model.records import Link, Outcome, Ref, Retraction, ref_of
 from skillvault.review.recompute import recomputed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -54,13 +54,13 @@ def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
 
 
 def derived_of(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, str]]:
-    """(record, path) of the links from records, and of the facts that they made or support.
+    """The links from records, and the facts that they made or support, each with what removes it.
 
     Such a fact is made anew if enough is left. One that a person wrote in is theirs, and stays.
     """
     view = run.view
     for link in view.links.by_source(sorted(set(sources))):
-        yield Ref("link", link.id), layout.path_of(link)
+        yield ref_of(link), str(ref_of(link))
         tells = link.type in ("promoted", "reinforced") and link.target.kind == "fact"
         fact = view.facts.get(link.target.id) if tells else None
         if fact is not None and fact.kind == "judge" and not is_personal(view, link.target):
@@ -72,7 +72,7 @@ def _links_of_fact(view: Topics, maker: Link, *, fact_ref: Ref) -> Iterator[tupl
     others = [*view.links.by_target([fact_ref]), *view.links.by_source([fact_ref])]
     for link in others:
         if link.id != maker.id:
-            yield Ref("link", link.id), layout.path_of(link)
+            yield ref_of(link), str(ref_of(link))
 
 
 def is_personal(view: Topics, ref: Ref) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from skillvault.inspect.basis import Basis, basis_of, outcomes_under
-from skillvault.inspect.sides import both_sides
+from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
+from skillvault.inspect.lookup import both_sides
 from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.next_versions import as_approved

@@ -7,22 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from skillvault.exchange import clawhub, folder, well_known
+from skillvault.exchange import fetch, well_known
+from skillvault.exchange import source_tree as folder
 from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
 from skillvault.exchange.sources import SkillSource
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Problem
 from skillvault.vault.git import remote
-
-if TYPE_CHECKING:
-    from skillvault.exchange import fetch
-else:  # who installs from a folder needs no client
-    fetch = LazyModule("exchange.fetch")
 
 Files = Mapping[str, bytes]
 
@@ -90,10 +84,10 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
 
 
 def _released(source: SkillSource, get: well_known.Fetch) -> Offer:
-    release = clawhub.latest(source.url, source.owner, source.skill, get)
+    release = fetch.latest(source.url, source.owner, source.skill, get)
 
     def released() -> Files:
-        return _alone(clawhub.files_of_release(source.url, release, get))
+        return _alone(fetch.files_of_release(source.url, release, get))
 
     return Offer(source.skill, source.naming("", ""), release.version, released)
 

@@ -16,7 +16,7 @@ from skillvault.loop.refusals import paths_of
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
 from skillvault.model.errors import EditedError, UsageError
-from skillvault.model.records import Commit, Ref, Skill
+from skillvault.model.records import Commit, Ref, Skill, ref_of
 from skillvault.review.recompute import recomputed
 from skillvault.review.retract import is_personal, without_facts
 from skillvault.vault.commit.store import Store
@@ -184,7 +184,7 @@ def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
 
 def _paths_of_skill(view: Topics, ref: Ref) -> list[str]:
     path = view.records.path_of(ref) or ""
-    merged = [layout.path_of(link) for link in view.links.by_source([ref])]
+    merged = [str(ref_of(link)) for link in view.links.by_source([ref])]
     following = paths_of_version(view, ref.id)
     return [*paths_of(view, layout.shelf_of(path), ref.id), *merged, *following]
 
@@ -192,4 +192,4 @@ def _paths_of_skill(view: Topics, ref: Ref) -> list[str]:
 def _paths_of_fact(view: Topics, ref: Ref) -> list[str]:
     links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
     path = view.records.path_of(ref)
-    return [*([path] if path else []), *(layout.path_of(link) for link in links)]
+    return [*([path] if path else []), *(str(ref_of(link)) for link in links)]

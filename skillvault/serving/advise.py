@@ -11,7 +11,7 @@ import msgspec
 
 from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
-from skillvault.loop.judging.judges import appointed, record_of
+from skillvault.loop.judging.judges import accuracy_of, policy_judge
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.model import codec
 from skillvault.model.errors import UnansweredError, UnavailableError
@@ -29,8 +29,8 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     proposal = _with_names(store, shelf, proposal, now)
     if advise.skips(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
-    judge = appointed(store, rules.inline_seconds)
-    skills, record = _fitting(shelf, proposal), record_of(judge, store.head())
+    judge = policy_judge(store, rules.inline_seconds)
+    skills, record = _fitting(shelf, proposal), accuracy_of(judge, store.head())
     if record and record.is_chance:
         return advise.withheld(skills)
     thorough = advise.thorough(proposal, rules)

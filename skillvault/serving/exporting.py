@@ -10,26 +10,22 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from skillvault.exchange import source_tree
+from skillvault.exchange import source_tree as folder
+from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.export import Export, LeftOut, OutgoingSkill
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Elsewhere, Problem, Shelved
 from skillvault.model.text.text import listed
+from skillvault.serving import shelf as shelves
+from skillvault.vault import export_folder
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layers, layout, listing
 
 if TYPE_CHECKING:
-    from skillvault.exchange import folder, source_tree
-    from skillvault.exchange import skills as formats
     from skillvault.learning.recommend.recommend import Candidate
-    from skillvault.serving import shelf as shelves
-    from skillvault.vault import export_folder
-else:  # a question loads nothing of what only an export needs
-    formats, shelves = LazyModule("exchange.skills"), LazyModule("serving.shelf")
-    folder, source_tree = LazyModule("exchange.folder"), LazyModule("exchange.source_tree")
-    export_folder = LazyModule("vault.export_folder")
 
 
 class Exported(Struct, frozen=True):

@@ -1,16 +1,10 @@
 """What agents note for each other in a vault, and what of it they are told."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from skillvault.model.lazy import LazyModule
+from skillvault.learning.capture import prompt
+from skillvault.loop import learned as tiers
 from skillvault.vault.commit.store import Store
-
-if TYPE_CHECKING:
-    from skillvault.learning.capture import prompt
-    from skillvault.loop import learned as tiers
-else:  # a vault is opened by who notes nothing
-    prompt, tiers = LazyModule("learning.capture.prompt"), LazyModule("loop.learned")
 
 
 class Notebook:

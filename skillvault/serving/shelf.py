@@ -10,26 +10,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from skillvault.learning import stats
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.assess import Assessed
+from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.elsewhere import capped, expected_lift
-from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.effect.verdict import Evidence, capped, expected_lift
 from skillvault.learning.recommend import TASK, recommend, shelf
 from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
-from skillvault.loop.assessed import assessed
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import Uses
+from skillvault.loop.effects import Uses, assessed
 from skillvault.model import claims
 from skillvault.model.errors import UsageError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Evaluation,
@@ -56,15 +55,8 @@ from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.index.uses import Used
+from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Hit, Near
-
-if TYPE_CHECKING:
-    from skillvault.learning import stats
-    from skillvault.learning.effect import detect
-    from skillvault.vault.search import vectors
-else:  # only who asks for them pays for them
-    detect, stats = LazyModule("learning.effect.detect"), LazyModule("learning.stats")
-    vectors = LazyModule("vault.search.vectors")
 
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task

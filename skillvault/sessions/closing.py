@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.exchange import read_outcomes
+from skillvault.exchange.formats import read_outcomes
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Observer, Scalar, Status, stamp
 

@@ -3,26 +3,47 @@
 What comes of it is recorded like any outcome.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import PurePath
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, Served
-from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.lazy import LazyModule
-from skillvault.model.records import OBSERVERS, Observer, Scalar, Status, stamp
+from skillvault.model import codec
+from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
+from skillvault.model.records import OBSERVERS, Observer, Outcome, Scalar, Status, stamp
 from skillvault.model.text.html_table import html_table
+from skillvault.sessions import transcripts
 
-if TYPE_CHECKING:
-    from skillvault.learning.recommend import render
-    from skillvault.sessions import transcripts
-else:  # who only has a vault open pays for neither
-    render = LazyModule("learning.recommend.render")
-    transcripts = LazyModule("sessions.transcripts")
+
+def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
+    """(file name, bytes); BadInputError for values that no file can hold."""
+    values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
+    try:
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
+        return "outcome.json", text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInputError(
+            f"the outcome contains what JSON cannot hold ({error}); use texts, finite numbers, "
+            "true, false, lists and mappings",
+            code="not-json",
+        ) from None
+
+
+def _as_text(value: object) -> str:
+    """Values of Python that have one text: a time, a path."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is no value of JSON")
+
 
 _ID_BYTES = 6
 

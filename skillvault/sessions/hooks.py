@@ -16,40 +16,22 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.clients import notes as noted
-from skillvault.clients.notes import SessionNotes
+from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload
-from skillvault.clients.project import domain_of
-from skillvault.model.lazy import LazyModule
+from skillvault.exchange.transcripts import events, prompts, reader, signs
+from skillvault.learning.recommend import disclosure, render
+from skillvault.model import reading
 from skillvault.model.text.text import tokens, trimmed
+from skillvault.serving import shelf as shelves
+from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
+from skillvault.vault.files import redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
-    from skillvault.exchange.transcripts import events, prompts, reader, signs
-    from skillvault.learning.recommend import disclosure, render
     from skillvault.learning.recommend.recommend import Selection
-    from skillvault.model import reading
     from skillvault.model.policy import HookPolicy
-    from skillvault.serving import shelf as shelves
     from skillvault.serving.shelf import Shelf
-    from skillvault.sessions import transcripts
-    from skillvault.vault.files import redact
-else:  # an event loads what it needs, for somebody waits
-    reading = LazyModule("model.reading")
-    events, signs = (
-        LazyModule("exchange.transcripts.events"),
-        LazyModule("exchange.transcripts.signs"),
-    )
-    prompts, reader = (
-        LazyModule("exchange.transcripts.prompts"),
-        LazyModule("exchange.transcripts.reader"),
-    )
-    disclosure, render = (
-        LazyModule("learning.recommend.disclosure"),
-        LazyModule("learning.recommend.render"),
-    )
-    shelves = LazyModule("serving.shelf")
-    transcripts, redact = LazyModule("sessions.transcripts"), LazyModule("vault.files.redact")
 
 MOST = 8000  # characters that a hook prints
 _TASK = 8000  # characters of a prompt that say what is asked

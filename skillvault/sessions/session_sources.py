@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skillvault.exchange.transcripts import Transcript, session_of
+from skillvault.exchange.transcripts.extract import session_of
+from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.reading import how

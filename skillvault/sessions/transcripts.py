@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from skillvault.exchange.transcripts import client_of
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
+from skillvault.exchange.transcripts.reader import client_of
 from skillvault.exchange.transcripts.signs import is_to_fail, words_say
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import TranscriptsPolicy

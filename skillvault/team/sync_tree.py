@@ -10,13 +10,13 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.standing import PlacedSkill, merged_standing
-from skillvault.learning.sync.table import rule_of, stays
+from skillvault.learning.sync.standing import PlacedSkill, merged_standing, superseding
+from skillvault.learning.sync.table import LINKS, rule_of, stays
 from skillvault.learning.sync.three_way import Versions
-from skillvault.learning.sync.twice_promoted import superseding
 from skillvault.loop.registry import STEPS
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import Evaluation, Link, Problem, Ref, link_id
+from skillvault.model.link_lists import LinkList
+from skillvault.model.records import Evaluation, Problem
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.git.merge_file import merged_text
@@ -24,7 +24,6 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry
 
 _UNIT = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+)/(?P<file>.+)")
-_PROMOTED = re.compile(r"links/(?P<fact>[^/]+)/promoted-[0-9a-f]+\.yaml")
 _AUTHOR = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
 _BY_HAND = "merge it by hand with `git pull --no-rebase`"
 
@@ -156,6 +155,8 @@ def _decided_entry(
     contents = base, ours, theirs = [meeting.content(entry) for entry in versions]
     if kind is None:
         content = _of_no_record(meeting.git, contents)
+    elif kind == LINKS:
+        content = rule_of(kind)(Versions(base, ours or b"", theirs or b"")) or None
     elif ours is None or theirs is None:
         side = theirs if ours is None else ours
         content = side if side and stays(kind, base or b"", side) else None
@@ -275,42 +276,47 @@ def _entries_of(
 
 def _supersede(meeting: _Meeting, tree: MergedTree) -> None:
     """Of each evaluation that both sides made facts of, one fact supersedes the others."""
-    added = [
-        {path for path, entry in side.items() if entry and _PROMOTED.fullmatch(path)}
-        for side in meeting.changed
-    ]
+    added = [_made_facts(meeting, side) for side in meeting.changed]
     if not all(added) or added[0] == added[1]:
         return
     git = meeting.git
     root = git.objects.write_tree(meeting.roots[1], tree.entries)
-    files = git.history.tree(root, ["links", "memory", "evaluations"])
+    files = git.history.tree(root, ["memory", "evaluations"])
     facts = {ref.id: path for path in files if (ref := layout.ref_of(path)) and ref.kind == "fact"}
-    for source in sorted(_sources(meeting, files, added[0] | added[1])):
-        names = _facts_of(source, facts, files)
+    for list_path in sorted({path for path, _ in added[0] | added[1]} & files.keys()):
+        names = sorted(_promoted(meeting, list_path, files[list_path]) & facts.keys())
         contents = {name: meeting.content(files[facts[name]]) or b"" for name in names}
-        insight = _insight(meeting, files, source)
+        insight = _insight(meeting, files, list_path)
         for name, content in superseding(contents, insight).items():
             path = facts[name]
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 
 
-def _sources(meeting: _Meeting, files: Mapping[str, Entry], paths: set[str]) -> set[str]:
-    """The evaluations of links."""
-    links = [parsed(path, meeting.content(files[path]) or b"") for path in paths & files.keys()]
-    return {link.source.id for link in links if isinstance(link, Link)}
+def _made_facts(meeting: _Meeting, side: Entries) -> set[tuple[str, str]]:
+    """(list of an evaluation's links, fact that was made of it) that a side added."""
+    lists = [path for path in side if _is_of_evaluation(path)]
+    before = meeting.git.objects.entries(meeting.root, lists)
+    return {
+        (path, fact)
+        for path in lists
+        for fact in _promoted(meeting, path, side[path])
+        - _promoted(meeting, path, before.get(path))
+    }
 
 
-def _facts_of(source: str, facts: Mapping[str, str], files: Mapping[str, Entry]) -> list[str]:
-    """The facts that were made of an evaluation, as their links' names tell."""
-    ref = Ref("evaluation", source)
-    return [
-        name
-        for name in facts
-        if f"links/{name}/{link_id('promoted', ref, Ref('fact', name))}.yaml" in files
-    ]
+def _is_of_evaluation(path: str) -> bool:
+    owner = layout.links_owner(path)
+    return owner is not None and owner.kind == "evaluation"
 
 
-def _insight(meeting: _Meeting, files: Mapping[str, Entry], source: str) -> str:
-    paths = [path for path in files if path.startswith("evaluations/") and f"/{source}." in path]
+def _promoted(meeting: _Meeting, path: str, entry: Entry | None) -> set[str]:
+    """The facts that were made of an evaluation, by its list of links."""
+    links = parsed(path, meeting.content(entry) or b"")
+    lines = links.links if isinstance(links, LinkList) else ()
+    return {link.target.id for link in lines if link.type == "promoted"}
+
+
+def _insight(meeting: _Meeting, files: Mapping[str, Entry], list_path: str) -> str:
+    paths = [path for path in files if layout.links_path(path) == list_path]
     records = [parsed(path, meeting.content(files[path]) or b"") for path in paths]
     return next((r.key_insight or "" for r in records if isinstance(r, Evaluation)), "")

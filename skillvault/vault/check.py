@@ -2,22 +2,16 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from skillvault.model import integrity
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
+from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
-from skillvault.vault.files import layout
+from skillvault.vault.files import expertise, layout
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from skillvault.vault.files import expertise
-else:  # `status` asks here too, and reads no yaml
-    expertise = LazyModule("vault.files.expertise")
 
 
 def findings(
@@ -35,10 +29,23 @@ def findings(
         removed=removed,
     )
     broken = [r for r in parsed.values() if isinstance(r, Problem)]
+    for record in parsed.values():
+        broken += record.problems if isinstance(record, LinkList) else ()
     broken += _policy_problems(view)
     broken += _expertise_problems(view)
     broken += _hidden(view.texts_at(paths))
-    return [*broken, *integrity.problems(seen)], list(integrity.notes(seen))
+    notes = [*integrity.notes(seen), *_missing_lists(view, paths)]
+    return [*broken, *integrity.problems(seen)], notes
+
+
+def _missing_lists(view: View, paths: Collection[str]) -> Iterator[Problem]:
+    """A note for each evaluation without its list of links, which it has from the start."""
+    for path in paths:
+        if layout.kind_of(path) != "evaluation":
+            continue
+        if (links := layout.links_path(path)) not in view.contents:
+            message = f"an evaluation without its list of links; restore {links} with git"
+            yield Problem(path, None, "no-list", message)
 
 
 def checked_out(git: Git, shown: Snapshot) -> dict[str, str]:
@@ -61,7 +68,7 @@ def edited(git: Git) -> list[str]:
 def uncommitted(committed: Mapping[str, str], view: View) -> Iterator[Problem]:
     """What a person edited locally, beside these blobs by path: it counts once committed."""
     for path in sorted({*committed, *view.contents}):
-        if path != layout.MARK and not layout.ref_of(path):
+        if path != layout.MARK and not layout.holds_records(path):
             continue
         before, after = committed.get(path), view.contents.get(path)
         if before != after:
@@ -108,7 +115,7 @@ def _strays(view: View) -> Iterator[str]:
     homes: set[str] = set()
     for path in view.contents:
         top, *rest = path.split("/")
-        if top not in layout.FOLDERS or layout.ref_of(path) or rest[-1].startswith("."):
+        if top not in layout.FOLDERS or layout.holds_records(path) or rest[-1].startswith("."):
             continue
         if top not in layout.SHELVES or len(rest) == 1:
             yield path

@@ -129,6 +129,7 @@ def _from_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
     inside = os.path.relpath(Path(text).resolve(), root.resolve())
     for path in (Path(inside).as_posix(), text.strip("/")):
         for candidate in (path, f"{path}/SKILL.md"):
-            if candidate in snapshot.files and (ref := layout.ref_of(candidate)):
+            ref = layout.ref_of(candidate) or layout.links_owner(candidate)
+            if ref and candidate in snapshot.files:
                 return ref
     return None

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from skillvault.model.change import Change
 from skillvault.model.errors import PausedError, UsageError
+from skillvault.model.text import strict_yaml
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
@@ -68,8 +69,6 @@ def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
-        from skillvault.model.text import strict_yaml  # noqa: PLC0415 (only a new vault pays for yaml)
-
         listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         named = f"branch: {strict_yaml.scalar(branch)}"
         mark = files[layout.MARK].decode()

@@ -1,4 +1,4 @@
-"""What a paid judge did and may still do: calls, dollars, replies, its circuit, what it gave up.
+"""The ledger of a paid judge: calls, dollars, replies, its circuit, and what it failed at.
 
 Machine state, not knowledge: one SQLite file under the git dir. A call is reserved here before
 it is sent, and its reply is written down before anybody reads it; each lasts before we go on.
@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from skillvault.model.brief import Spent
 from skillvault.model.errors import UnavailableError
+from skillvault.model.policy import JudgePolicy
 from skillvault.vault.failpoint import reach
 
 _HOUR = 3600.0
@@ -44,9 +46,9 @@ create table if not exists state (name text primary key, value text) without row
 
 
 class Circuit(Struct, frozen=True):
-    """How the service does: failures in a row, until when nobody asks (unix time), and why.
+    """The state of the service: failures in a row, until when nobody asks (unix time), and why.
 
-    `probe` is the call that is under way to find out whether it does again.
+    `probe` is the call that is under way to find out if it works again.
     """
 
     failures: int = 0
@@ -55,8 +57,8 @@ class Circuit(Struct, frozen=True):
     probe: int | None = None
 
 
-class Letter(Struct, frozen=True):
-    """Something that the judge failed at, how often, and why the last time."""
+class FailedItem(Struct, frozen=True):
+    """An item that the judge failed at: how often, and why the last time."""
 
     item: str
     attempts: int
@@ -64,7 +66,7 @@ class Letter(Struct, frozen=True):
 
 
 class Spending(Struct, frozen=True):
-    """What was sent today (UTC) and what it took; reserved and unknown costs count whole."""
+    """The calls of today (UTC) and their cost; reserved and unknown costs count whole."""
 
     calls: int = 0
     tokens: int = 0
@@ -77,16 +79,16 @@ class Ledger:
     UnavailableError if it cannot be read or written: what is not written down is not sent.
     """
 
-    def __init__(self, place: Path, now: Callable[[], float] = time.time) -> None:
-        self._place = place
+    def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
+        self._path = path
         self._now = now
 
     # ── before and after a call ──────────────────────────────────────────────────────
 
-    def reserve(self, usd: float, *, usd_per_day: float, calls_per_day: int) -> int | None:
-        """The number of a call that may be sent now and cost so much at most.
+    def reserve(self, usd: float, rules: JudgePolicy) -> int | None:
+        """Return the number of a call that may be sent now and costs `usd` at most.
 
-        None while one must wait for others, sent first after a silence or as a probe.
+        None while it must wait for others, which were sent after a silence or as a probe.
         UnavailableError if a cap or the circuit forbids it.
         """
         with self._writing() as db:
@@ -96,7 +98,7 @@ class Ledger:
                 return None
             if now < circuit.until:
                 raise UnavailableError(f"{circuit.reason}; asked again at {_clock(circuit.until)}")
-            _check_caps(db, usd, _day(now), usd_per_day=usd_per_day, calls_per_day=calls_per_day)
+            _check_caps(db, usd, _day(now), rules)
             first = _unanswered_since(db, now, circuit)
             if first is not None and not circuit.failures:
                 return None
@@ -110,29 +112,30 @@ class Ledger:
                 _set_circuit(db, probing)
             return call
 
-    def paid(self, call: int, key: str, reply: str, *, usd: float, tokens: int) -> None:
-        """A call was answered: what it took, and the reply under its key."""
+    def record_reply(self, call: int, key: str, reply: str, spent: Spent) -> None:
+        """Close a call that was answered: keep its reply under a key, and what it cost."""
         reach("reply-received")
         with self._writing() as db:
             now = self._now()
-            _close_call(db, call, "paid", usd=usd, tokens=tokens)
-            db.execute("insert or replace into reply values (?, ?, ?)", (key, now, reply))
+            self._keep_replies(db, call, {key: reply}, spent)
             _set_circuit(db, Circuit())
             db.execute("delete from reply where at < ?", (now - _KEPT,))
             db.execute("delete from call where at < ?", (now - _KEPT,))
         reach("reply-journalled")
 
-    def refused(self, call: int) -> None:
-        """A call was answered with no: it cost nothing, and the service is there."""
+    def record_refusal(self, call: int) -> None:
+        """Close a call that was refused: it cost nothing, and the service is there."""
         with self._writing() as db:
-            _close_call(db, call, "refused", usd=0.0)
+            _close_call(db, call, "refused", Spent())
             _set_circuit(db, Circuit())
 
-    def failed(self, call: int, reason: str, *, billed: bool, pause: float | None = None) -> None:
-        """A call was not answered; nobody asks for `pause` seconds. `billed`: it may cost."""
+    def record_failure(
+        self, call: int, reason: str, *, billed: bool, pause: float | None = None
+    ) -> None:
+        """Close an unanswered call; nobody asks for `pause` seconds. `billed`: it may cost."""
         with self._writing() as db:
             usd = _open_usd(db, call) if billed else 0.0
-            _close_call(db, call, "failed", usd=usd)
+            _close_call(db, call, "failed", Spent(cost_usd=usd))
             failures = _circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _OPENS)  # one probe, when it is over
@@ -148,6 +151,14 @@ class Ledger:
         rows = self._rows("select said from reply where key = ?", key)
         return rows[0][0] if rows else None
 
+    def _keep_replies(
+        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: Spent
+    ) -> None:
+        """Keep what a call was answered, by key, and what it took."""
+        rows = [(key, self._now(), reply) for key, reply in replies.items()]
+        db.executemany("insert or replace into reply values (?, ?, ?)", rows)
+        _close_call(db, call, "paid", spent)
+
     def forget_reply(self, key: str) -> None:
         """Drop a reply that is of no use."""
         with self._writing() as db:
@@ -155,15 +166,15 @@ class Ledger:
 
     # ── batches ──────────────────────────────────────────────────────────────────────
 
-    def queue(self, call: int, models: Mapping[str, str]) -> None:
-        """These keys, each with its model, are about to be asked for in a batch."""
+    def announce_batch(self, call: int, models: Mapping[str, str]) -> None:
+        """Note that a batch with these keys, each with its model, is about to be sent."""
         with self._writing() as db:
             db.execute("insert into batch values (?, null)", (call,))
             rows = [(key, model, call) for key, model in models.items()]
             db.executemany("insert or replace into queued values (?, ?, ?)", rows)
 
-    def batched(self, call: int, batch: str | None) -> None:
-        """The batch of a call; None if there is none after all."""
+    def record_batch(self, call: int, batch: str | None) -> None:
+        """Note the batch of a call; None if there is none after all."""
         with self._writing() as db:
             if batch is None:
                 _drop(db, call)
@@ -180,31 +191,29 @@ class Ledger:
             models.setdefault(batch, {})[key] = model
         return models
 
-    def queued(self, key: str) -> str | None:
-        """What stands between a key and a reply that a batch was sent for; None for nothing."""
+    def batch_reason(self, key: str) -> str | None:
+        """The batch in which a key waits for its reply, as a reason; None if in none."""
         rows = self._rows("select id from queued join batch using (call) where key = ?", key)
         if not rows:
             return None
         return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
 
-    def collected(self, batch: str, replies: Mapping[str, str], *, usd: float, tokens: int) -> None:
-        """A batch has ended, with these replies; what it did not answer may be asked again."""
+    def record_batch_replies(self, batch: str, replies: Mapping[str, str], spent: Spent) -> None:
+        """Close a batch with these replies; what it did not answer may be asked again."""
         with self._writing() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
                 return  # another process was quicker
-            rows = [(key, self._now(), reply) for key, reply in replies.items()]
-            db.executemany("insert or replace into reply values (?, ?, ?)", rows)
-            _close_call(db, row[0], "paid", usd=usd, tokens=tokens)
+            self._keep_replies(db, row[0], replies, spent)
             _drop(db, row[0])
 
     def left_usd(self, usd_per_day: float) -> float:
-        """What may be spent today."""
-        return max(usd_per_day - self.today().usd, 0.0)
+        """The dollars that may still be spent today."""
+        return max(usd_per_day - self.spent_today().usd, 0.0)
 
-    # ── what it failed at ────────────────────────────────────────────────────────────
+    # ── failed items ─────────────────────────────────────────────────────────────────
 
-    def charge(self, subject: str, reason: str, *, service: bool) -> None:
+    def count_failure(self, subject: str, reason: str, *, service: bool) -> None:
         """Count a failure against an item.
 
         `service`: one that may be the service's; it counts where others were answered since the
@@ -215,19 +224,19 @@ class Ledger:
                 "select coalesce(max(id), 0) from call where state in ('paid', 'refused')"
             ).fetchone()
             sql = "select attempts, answered from letter where item = ?"
-            attempts, before = db.execute(sql, (subject,)).fetchone() or (0, answered)
-            attempts += 1 if not service or answered > before else 0
+            attempts, last_answered = db.execute(sql, (subject,)).fetchone() or (0, answered)
+            attempts += 1 if not service or answered > last_answered else 0
             row = (subject, attempts, answered, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
-    def letters(self, attempts: int = 1) -> dict[str, Letter]:
-        """What was failed at so often, by item."""
+    def failed_items(self, attempts: int = 1) -> dict[str, FailedItem]:
+        """The items that the judge failed at so often, by item."""
         sql = "select item, attempts, reason from letter where attempts >= ? order by item"
-        return {row[0]: Letter(*row) for row in self._rows(sql, attempts)}
+        return {row[0]: FailedItem(*row) for row in self._rows(sql, attempts)}
 
-    def revive(self) -> None:
+    def forget_failures(self) -> None:
         """Forget all failures: what was set aside or lost is asked again, the circuit closes."""
-        if self._place.exists():
+        if self._path.exists():
             with self._writing() as db:
                 db.execute("delete from letter")
                 lost = [row[0] for row in db.execute("select call from batch where id is null")]
@@ -235,16 +244,16 @@ class Ledger:
                     _drop(db, call)
                 _set_circuit(db, Circuit())
 
-    # ── how it stands ────────────────────────────────────────────────────────────────
+    # ── state ────────────────────────────────────────────────────────────────────────
 
-    def today(self) -> Spending:
-        """What was sent since midnight (UTC)."""
+    def spent_today(self) -> Spending:
+        """The calls and costs since midnight (UTC)."""
         sql = "select count(*), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0) from call"
         rows = self._rows(f"{sql} where day = ?", _day(self._now()))
         return Spending(*rows[0]) if rows else Spending()
 
-    def closed_until(self) -> str | None:
-        """Why nobody asks now, and until when; None if one may."""
+    def closed_reason(self) -> str | None:
+        """The reason why nobody asks now, and until when; None if one may."""
         rows = self._rows("select value from state where name = ?", "circuit")
         circuit = msgspec.json.decode(rows[0][0], type=Circuit) if rows else Circuit()
         if self._now() >= circuit.until:
@@ -254,17 +263,17 @@ class Ledger:
     # ── the file ─────────────────────────────────────────────────────────────────────
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        if not self._place.exists():
+        if not self._path.exists():
             return []
-        with self._guarded(), closing(self._connected()) as db:
+        with self._guard(), closing(self._connect()) as db:
             return db.execute(sql, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction; done when it lasts."""
-        with self._guarded():
-            self._place.parent.mkdir(exist_ok=True)
-            with closing(self._connected()) as db:
+        with self._guard():
+            self._path.parent.mkdir(exist_ok=True)
+            with closing(self._connect()) as db:
                 db.execute("begin immediate")
                 try:
                     yield db
@@ -273,8 +282,8 @@ class Ledger:
                     raise
                 db.execute("commit")
 
-    def _connected(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._place, timeout=_BUSY, isolation_level=None)
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)
         db.execute("pragma synchronous = full")
         (version,) = db.execute("pragma user_version").fetchone()
         if not version:
@@ -282,12 +291,12 @@ class Ledger:
         return db
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guard(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
             raise UnavailableError(
-                f"the judge is not asked: {self._place} cannot be used ({error}); free "
+                f"the judge is not asked: {self._path} cannot be used ({error}); free "
                 "disk space, or remove the file, which resets what was spent today"
             ) from error
 
@@ -308,26 +317,24 @@ def _set_circuit(db: sqlite3.Connection, circuit: Circuit) -> None:
     db.execute("insert or replace into state values (?, ?)", row)
 
 
-def _check_caps(
-    db: sqlite3.Connection, usd: float, day: str, *, usd_per_day: float, calls_per_day: int
-) -> None:
+def _check_caps(db: sqlite3.Connection, usd: float, day: str, rules: JudgePolicy) -> None:
     """UnavailableError if one more call would pass a cap of the day."""
     sql = "select count(*), coalesce(sum(usd), 0.0) from call where day = ?"
     calls, spent = db.execute(sql, (day,)).fetchone()
-    if calls >= calls_per_day:
+    if calls >= rules.calls_per_day:
         raise UnavailableError(
-            f"the day's {calls_per_day} calls are sent (judge.calls_per_day); "
+            f"the day's {rules.calls_per_day} calls are sent (judge.calls_per_day); "
             "the rest waits for midnight UTC"
         )
-    if spent + usd > usd_per_day:
+    if spent + usd > rules.usd_per_day:
         raise UnavailableError(
-            f"the day's ${usd_per_day:g} (judge.usd_per_day) leave no room for a call of up to "
-            f"${usd:.4f}; the rest waits for midnight UTC"
+            f"the day's ${rules.usd_per_day:g} (judge.usd_per_day) leave no room for a call of "
+            f"up to ${usd:.4f}; the rest waits for midnight UTC"
         )
 
 
 def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> float | None:
-    """When the first of too many unanswered requests of this hour was sent; None for room."""
+    """The time of the first of too many unanswered requests of this hour; None if few."""
     if not circuit.failures:
         sql = "select 1 from call where at > ? and state in ('paid', 'refused') limit 1"
         if db.execute(sql, (now - _HOUR,)).fetchone():
@@ -341,7 +348,7 @@ def _unanswered_since(db: sqlite3.Connection, now: float, circuit: Circuit) -> f
 
 
 def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
-    """Whether a call is not settled yet, and not of a process that was killed."""
+    """Return True if a call is open, and not of a process that was killed."""
     sql = "select 1 from call where id = ? and state = 'open' and at > ?"
     return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
 
@@ -351,11 +358,9 @@ def _open_usd(db: sqlite3.Connection, call: int) -> float:
     return usd
 
 
-def _close_call(
-    db: sqlite3.Connection, call: int, state: str, *, usd: float, tokens: int = 0
-) -> None:
+def _close_call(db: sqlite3.Connection, call: int, state: str, spent: Spent) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
-    db.execute(sql, (state, usd, tokens, call))
+    db.execute(sql, (state, spent.cost_usd, spent.tokens, call))
 
 
 def _day(at: float) -> str:

@@ -96,7 +96,7 @@ def test_what_left_stands_behind_what_came() -> None:
 
 
 def test_hosts_fold_links_and_a_hunk_names_its_key(learned: Vault, person: Person) -> None:
-    link = person.git("ls-files", "links").splitlines()[0]
+    link = person.git("ls-files", "*.links.yaml").splitlines()[0]
     assert "linguist-generated: set" in person.git("check-attr", "-a", link)
     outcome = person.git("ls-files", "outcomes").splitlines()[0]
     text = (learned.root / outcome).read_text()

@@ -269,7 +269,7 @@ def test_without_the_extra_it_says_how_to_get_it(vault: Vault, tmp_path: Path) -
     hidden = tmp_path / "without.py"
     hidden.write_text(
         "import sys\n"
-        "import skillvault.cli.mcp as m\n"
+        "import skillvault.cli.setup as m\n"
         "m.find_spec = lambda name: None\n"
         "sys.argv = ['skillvault', '--vault', sys.argv[1], 'mcp']\n"
         "from skillvault.cli import main\n"
@@ -283,9 +283,6 @@ def test_without_the_extra_it_says_how_to_get_it(vault: Vault, tmp_path: Path) -
 
 
 def test_no_other_command_loads_the_sdk() -> None:
-    code = (
-        "import json, sys, skillvault.cli.setup, skillvault.cli.mcp\n"
-        "print(json.dumps(list(sys.modules)))"
-    )
+    code = "import json, sys, skillvault.cli.setup\nprint(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"mcp", "pydantic", "anyio"} & set(json.loads(done.stdout)) == set()

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.recommend import STRATEGIES
-from skillvault.cli.search import KINDS
+from skillvault.cli.recommend import KINDS, STRATEGIES
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.model.errors import UsageError
 from skillvault.serving import shelf as serving

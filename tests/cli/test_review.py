@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault, proposals
 from skillvault.cli.commands import cli
-from skillvault.cli.sitting import KEYS
+from skillvault.cli.review_inbox import KEYS
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.clients import log, notes
+from skillvault.clients.notes import domain_of
 from skillvault.clients.payload import payload_from
-from skillvault.clients.project import domain_of
 from tests.conftest import NOW
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillvault import exchange
+from skillvault.exchange import formats
 from skillvault.model import intake, records
 from skillvault.model.errors import BadInputError
 
@@ -33,7 +33,7 @@ def written(path: Path, value: Any) -> Path:
 
 def read(format_name: str, path: Path, domain: str | None = None) -> list[dict[str, Any]]:
     """The mappings of a file of which no record is refused."""
-    return [taken(item) for _, item in exchange.read_outcomes(format_name, path, domain)]
+    return [taken(item) for _, item in formats.read_outcomes(format_name, path, domain)]
 
 
 def one(format_name: str, path: Path, domain: str | None = None) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def taken(item: dict[str, Any] | BadInputError) -> dict[str, Any]:
 def refused(format_name: str, path: Path) -> BadInputError:
     """The one error of a file that is refused as a whole."""
     with pytest.raises(BadInputError) as caught:
-        list(exchange.read_outcomes(format_name, path))
+        list(formats.read_outcomes(format_name, path))
     return caught.value
 
 

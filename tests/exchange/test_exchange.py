@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault import exchange
+from skillvault.exchange import formats
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.text.text import is_slug
 from tests.exchange.given import refused, shared, written
@@ -19,7 +19,7 @@ REAL = [
 
 def test_an_unknown_format_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="ctrf, freqtrade, harbor, jsonl or junit"):
-        exchange.read_outcomes("csv", Path("x.csv"))
+        formats.read_outcomes("csv", Path("x.csv"))
 
 
 @pytest.mark.parametrize(("format_name", "name"), REAL)
@@ -27,26 +27,26 @@ def test_the_same_file_gives_the_same_mappings_in_the_same_order(
     format_name: str, name: str
 ) -> None:
     path = shared(name)
-    assert list(exchange.read_outcomes(format_name, path)) == list(
-        exchange.read_outcomes(format_name, path)
+    assert list(formats.read_outcomes(format_name, path)) == list(
+        formats.read_outcomes(format_name, path)
     )
 
 
 @pytest.mark.parametrize(("format_name", "name"), REAL)
 def test_labels_are_distinct_slugs(format_name: str, name: str) -> None:
-    labels = [label for label, _ in exchange.read_outcomes(format_name, shared(name))]
+    labels = [label for label, _ in formats.read_outcomes(format_name, shared(name))]
     assert len(set(labels)) == len(labels)
     assert all(is_slug(label) for label in labels)
 
 
 @pytest.mark.parametrize(("format_name", "name"), REAL)
 def test_a_given_domain_stands_where_the_file_names_none(format_name: str, name: str) -> None:
-    found = exchange.read_outcomes(format_name, shared(name), "given")
+    found = formats.read_outcomes(format_name, shared(name), "given")
     domains = {item["domain"] for _, item in found if isinstance(item, dict)}
     assert domains == {"office" if format_name == "jsonl" else "given"}
 
 
-@pytest.mark.parametrize("format_name", sorted(exchange.FORMATS))
+@pytest.mark.parametrize("format_name", sorted(formats.FORMATS))
 def test_an_absent_file_is_named_with_the_next_step(tmp_path: Path, format_name: str) -> None:
     error = refused(format_name, tmp_path / "gone.json")
     assert error.code == "unreadable"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillvault import exchange
+from skillvault.exchange import formats
 from skillvault.model.errors import BadInputError
 from tests.exchange.given import one, outcomes, read, refused, shared, written
 
@@ -181,7 +181,7 @@ def test_a_bad_trade_is_one_value_that_names_its_key(
     tmp_path: Path, change: dict[str, Any], key: str
 ) -> None:
     path = written(tmp_path / "b.json", backtest({}, change, {}))
-    items = [item for _, item in exchange.read_outcomes("freqtrade", path)]
+    items = [item for _, item in formats.read_outcomes("freqtrade", path)]
     bad = items[1]
     assert isinstance(bad, BadInputError)
     assert bad.key == f"strategy.Trend_V1.trades[1].{key}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillvault import exchange
+from skillvault.exchange import formats
 from skillvault.model.errors import BadInputError
 from tests.exchange.given import one, outcomes, read, refused, shared, written
 
@@ -73,7 +73,7 @@ def test_a_trial_with_only_a_report_is_read_through_it() -> None:
 
 
 def test_a_folder_of_trials_is_read_in_the_order_of_names() -> None:
-    labels = [label for label, _ in exchange.read_outcomes("harbor", shared("harbor"))]
+    labels = [label for label, _ in formats.read_outcomes("harbor", shared("harbor"))]
     assert labels == ["citation-check-bgmgnv8-1", "exoplanet-detection-period-32bfa7-2"]
 
 
@@ -89,7 +89,7 @@ def test_a_bad_trial_of_a_folder_is_one_value(tmp_path: Path) -> None:
     written(tmp_path / "a__1" / "result.json", "{")
     written(tmp_path / "b__2" / "result.json", trial(finished_at=None))
     written(tmp_path / "c__3" / "result.json", trial())
-    broken, running, good = [item for _, item in exchange.read_outcomes("harbor", tmp_path)]
+    broken, running, good = [item for _, item in formats.read_outcomes("harbor", tmp_path)]
     assert isinstance(broken, BadInputError)
     assert broken.message.startswith("a__1/result.json: ")
     assert isinstance(running, BadInputError)

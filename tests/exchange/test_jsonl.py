@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault import exchange
+from skillvault.exchange import formats
 from skillvault.model.errors import BadInputError
 from tests.exchange.given import outcomes, read, shared, written
 
@@ -26,7 +26,7 @@ def test_a_line_is_passed_on_as_it_stands(tmp_path: Path) -> None:
 
 def test_blank_lines_are_skipped_and_labels_count_lines(tmp_path: Path) -> None:
     path = written(tmp_path / "My Outcomes.jsonl", f"\ufeff{LINE}\n\n  \r\n{LINE}")
-    labels = [label for label, _ in exchange.read_outcomes("jsonl", path)]
+    labels = [label for label, _ in formats.read_outcomes("jsonl", path)]
     assert labels == ["my-outcomes-1", "my-outcomes-4"]
 
 
@@ -44,7 +44,7 @@ def test_blank_lines_are_skipped_and_labels_count_lines(tmp_path: Path) -> None:
 )
 def test_a_bad_line_is_one_value_and_the_rest_goes_on(tmp_path: Path, line: str, code: str) -> None:
     path = written(tmp_path / "a.jsonl", f"{LINE}\n{line}\n{LINE}\n")
-    first, bad, last = [item for _, item in exchange.read_outcomes("jsonl", path)]
+    first, bad, last = [item for _, item in formats.read_outcomes("jsonl", path)]
     assert first == last
     assert isinstance(bad, BadInputError)
     assert (bad.code, bad.line) == (code, 2)

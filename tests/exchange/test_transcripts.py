@@ -11,18 +11,10 @@ from typing import Any
 
 import pytest
 
-from skillvault.exchange.transcripts import (
-    Prompt,
-    Remark,
-    ToolCall,
-    ToolResult,
-    Transcript,
-    client_of,
-    session_of,
-)
-from skillvault.exchange.transcripts.extract import MAX_BYTES
+from skillvault.exchange.transcripts.events import Prompt, Remark, ToolCall, ToolResult
+from skillvault.exchange.transcripts.extract import MAX_BYTES, session_of
 from skillvault.exchange.transcripts.prompts import PromptReader
-from skillvault.exchange.transcripts.reader import LONGEST
+from skillvault.exchange.transcripts.reader import LONGEST, Transcript, client_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import session_from
 from skillvault.vault.files.redact import redacted_text

@@ -103,14 +103,6 @@ def _files(vault: Path, env: dict[str, str]) -> str:
             continue
         text = (vault / name).read_text(encoding="utf-8").rstrip()
         told.append(f"---- {name}")
-        if name.startswith("links/"):
-            told.append(_ends(text))
-        elif not name.startswith("outcomes/"):
+        if not name.startswith("outcomes/"):
             told.append(text)
     return "\n".join(told) + "\n"
-
-
-def _ends(link: str) -> str:
-    """A link's ends in one line."""
-    source, target = re.findall(r"  kind: (.+)\n  id: (.+)", link)
-    return f"{' '.join(source)} -> {' '.join(target)}"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page.domains import drawdown
+from skillvault.inspect.page.page import drawdown
 from skillvault.inspect.page.week import why_in
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of
@@ -165,6 +165,6 @@ def test_it_counts_the_questions_that_are_open_for_an_agent(vault: Vault) -> Non
     vault.run(now=NOW)
     assert page(vault, now=LATER).questions is None
     appoint(vault, provider="agent")
-    questions = vault.desk.next_questions(99)
+    questions = vault.queue.next_questions(99)
     assert page(vault, now=LATER).questions == len(questions) > 0
     assert f"{len(questions)} question".encode() in html_of(page(vault, now=LATER))

@@ -6,8 +6,7 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
-from skillvault.exchange.folder import folder_tree
-from skillvault.exchange.source_tree import skills_in
+from skillvault.exchange.source_tree import folder_tree, skills_in
 from skillvault.exchange.sources import source_of
 from skillvault.model.errors import BadInputError
 from tests.conftest import NOW

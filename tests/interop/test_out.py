@@ -11,7 +11,7 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
-from skillvault.exchange.skills import SKILL_FORMATS
+from skillvault.exchange.skills.formats import SKILL_FORMATS
 from tests.conftest import NOW, Person
 from tests.exchange.skills.given import meta_of
 from tests.interop.programs import Program, as_json, clone, codex_list, copied, skills_listed

@@ -8,8 +8,7 @@ from typing import Any
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
-from skillvault.judge.claude.retries import Caller
-from skillvault.judge.claude.wire import Api
+from skillvault.loop.judging.paid_calls import Caller
 from skillvault.model.brief import Verdict
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Decision
@@ -45,9 +44,9 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
     """A judge, and the ledger in this folder."""
     policy = JudgePolicy(**{"provider": "claude", "usd_per_day": 1000.0, **rules})
     ledger = Ledger(place / "judge.db", clock.wall)
-    caller = Caller(Api(), ledger, policy, clock)
+    caller = Caller(ledger, policy, now=clock.now, sleep=clock.sleep)
     questions = Questions(policy, Prompts({}, cleaned), DistillPolicy())
-    return ClaudeJudge(questions, caller, lambda key: None), ledger
+    return ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None), ledger
 
 
 def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:

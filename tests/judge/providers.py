@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.loop.judging.desk import AskedQuestion
+from skillvault.loop.judging.question_queue import AskedQuestion
 from skillvault.loop.run import Report
 from skillvault.model.brief import Verdict
 from skillvault.model.errors import BadInputError, UnansweredError
@@ -45,12 +45,12 @@ class ClaudeAsker:
     @property
     def calls(self) -> int:
         """How many requests were paid for."""
-        return self._ledger.today().calls
+        return self._ledger.spent_today().calls
 
     @property
     def closed(self) -> str | float | None:
         """Until when nobody is asked."""
-        return self._ledger.closed_until()
+        return self._ledger.closed_reason()
 
 
 class AgentAsker:
@@ -246,7 +246,7 @@ def answer_all(script: Script, root: Path, *, agent: str = "agent") -> None:
     replies = replies_of(root, agent)
     refused: set[str] = set()
     for _ in range(_ROUNDS):
-        asked = [one for one in Vault.open(root).desk.next_questions(99) if one.key not in refused]
+        asked = [one for one in Vault.open(root).queue.next_questions(99) if one.key not in refused]
         for question in asked:
             if answer_one(root, question, replies / question.key, script):
                 refused.add(question.key)

@@ -96,7 +96,7 @@ def test_a_batch_that_may_be_under_way_is_not_sent_again_unasked(
     report = claudes.run(now=NOW, batch=True)
     assert len(api.batches) == (2 if again else 1)
     assert ("`skillvault run --retry` asks again" in str(report.waiting)) is not again
-    claudes.store.ledger.revive()
+    claudes.store.ledger.forget_failures()
     claudes.run(now=NOW, batch=True)
     assert len(api.batches) == 2
 

@@ -140,12 +140,12 @@ def test_what_may_have_cost_counts_as_if_it_had(tmp_path: Path, api: Server) -> 
     api.script = lambda _: error(500, "api_error")
     with pytest.raises(UnavailableError):
         ask(judge, "an error that costs nothing")
-    assert ledger.today().usd == 0
+    assert ledger.spent_today().usd == 0
     judge, ledger = asking(tmp_path / "other", Clock())
     api.script = lambda _: Answer(how="reset")
     with pytest.raises(UnavailableError):
         ask(judge, "a reply that may be on its way")
-    assert ledger.today().usd > 0.2
+    assert ledger.spent_today().usd > 0.2
 
 
 def test_a_second_reply_that_is_of_no_use_is_asked_for_anew_later(

@@ -17,8 +17,7 @@ from skillvault.cli.commands import cli
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
-from skillvault.judge.claude.retries import Caller
-from skillvault.judge.claude.wire import Api
+from skillvault.loop.judging.paid_calls import Caller
 from skillvault.model.claude_models import MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import UnansweredError, UnavailableError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
@@ -88,7 +87,7 @@ def test_an_outage_of_a_day_costs_four_requests_an_hour(
     api.script = claude
     clock.sleep(HOUR)
     assert ask(judge, 0).quality_score == VERDICT["quality_score"]
-    assert ledger.closed_until() is None
+    assert ledger.closed_reason() is None
 
 
 def expensive(body: Body) -> Answer:
@@ -105,7 +104,7 @@ def test_four_at_once_never_spend_more_than_the_cap(tmp_path: Path, api: Server)
     usages = (Usage(len(told(body)) // 2, body["max_tokens"]) for body in api.requests)
     spent = sum(cost(MODELS[THOROUGH], usage) for usage in usages)
     assert 0.8 < spent <= 1.0
-    assert ledger.today().usd == pytest.approx(spent)
+    assert ledger.spent_today().usd == pytest.approx(spent)
     assert sum(answered) == len(api.requests) < 40
     again, _ = asking(tmp_path, clock, usd_per_day=1.0)  # as another process would
     assert not tried(lambda: ask(again, "one more"))
@@ -116,7 +115,7 @@ def test_four_at_once_never_spend_more_than_the_cap(tmp_path: Path, api: Server)
 def test_no_more_calls_a_day_than_the_cap(tmp_path: Path, api: Server) -> None:
     judge, ledger = asking(tmp_path, Clock(), calls_per_day=3)
     assert [tried(lambda n=n: ask(judge, n)) for n in range(6)] == [True] * 3 + [False] * 3  # type: ignore[misc]
-    assert len(api.requests) == ledger.today().calls == 3
+    assert len(api.requests) == ledger.spent_today().calls == 3
 
 
 def test_nothing_is_sent_where_the_ledger_cannot_be_written(tmp_path: Path, api: Server) -> None:
@@ -140,10 +139,10 @@ def test_a_call_that_a_killed_process_left_is_paid_for_and_blocks_nobody(
     clock = Clock()
     judge, ledger = asking(tmp_path, clock)
     for _ in range(5):
-        ledger.reserve(0.1, usd_per_day=9, calls_per_day=99)
+        ledger.reserve(0.1, JudgePolicy(usd_per_day=9, calls_per_day=99))
     clock.sleep(700)
     assert tried(lambda: ask(judge, 1))
-    assert ledger.today().usd > 0.4
+    assert ledger.spent_today().usd > 0.4
 
 
 # ── in a vault ───────────────────────────────────────────────────────────────────────
@@ -151,12 +150,11 @@ def test_a_call_that_a_killed_process_left_is_paid_for_and_blocks_nobody(
 
 def wound(vault: Vault, clock: Clock) -> Vault:
     """The vault, with a judge and a ledger that go by a clock of ours."""
-    ledger = Ledger(vault.store.ledger._place, clock.wall)
+    ledger = Ledger(vault.store.ledger._path, clock.wall)
     rules = JudgePolicy(provider="claude")
-    caller = Caller(Api(), ledger, rules, clock)
-    judge = ClaudeJudge(
-        Questions(rules, Prompts({}, cleaned), DistillPolicy()), caller, lambda key: None
-    )
+    caller = Caller(ledger, rules, now=clock.now, sleep=clock.sleep)
+    questions = Questions(rules, Prompts({}, cleaned), DistillPolicy())
+    judge = ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None)
     found = Vault(vault.root, judge)
     found.store.ledger = ledger
     return found
@@ -203,7 +201,7 @@ def test_what_fails_five_times_is_set_aside_and_the_others_are_judged(
     assert vault.run(["evaluate"], now=NOW).waiting == []
     assert len(api.requests) == count
     api.script = claude
-    vault.store.ledger.revive()
+    vault.store.ledger.forget_failures()
     assert vault.run(["evaluate"], now=NOW).unavailable is None
     assert vault.status().evaluations == 9
 
@@ -237,7 +235,7 @@ def test_an_answer_that_is_refused_again_and_again_stays_open_and_the_others_are
     for number in range(6):
         given(vault, "it was poison", *(f"ground {n} to buy" for n in range(number)))
         assert judging.evaluate(vault).waiting == []
-    open_now = vault.desk.next_questions(99)
+    open_now = vault.queue.next_questions(99)
     assert {"poison" in question.record for question in open_now} == {True}
     judges = [one.judge.name for one in vault.store.head().evaluations.values()]
     assert sorted(judges) == ["agent"] * 5 + ["offline"]
@@ -258,7 +256,7 @@ def test_an_agent_that_answers_nobody_costs_nothing_and_its_questions_go(
             [("w.json", as_file(passing("perps", START + timedelta(days=day + 1))))], now=NOW
         )
         assert vault.run(now=NOW).waiting == []
-        counts.append(len(vault.desk.next_questions(99)))
+        counts.append(len(vault.queue.next_questions(99)))
     assert counts[0] > counts[-1] == 0
     assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"offline"}
     assert api.requests == []
@@ -288,7 +286,7 @@ def test_without_its_ledger_an_agent_is_asked_and_its_answers_are_kept(
 ) -> None:
     appoint(vault, provider="agent")
     given(vault, "one reason")
-    vault.store.ledger._place.write_bytes(b"no database, and longer than its header" * 100)
+    vault.store.ledger._path.write_bytes(b"no database, and longer than its header" * 100)
     ByAgent(api).evaluate(vault)
     assert {one.judge.name for one in vault.store.head().evaluations.values()} == {"agent"}
 
@@ -297,7 +295,7 @@ def test_without_its_ledger_the_judge_waits_and_the_vault_is_usable(
     claudes: Vault, api: Server
 ) -> None:
     given(claudes, "one reason")
-    claudes.store.ledger._place.write_bytes(b"no database, and longer than its header" * 100)
+    claudes.store.ledger._path.write_bytes(b"no database, and longer than its header" * 100)
     report = claudes.run(now=NOW)
     assert "judge.db cannot be used" in (report.unavailable or "")
     assert "judge.db cannot be used" in (claudes.status().judge.closed or "")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from skillvault.learning.assess import Assessed
-from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.stats import decision
 from skillvault.model.policy import EffectPolicy, Policy

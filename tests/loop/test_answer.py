@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.loop.judging.desk import AgentReply, AskedQuestion
+from skillvault.loop.judging.question_queue import AgentReply, AskedQuestion
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref
 from tests.clones import Team
@@ -30,7 +30,7 @@ from tests.judge.conftest import appoint
 from tests.thorough import THOROUGH
 
 INSIGHT = "A chased long succeeds if a stop stands before the entry."
-SHELVES = ("evaluations", "memory", "skills", "links", "answers", "proposed", "archive")
+SHELVES = ("evaluations", "sessions", "memory", "skills", "links", "answers", "proposed", "archive")
 
 
 @pytest.fixture
@@ -99,14 +99,14 @@ def kinds(questions: Sequence[AskedQuestion]) -> list[str]:
 
 def every(vault: Vault) -> list[AskedQuestion]:
     """All questions that are open."""
-    return vault.desk.next_questions(100)
+    return vault.queue.next_questions(100)
 
 
 def questions_of(vault: Vault, outcome: str) -> list[AskedQuestion]:
     """What is open about an outcome; of the same one `next_questions` shows the best alone."""
     dropped = [question.key for question in every(vault) if question.about == outcome]
     for key in dropped:
-        vault.desk.drop_question(key)
+        vault.queue.drop_question(key)
     return [question for question in every(vault) if question.about == outcome]
 
 
@@ -121,7 +121,8 @@ def rebuilt(vault: Vault, place: Path) -> Vault:
     clone, _ = Vault.init(place, ["perps"], now=NOW)
     for name in ("vault.yaml", "outcomes", "sessions", "answers"):
         if (vault.root / name).is_dir():
-            shutil.copytree(vault.root / name, clone.root / name)
+            lists = shutil.ignore_patterns("*.links.yaml")
+            shutil.copytree(vault.root / name, clone.root / name, ignore=lists)
         elif (vault.root / name).exists():
             shutil.copy(vault.root / name, clone.root / name)
     person = Person(clone.root)
@@ -140,7 +141,7 @@ def test_offline_words_stand_at_once_and_the_best_question_comes_first(agents: V
 def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them(
     agents: Vault,
 ) -> None:
-    report = agents.desk.answer([answered(q) for q in every(agents)], session="s-9", now=NOW)
+    report = agents.queue.answer([answered(q) for q in every(agents)], session="s-9", now=NOW)
     assert report is not None
     steps = [one.step for one in agents.log()]
     assert steps.count("answer") == 4
@@ -157,8 +158,8 @@ def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them
 def test_a_clone_rebuilds_the_same_tree_from_outcomes_and_answers(
     agents: Vault, tmp_path: Path
 ) -> None:
-    agents.desk.answer([answered(q) for q in every(agents)], now=NOW)
-    agents.desk.answer([answered(q) for q in every(agents)], now=NOW)  # the verdicts
+    agents.queue.answer([answered(q) for q in every(agents)], now=NOW)
+    agents.queue.answer([answered(q) for q in every(agents)], now=NOW)  # the verdicts
     assert every(agents) == []
     assert tree(rebuilt(agents, tmp_path / "clone").root) == tree(agents.root)
 
@@ -168,14 +169,14 @@ def test_a_verdict_is_never_answered_by_who_made_the_decision_or_saw_its_end(
 ) -> None:
     contrast = every(agents)[0]
     outcome = contrast.about
-    agents.desk.answer([answered(contrast)], session="reader", now=NOW)
+    agents.queue.answer([answered(contrast)], session="reader", now=NOW)
     verdict = next(q for q in every(agents) if (q.kind, q.about) == ("verdict", outcome))
     for session in ("maker-2", "reader"):
-        asked = agents.desk.next_questions(100, session=session)
+        asked = agents.queue.next_questions(100, session=session)
         assert verdict.key not in {question.key for question in asked}
         with pytest.raises(BadInputError, match="may not judge it"):
-            agents.desk.answer([answered(verdict)], session=session, now=NOW)
-    agents.desk.answer([answered(verdict)], session="another", now=NOW)
+            agents.queue.answer([answered(verdict)], session=session, now=NOW)
+    agents.queue.answer([answered(verdict)], session="another", now=NOW)
     evaluation = agents.store.head().evaluations[outcome]
     assert (evaluation.judge.name, evaluation.quality_score) == ("agent", 0.2)
     assert evaluation.judge_was_right is False
@@ -183,10 +184,10 @@ def test_a_verdict_is_never_answered_by_who_made_the_decision_or_saw_its_end(
 
 def test_a_session_is_asked_no_more_than_the_policy_says(agents: Vault) -> None:
     for number in range(2):
-        (question,) = agents.desk.next_questions(1, session="s-1")
-        agents.desk.answer([answered(question, f"{INSIGHT} {number}")], session="s-1", now=NOW)
-    assert agents.desk.next_questions(session="s-1") == []
-    assert agents.desk.next_questions(session="s-2") != []
+        (question,) = agents.queue.next_questions(1, session="s-1")
+        agents.queue.answer([answered(question, f"{INSIGHT} {number}")], session="s-1", now=NOW)
+    assert agents.queue.next_questions(session="s-1") == []
+    assert agents.queue.next_questions(session="s-2") != []
 
 
 BAD = {
@@ -203,7 +204,7 @@ def test_an_answer_of_no_use_is_refused_with_every_reason(agents: Vault, name: s
     first, second, *_ = every(agents)
     before = agents.store.head().commit
     with pytest.raises(BadInputError) as error:
-        agents.desk.answer([AgentReply(first.key, text), AgentReply(second.key, text)], now=NOW)
+        agents.queue.answer([AgentReply(first.key, text), AgentReply(second.key, text)], now=NOW)
     assert error.value.message.count(reason) == 2
     assert all(question.key in error.value.message for question in (first, second))
     assert agents.store.head().commit == before
@@ -229,10 +230,10 @@ def test_no_questions_are_not_asked_for(agents: Vault, count: str) -> None:
 
 def test_of_two_agents_that_answer_at_once_one_is_told(agents: Vault) -> None:
     question = every(agents)[0]
-    agents.desk.answer([answered(question)], now=NOW)
-    assert agents.desk.answer([answered(question)], now=NOW) is None  # the same, once more
+    agents.queue.answer([answered(question)], now=NOW)
+    assert agents.queue.answer([answered(question)], now=NOW) is None  # the same, once more
     with pytest.raises(BadInputError, match="answered already"):
-        agents.desk.answer([answered(question, "Something else separates them.")], now=NOW)
+        agents.queue.answer([answered(question, "Something else separates them.")], now=NOW)
 
 
 def test_of_threads_that_answer_one_question_at_the_same_moment_one_is_told(
@@ -245,7 +246,7 @@ def test_of_threads_that_answer_one_question_at_the_same_moment_one_is_told(
         vault = Vault.open(agents.root)
         start.wait(60)
         try:
-            vault.desk.answer([answered(question, f"{INSIGHT} {number}")], now=NOW)
+            vault.queue.answer([answered(question, f"{INSIGHT} {number}")], now=NOW)
         except BadInputError as error:
             return error.message
         return "kept"
@@ -279,15 +280,15 @@ def test_an_answer_that_another_one_outran_is_refused_or_looked_at_anew(
     def outrun(*values: Any, **named: Any) -> Any:
         if rest:
             other = Vault.open(agents.root)
-            other.desk.answer([rest.pop()], now=NOW)
+            other.queue.answer([rest.pop()], now=NOW)
         return original(*values, **named)
 
     monkeypatch.setattr(holder, name, outrun)
     if same_question:
         with pytest.raises(BadInputError, match="answered already"):
-            agents.desk.answer([answered(contrast)], now=NOW)
+            agents.queue.answer([answered(contrast)], now=NOW)
     else:
-        report = agents.desk.answer([answered(contrast)], now=NOW)
+        report = agents.queue.answer([answered(contrast)], now=NOW)
         assert report is not None
         evaluation = agents.store.head().evaluations[contrast.about]
         assert evaluation.key_insight == INSIGHT
@@ -312,7 +313,7 @@ def test_a_clone_that_does_not_learn_keeps_an_answer_and_the_learner_uses_it(tea
     ada, ben = team.clones
     questions = every(ben.vault)
     before = tree(ben.root)
-    report = ben.vault.desk.answer([answered(q) for q in questions], session="s-1", now=NOW)
+    report = ben.vault.queue.answer([answered(q) for q in questions], session="s-1", now=NOW)
     assert report is not None
     assert {done.change.step for done in report.done} == {"answer"}
     assert ben.run(now=NOW).done == []
@@ -334,7 +335,7 @@ def test_of_what_two_clones_answered_otherwise_both_keep_and_use_one(team: Team)
     ada, ben = team.clones
     question = every(ada.vault)[0]
     for clone in team.clones:
-        clone.vault.desk.answer([answered(question, f"{INSIGHT} Says {clone.name}.")], now=NOW)
+        clone.vault.queue.answer([answered(question, f"{INSIGHT} Says {clone.name}.")], now=NOW)
     team.sync()
     ada.run(now=NOW)
     team.sync()
@@ -347,7 +348,7 @@ def test_of_what_two_clones_answered_otherwise_both_keep_and_use_one(team: Team)
 
 def test_a_clone_that_takes_over_uses_the_answers_that_it_kept(team: Team) -> None:
     ben = team.clones[1]
-    ben.vault.desk.answer([answered(q) for q in every(ben.vault)], now=NOW)
+    ben.vault.queue.answer([answered(q) for q in every(ben.vault)], now=NOW)
     ben.run(now=NOW)
     ben.sync(take_over=True)
     ben.run(now=NOW)
@@ -399,7 +400,7 @@ def test_forty_hostile_records_stay_in_their_fence_and_answers_change_words_alon
     place = tmp_path / "pwned"
     records = hostile(place)
     record(vault, *records)
-    questions = vault.desk.next_questions(200, untrusted=True)
+    questions = vault.queue.next_questions(200, untrusted=True)
     about = [question for question in questions if question.trust == "untrusted"]
     assert len(about) >= len(records)
     for question in questions:
@@ -415,8 +416,8 @@ def test_forty_hostile_records_stay_in_their_fence_and_answers_change_words_alon
     for extra in ({"trust": "local"}, {"path": str(place)}, {"status": "success"}):
         forged = json.dumps({**json.loads(answered(about[0]).text), **extra})
         with pytest.raises(BadInputError, match="did not keep to its schema"):
-            vault.desk.answer([AgentReply(about[0].key, forged)], now=NOW)
-    vault.desk.answer([obeying(question) for question in about], now=NOW)
+            vault.queue.answer([AgentReply(about[0].key, forged)], now=NOW)
+    vault.queue.answer([obeying(question) for question in about], now=NOW)
     head = vault.store.head()
     assert {name: (o.trust, o.result.status) for name, o in head.outcomes.items()} == before
     assert {answer.trust for answer in head.answers.values()} == {"untrusted"}
@@ -435,10 +436,10 @@ def paths(vault: Vault) -> list[str]:
 
 def test_a_question_that_is_dropped_comes_no_more_in_this_clone(agents: Vault) -> None:
     question = every(agents)[0]
-    agents.desk.drop_question(question.key)
+    agents.queue.drop_question(question.key)
     assert question.key not in {one.key for one in every(agents)}
     with pytest.raises(UsageError, match="no such question"):
-        agents.desk.drop_question("insight-000000000000")
+        agents.queue.drop_question("insight-000000000000")
 
 
 def test_questions_go_when_the_domains_clock_passes_their_patience(agents: Vault) -> None:
@@ -451,10 +452,10 @@ def test_untrusted_material_is_asked_about_only_on_request(agents: Vault) -> Non
     assert {question.trust for question in every(agents)} == {"local"}
     (insight,) = (
         q
-        for q in agents.desk.next_questions(100, untrusted=True)
+        for q in agents.queue.next_questions(100, untrusted=True)
         if (q.trust, q.kind) == ("untrusted", "insight")
     )
-    agents.desk.answer([answered(insight)], now=NOW)
+    agents.queue.answer([answered(insight)], now=NOW)
     assert agents.store.head().answers[insight.key].trust == "untrusted"
     assert agents.memory.facts(trusted=True) == []
 
@@ -464,7 +465,7 @@ def test_what_a_person_wrote_stays_and_the_answer_is_kept(agents: Vault) -> None
     question = next(q for q in every(agents) if q.about.startswith("warning-"))
     path = f"skills/{question.about}/SKILL.md"
     person.write(path, (agents.root / path).read_text(encoding="utf-8") + "\nMy own line.\n")
-    report = agents.desk.answer([answered(question)], now=NOW)
+    report = agents.queue.answer([answered(question)], now=NOW)
     assert report is not None
     assert question.key in agents.store.head().answers
     assert any(waiting.path == path for waiting in agents.run(now=NOW).waiting)
@@ -476,7 +477,7 @@ def test_what_a_person_wrote_stays_and_the_answer_is_kept(agents: Vault) -> None
 
 
 def _answers(reply: AgentReply, root: Path) -> None:
-    Vault.open(root).desk.answer([reply], now=NOW)
+    Vault.open(root).queue.answer([reply], now=NOW)
 
 
 KILLED = ("lock-taken", "objects-written", "branch-moved")
@@ -505,14 +506,14 @@ def test_an_answer_that_repeats_a_fact_supports_it_in_other_words_in_any_clone(
     agents: Vault, tmp_path: Path
 ) -> None:
     asked = [q for q in every(agents) if q.kind in ("insight", "contrast")]
-    agents.desk.answer([answered(q) for q in asked], now=NOW)
+    agents.queue.answer([answered(q) for q in asked], now=NOW)
     agents.run(now=NOW)
     (fact,) = agents.memory.facts()
     record(agents, trade(3, -0.2, **reasoned(3)))
     fresh = next(
         q for q in every(agents) if q.kind in ("insight", "contrast") and "0.03 %" in q.record
     )
-    agents.desk.answer([opposed(fresh, fact.id, "repeats")], now=NOW)
+    agents.queue.answer([opposed(fresh, fact.id, "repeats")], now=NOW)
     agents.run(now=NOW)
     assert [one.id for one in agents.memory.facts()] == [fact.id]
     links = agents.store.head().links.by_target([Ref("fact", fact.id)])
@@ -524,7 +525,7 @@ def test_an_answer_that_repeats_a_fact_supports_it_in_other_words_in_any_clone(
 
 def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) -> None:
     asked = [q for q in every(agents) if q.kind in ("insight", "contrast")]
-    agents.desk.answer([answered(q) for q in asked], now=NOW)
+    agents.queue.answer([answered(q) for q in asked], now=NOW)
     agents.run(now=NOW)
     (fact,) = agents.memory.facts()
     task = "open a long with a stop before the entry"
@@ -532,7 +533,7 @@ def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) ->
     record(agents, *(trade(n, -0.2, **reasoned(n)) for n in range(3, 6)))
     fresh = [q for q in every(agents) if q.kind in ("insight", "contrast")]
     assert all(fact.id in question.record for question in fresh)
-    agents.desk.answer([opposed(q, fact.id) for q in fresh], now=NOW)
+    agents.queue.answer([opposed(q, fact.id) for q in fresh], now=NOW)
     agents.run(now=NOW)
     links = agents.store.head().links.by_target([Ref("fact", fact.id)])
     against = {link.source.id for link in links if link.type == "contradicted"}
@@ -585,12 +586,13 @@ def drawn_reply(question: AskedQuestion, chance: random.Random) -> AgentReply:
 
 def of_memory(root: Path) -> dict[str, bytes]:
     """What is known: evaluations, facts, what speaks for and against each, answers."""
-    facts = {path.stem for path in (root / "memory").rglob("*.md")}
-    return {
-        path: data
-        for path, data in tree(root).items()
-        if path.startswith(("evaluations/", "memory/", "answers/")) or path.split("/")[1] in facts
-    }
+    known: dict[str, bytes] = {}
+    for path, data in tree(root).items():
+        if path.endswith(".links.yaml"):
+            known[path] = b"".join(line for line in data.splitlines() if b"to: fact/" in line)
+        elif path.startswith(("evaluations/", "memory/", "answers/")):
+            known[path] = data
+    return {path: data for path, data in known.items() if data}
 
 
 @pytest.mark.parametrize("seed", range(60 if THOROUGH else 2))
@@ -609,7 +611,7 @@ def test_what_is_known_does_not_depend_on_when_answers_came(
         for key in chance.sample(asked, min(len(asked), chance.randrange(5))):
             now_open = {question.key: question for question in every(vault)}
             if key in now_open:
-                vault.desk.answer([drawn_reply(now_open[key], chance)], now=NOW)
+                vault.queue.answer([drawn_reply(now_open[key], chance)], now=NOW)
     vault.run(now=NOW)
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillvault.api import Vault
-from skillvault.loop.judging.desk import AgentReply, AskedQuestion
+from skillvault.loop.judging.question_queue import AgentReply, AskedQuestion
 from tests.conftest import NOW, Person
 from tests.given import as_file, ended, trade
 from tests.judge.conftest import appoint
@@ -48,7 +48,7 @@ def test_an_answer_rewrites_the_skill_and_a_clone_rebuilds_it(
     recurring: Vault, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     names = made_of_facts(recurring)
-    recurring.desk.answer([answered(q) for q in texts_asked(recurring)], session="s-9", now=NOW)
+    recurring.queue.answer([answered(q) for q in texts_asked(recurring)], session="s-9", now=NOW)
     for name in names:
         skill, _ = recurring.skill(name)
         assert "- Agent on Application." in skill.body
@@ -69,7 +69,7 @@ def test_a_section_that_a_person_wrote_stays(recurring: Vault, person: Person) -
     _, mark, rest = after.partition("\n\n##")
     path.write_text(f"{before}## Application\n\n- In my words.{mark}{rest}", encoding="utf-8")
     person.git("commit", "-qam", "Mine", "--no-verify")
-    recurring.desk.answer([answered(question)], now=NOW)
+    recurring.queue.answer([answered(question)], now=NOW)
     body = recurring.skill(question.about)[0].body
     assert "- In my words." in body
     assert "Agent on Application" not in body
@@ -90,7 +90,7 @@ def test_an_answer_rewrites_the_skill_of_a_session_with_its_labels(
     (skill,) = vault.skills()
     (question,) = every(vault)
     assert (question.kind, question.about) == ("session", skill.name)
-    vault.desk.answer([labelled(question)], session="s-9", now=NOW)
+    vault.queue.answer([labelled(question)], session="s-9", now=NOW)
     found, path = vault.skill(skill.name)
     assert path == f"skills/{skill.name}/SKILL.md"
     assert "- Agent on What Failed and Why." in found.body
@@ -112,7 +112,7 @@ def test_labels_that_a_person_wrote_stay_and_others_go_with_the_answer(
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("roles: builder", "roles: mine"), encoding="utf-8")
     person.git("commit", "-qam", "Mine", "--no-verify")
-    vault.desk.answer([answered(mine), answered(other)], now=NOW)
+    vault.queue.answer([answered(mine), answered(other)], now=NOW)
     assert vault.skill(mine.about)[0].roles == ("mine",)
     assert vault.skill(other.about)[0].roles == ()
 
@@ -133,7 +133,7 @@ def test_a_clone_rebuilds_every_kind_of_text_byte_for_byte(
     asked: set[str] = set()
     while questions := every(vault):
         asked.update(kinds(questions))
-        vault.desk.answer([answered(question) for question in questions], now=NOW)
+        vault.queue.answer([answered(question) for question in questions], now=NOW)
         vault.run(now=NOW)
     assert asked >= {"insight", "verdict", "session", "agreement", "strategy"}
     assert general(vault)
@@ -146,6 +146,6 @@ def test_sessions_that_say_the_same_are_asked_about_together(vault: Vault) -> No
     taken(vault, *(ended(f"s-{number}") for number in range(4)))
     questions = every(vault)
     assert {question.kind for question in questions} == {"session"}
-    vault.desk.answer([labelled(question) for question in questions], now=NOW)
+    vault.queue.answer([labelled(question) for question in questions], now=NOW)
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []

@@ -10,7 +10,7 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
-from skillvault.loop.evidence import evidence_of
+from skillvault.loop.code_bases import evidence_of
 from skillvault.loop.run import Report
 from skillvault.loop.tiers import read_tiers
 from skillvault.model.errors import UsageError
@@ -634,7 +634,7 @@ TWENTY = [
     ("Errors that a person sees derive from `SkillvaultError`.", True),
     ("Raise `BadInputError` with a code for foreign data.", True),
     ("Import under `TYPE_CHECKING` what only types need.", True),
-    ("Load rooms late by `LazyModule` in reading commands.", True),
+    ("Order imports from the standard library by `collections.abc`.", True),
     ("Records are a frozen `Struct` of msgspec, `frozen=True`.", True),
     ("Commands print with `click.echo`, not with print.", True),
     ("Tests take the time from `NOW`, for no clock is asked.", True),

@@ -9,6 +9,7 @@ import pytest
 from skillvault.api import Vault, proposal_branches, proposals, retract, text_pair, undo
 from skillvault.loop.next_versions import waiting_versions
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Ref
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.loop.test_histories import MINE, History, World
@@ -85,7 +86,7 @@ def test_approved_it_takes_the_place_with_its_links(
     assert [one.name for one in approved.skills()] == [served]
     assert approved.store.head().skills[served].body.strip() == text
     assert (proposals(approved), approved.skills("archive")) == ([], [])
-    assert not list((approved.root / "links").glob(f"{following}/*"))
+    assert approved.store.head().links.by_target([Ref("skill", following)]) == []
     assert not approved.run(now=LATER).done
     assert approved.check().problems == []
     assert person.status() == ""

@@ -6,6 +6,7 @@ import pytest
 
 from skillvault.api import Vault, proposals, text_pair
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Ref
 from tests.conftest import NOW, Person
 from tests.given import as_file, passing, raw
 from tests.loop.test_next_versions import LATER, approved, body, following, served
@@ -118,5 +119,5 @@ def test_a_version_without_links_of_its_own_misses_none(approved: Vault, served:
     recorded(approved, raw(2, result={"status": "success", "evidence": "12 passed"}))
     (proposal,) = proposals(approved)
     assert proposal.replaces == (served,)
-    assert not (approved.root / "links" / proposal.name).exists()
+    assert approved.store.head().links.by_target([Ref("skill", proposal.name)]) == []
     assert approved.check().notes == []

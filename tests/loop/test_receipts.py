@@ -9,6 +9,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.loop.receipts import Receipts
 from skillvault.model.records import Recommendation, Ref
+from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import Inbox
 from tests.cli.test_recommend import call
@@ -206,7 +207,7 @@ def test_a_fact_of_another_domain_is_shown_if_it_holds_there_too(
 ) -> None:
     vault.record([("o.json", as_file(raw(domain="perps")))], now=NOW)
     vault.run(["record", "evaluate"], now=NOW)
-    ((outcome, made),) = vault.store.head().evaluations.items()
+    (outcome,) = vault.store.head().evaluations
     path = vault.store.head().records.path_of(Ref("evaluation", outcome))
     assert path is not None
     text = (vault.root / path).read_text(encoding="utf-8")
@@ -216,10 +217,8 @@ def test_a_fact_of_another_domain_is_shown_if_it_holds_there_too(
     _commit(person, "memory/perps/f-1.md", FACT.format(id="f-1", domain="perps", text=SAYS))
     _commit(
         person,
-        "links/f-1/promoted-0000000001.yaml",
-        "id: promoted-0000000001\ntype: promoted\n"
-        f"source:\n  kind: evaluation\n  id: {made.outcome}\n"
-        "target:\n  kind: fact\n  id: f-1\ncreated_at: '2026-11-20T12:00:00Z'\n",
+        layout.links_path(path),
+        "- {type: promoted, to: fact/f-1, at: '2026-11-20T12:00:00Z'}\n",
     )
     answer = vault.recommend("coding", "seed the generators of a flaky test")
     assert len(answer.facts) == count

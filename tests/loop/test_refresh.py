@@ -127,8 +127,7 @@ def test_a_link_that_a_person_removed_is_not_written_again(
     learn(vault, ended(1))
     links = vault.store.head().links.values()
     (link,) = (one for one in links if (one.target.id, one.type) == (NAME, kind))
-    (path,) = person.git("ls-files", f"*{link.id}*").splitlines()
-    remove(vault, person, path)
+    person.remove_links(f"{{type: {kind}, to: skill/{NAME}")
     assert written(learn(vault, ended(2))) == [f"refresh: {NAME}"]
     sources = [one.source.id for one in vault.store.head().links.values() if one.target.id == NAME]
     assert len(sources) == 2
@@ -142,7 +141,7 @@ def test_a_link_that_a_person_removed_is_not_written_again(
 @pytest.mark.parametrize("folder", ["outcomes", "evaluations"])
 def test_without_its_only_outcome_a_skill_leaves(vault: Vault, person: Person, folder: str) -> None:
     learn(vault, ended(0))
-    remove(vault, person, folder)
+    remove(vault, person, f"{folder}/*[0-9a-f].yaml")
     report = vault.run(now=NOW)
     assert written(report) == [f"refresh: archive {NAME}"]
     assert report.done[-1].change.reason == "No evaluated outcome of its subject is left."
@@ -157,7 +156,7 @@ def test_without_one_of_its_outcomes_a_skill_is_written_anew(
 ) -> None:
     learn(vault, ended(0), ended(1))
     at = sorted(vault.store.head().outcomes.values(), key=lambda o: o.order)[day]
-    (path,) = person.git("ls-files", f"{folder}/*{at.id}*").splitlines()
+    (path,) = person.git("ls-files", f"{folder}/*{at.id}.yaml").splitlines()
     remove(vault, person, path)
     assert written(vault.run(now=NOW)) == [f"refresh: {NAME}"]
     assert "as of 1 outcome, " in vault.skill(NAME)[0].body

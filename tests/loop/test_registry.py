@@ -7,7 +7,7 @@ from skillvault.loop.registry import MOVERS, STEPS, WRITERS
 def test_every_step_stands_at_the_place_that_names_it() -> None:
     for name, step in STEPS.items():
         assert step.name == name
-        module = __import__(f"skillvault.steps.{name}", fromlist=["step"])
+        module = __import__(f"skillvault.loop.{name}", fromlist=["step"])
         assert callable(module.step)
         assert step.waiting is None or callable(module.waiting)
 

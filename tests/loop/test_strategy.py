@@ -13,7 +13,7 @@ from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.loop import strategy
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.brief import Brief, Draft, Period
-from skillvault.model.records import Skill, stamp
+from skillvault.model.records import Ref, Skill, ref_of, stamp
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, passing, raw, trade
 
@@ -133,8 +133,8 @@ def test_what_it_is_made_of_still_makes_its_warning(vault: Vault, person: Person
     learn(vault, *tasks(0, 40))
     warnings = [s.name for s in vault.skills() if s.kind == "warning"]
     assert len(warnings) == 1
-    person.git("rm", "-rq", f"skills/{NAME}", f"links/{NAME}")
-    person.git("commit", "-qm", "No strategies")
+    person.git("rm", "-rq", f"skills/{NAME}")
+    person.remove_links(f"skill/{NAME},")
     late = task(40, decision__action="deploy", result={"status": "failure"})
     learn(vault, late, hour=1)
     assert len([s.name for s in vault.skills() if s.kind == "warning"]) == 2
@@ -191,8 +191,8 @@ def test_a_description_that_nobody_touched_is_renewed(vault: Vault) -> None:
 
 def test_one_that_a_person_removed_is_not_redone_and_said_so(vault: Vault, person: Person) -> None:
     learn(vault, *tasks(0, 12))
-    person.git("rm", "-rq", f"skills/{NAME}", f"links/{NAME}")
-    person.git("commit", "-qm", "No strategies")
+    person.git("rm", "-rq", f"skills/{NAME}")
+    person.remove_links(f"skill/{NAME},")
     report = vault.run(STEPS, now=LATER)
     assert report.done == []
     assert [r.target for r in report.rejected] == [f"skill:{NAME}"]
@@ -213,12 +213,16 @@ def test_a_reverted_rewriting_is_not_repeated(vault: Vault, person: Person) -> N
 
 def test_a_link_that_a_person_removed_is_not_remade(vault: Vault, person: Person) -> None:
     learn(vault, *tasks(0, 12))
-    link = next(iter(vault.store.head().files.below(f"links/{NAME}")))
-    person.git("rm", "-q", link)
-    person.git("commit", "-qm", "Not of this one")
+    skill_ref = Ref("skill", NAME)
+    link = vault.store.head().links.by_target([skill_ref])[0]
+    path = vault.store.head().records.path_of(ref_of(link)) or ""
+    lines = (vault.root / path).read_text().splitlines(keepends=True)
+    (vault.root / path).write_text("".join(one for one in lines if f"skill/{NAME}," not in one))
+    person.git("commit", "-qam", "Not of this one")
     learn(vault, *tasks(12, 12), hour=1)
-    assert not (vault.root / link).exists()
-    assert len(vault.store.head().files.below(f"links/{NAME}")) == 19
+    links = vault.store.head().links.by_target([skill_ref])
+    assert link not in links
+    assert len(links) == 19
 
 
 def test_a_skill_of_a_persons_own_with_its_name_is_left(vault: Vault, person: Person) -> None:

@@ -72,11 +72,10 @@ def test_what_the_warnings_of_the_subjects_tell_is_not_told_again(vault: Vault) 
 
 def test_a_support_that_a_person_took_away_is_not_made_again(vault: Vault, person: Person) -> None:
     learned(vault, [[run_of(day, HALF) for day in range(2)]], NOW)
-    (path,) = (vault.root / "links").rglob("reinforced-*.yaml")
-    person.git("rm", "-q", str(path.relative_to(vault.root)))
-    person.git("commit", "-qm", "no support")
+    assert len(vault.store.head().links.of_type("reinforced")) == 1
+    person.remove_links("type: reinforced,")
     assert vault.run(now=NOW).done == []
-    assert not path.exists()
+    assert vault.store.head().links.of_type("reinforced") == []
 
 
 def test_a_fact_that_a_person_reworded_is_met_by_its_own_words(

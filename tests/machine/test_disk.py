@@ -295,7 +295,7 @@ SCARCE = """
 import resource, sys
 from pathlib import Path
 from skillvault.api import Vault
-from skillvault.errors import PausedError
+from skillvault.model.errors import PausedError
 from tests.machine.test_disk import NOW, OWN
 vault = Vault.open(Path(sys.argv[1]))
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

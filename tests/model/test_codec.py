@@ -22,7 +22,6 @@ from skillvault.model.records import (
     Outcome,
     Ref,
     Skill,
-    link_of,
 )
 from skillvault.model.text.front_matter import read as front_matter
 from skillvault.model.text.front_matter import split, text_of, with_body, with_key, without_key
@@ -310,17 +309,6 @@ def test_an_evaluation_reads_back_and_says_when_its_judge_cannot_be_right(
     assert text.endswith(f"judge_was_right: {json.dumps(right)}\n")
 
 
-def test_a_link_reads_back() -> None:
-    made = link_of("generated", Ref("evaluation", outcome().id), Ref("skill", "a-skill"), NOW)
-    assert decode(Ref("link", made.id), encode(made)) == made
-
-
-def test_a_link_of_an_unknown_type_is_refused_by_name() -> None:
-    made = encode(link_of("merged", Ref("skill", "a"), Ref("skill", "b"), NOW))
-    error = refused(decode, Ref("link", "x"), made.replace(b"type: merged", b"type: married"))
-    assert (error.key, error.code) == ("type", "bad-value")
-
-
 SKILLS = (
     Skill("a-skill", "Does it: when asked.", "# Title\n\n---\n\nText.", kind="warning"),
     Skill("on", 'Says "no"\nto # all', "x", domain="perps", expires="2026-11-20T10:15:00Z"),
@@ -388,7 +376,7 @@ def test_a_conflict_marker_within_evidence_is_only_text() -> None:
     assert outcome_values(decode(Ref("outcome", made.id), encode(made))) == outcome_values(made)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", ["outcome", "evaluation", "link"])
+@pytest.mark.parametrize("kind", ["outcome", "evaluation"])
 def test_a_conflict_left_in_a_record_is_found_with_its_line(kind: Any) -> None:
     error = refused(decode, Ref(kind, "x"), b"a: 1\n<<<<<<< HEAD\nb: 1\n")
     assert (error.code, error.line) == ("conflict", 2)

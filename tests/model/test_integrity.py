@@ -2,9 +2,9 @@
 
 import pytest
 
-from skillvault.model.integrity import VaultRecords, problems
-from skillvault.model.records import Link, Record, Ref, link_of
-from skillvault.vault.files import layout
+from skillvault.model.integrity import VaultRecords, notes, problems
+from skillvault.model.link_lists import LinkList
+from skillvault.model.records import Link, LinkType, Ref, link_of
 from tests.given import NOW
 
 
@@ -36,12 +36,23 @@ def test_only_a_session_is_distilled_and_only_to_a_skill(
     assert _codes_of(link_of("distilled", source, target, NOW)) == codes
 
 
+@pytest.mark.parametrize("other", ["promoted", "reinforced"])
+def test_a_list_that_supports_a_fact_and_contradicts_it_is_noted(other: LinkType) -> None:
+    source, fact = Ref("evaluation", "e"), Ref("fact", "f")
+    support, against = (link_of(kind, source, fact, NOW) for kind in (other, "contradicted"))
+    assert [note.code for note in notes(_view_of(support, against))] == ["contradictory-links"]
+    assert [*notes(_view_of(support))] == []
+    assert [*problems(_view_of(support, against))] == []
+
+
 def _codes_of(link: Link) -> list[str]:
-    records: dict[str, Record] = {layout.path_of(link): link}
-    view = VaultRecords(
-        records=records,
-        existing=frozenset({str(link.source), str(link.target)}),
+    return [problem.code for problem in problems(_view_of(link))]
+
+
+def _view_of(*links: Link) -> VaultRecords:
+    return VaultRecords(
+        records={"evaluations/x.links.yaml": LinkList(links)},
+        existing=frozenset(str(end) for link in links for end in (link.source, link.target)),
         strays=(),
         removed=lambda _: None,
     )
-    return [problem.code for problem in problems(view)]

@@ -9,7 +9,7 @@ import pytest
 
 from skillvault.api import Vault, page
 from skillvault.model.text.hidden_characters import has_hidden, hidden_characters
-from skillvault.page import payload
+from skillvault.page import html
 from skillvault.page.html import html_of
 from tests.conftest import NOW, Person
 from tests.given import START, as_file, raw, trade
@@ -184,13 +184,13 @@ def test_long_texts_are_cut_until_the_details_fit(
     files = [(f"{n}.json", as_file(raw(n, decision__reasoning=t))) for n, t in enumerate(texts)]
     vault.record(files, now=NOW)
     told_ = page(vault, now=NOW)
-    whole = payload.chunks_of(told_)
-    monkeypatch.setattr(payload, "MOST", sum(len(chunk.data) for chunk in whole) // 2)
-    cut = payload.chunks_of(told_)
-    assert sum(len(chunk.data) for chunk in cut) <= payload.MOST
+    whole = html.chunks_of(told_)
+    monkeypatch.setattr(html, "MOST", sum(len(chunk.data) for chunk in whole) // 2)
+    cut = html.chunks_of(told_)
+    assert sum(len(chunk.data) for chunk in cut) <= html.MOST
     assert [chunk.first for chunk in cut] == [chunk.first for chunk in whole]
 
 
 def test_the_script_writes_no_html() -> None:
-    script = (Path(payload.__file__).parent / "page.js").read_text(encoding="utf-8")
+    script = (Path(html.__file__).parent / "page.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b", script)

@@ -82,7 +82,7 @@ def test_what_a_person_removed_by_a_commit_is_not_lost(root: Path) -> None:
     publication.let_time_pass(root)
     publication.run(root)  # what was in the inbox has returned
     assert Vault(root).status().outcomes == RECORDED + DROPPED
-    git(root, "rm", "-rq", "outcomes", "evaluations", "links", "skills")
+    git(root, "rm", "-rq", "outcomes", "evaluations", "skills")
     git(root, "commit", "-qnm", "away with it")
     assert lost(root) == set()
 

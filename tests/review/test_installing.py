@@ -419,7 +419,7 @@ def test_what_a_person_took_away_is_brought_again_only_if_it_is_named(
     vault.curate.approve("review", now=NOW)
     author.publish("Not wanted.")
     update(vault)
-    person.git("rm", "-rq", "proposed/review-next", "links/review-next")
+    person.git("rm", "-rq", "proposed/review-next", "links/review-next.yaml")
     person.git("commit", "-qm", "no")
     (sentence,) = update(vault).known
     assert "was taken away by a person" in sentence
@@ -450,10 +450,8 @@ def test_a_source_that_has_it_no_more_changes_nothing(vault: Vault, author: Auth
 
 def test_a_broken_link_is_a_sentence(vault: Vault, person: Person, author: Author) -> None:
     install(vault, author.root)
-    (path,) = (vault.root / "links/review").iterdir()
-    place = path.relative_to(vault.root).as_posix()
-    edit(person, place, "files: 1", "files: many")
-    with pytest.raises(BadInputError, match="restore the file with git"):
+    edit(person, "links/review.yaml", "files: 1", "files: many")
+    with pytest.raises(BadInputError, match="restore the line with git"):
         update(vault)
 
 

@@ -167,8 +167,8 @@ def test_a_rejection_taken_back_stays_so_when_the_skill_goes(
     name = proposals(waiting)[0].name
     waiting.curate.reject(name, "known", now=LATER)
     waiting.curate.forget(name, now=LATER)
-    person.git("rm", "-rq", f"proposed/{name}", f"links/{name}")
-    person.git("commit", "-qm", "Take it away")
+    person.git("rm", "-rq", f"proposed/{name}")
+    person.remove_links(f"skill/{name},")
     recorded(waiting, raw(2, decision__target="checkout-2"), raw(3, decision__target="checkout-2"))
     assert [one.name for one in proposals(waiting)] == [f"{name}-2"]
     report = waiting.run(now=LATER)

@@ -16,7 +16,7 @@ import pygit2
 import pytest
 
 from skillvault.api import Vault
-from skillvault.exchange import read_outcomes
+from skillvault.exchange.formats import read_outcomes
 from skillvault.exchange.transcripts.signs import tool_of, words_say
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy, policy_from

@@ -117,8 +117,8 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     else:
         ben.vault.curate.forget(name, now=LATER)
     if way == "forget and remove":
-        ben.person.git("rm", "-rq", f"proposed/{name}", f"links/{name}")
-        ben.person.git("commit", "-qm", "Take it away")
+        ben.person.git("rm", "-rq", f"proposed/{name}")
+        ben.person.remove_links(f"skill/{name},")
     ben.person.git("push", "-q")
     ada.person.git("pull", "-q", "--no-rebase")
     ada.run()

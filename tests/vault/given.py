@@ -12,8 +12,9 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.change import Change
 from skillvault.model.codec import encode
 from skillvault.model.errors import EditedError
+from skillvault.model.link_lists import edited_links, owner_of
 from skillvault.model.policy import Policy
-from skillvault.model.records import Record
+from skillvault.model.records import Link, Record, Ref, ref_of
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.database import IndexDatabase
@@ -177,8 +178,28 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
 def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staged:
     """A vault with these records and files, which no git has."""
     view = Staged(IndexDatabase(None, lambda: None, AGENDA), lambda _: {})
-    view.stage({**{layout.path_of(one): encode(one) for one in records}, **(files or {})})
+    view.stage({**record_files(*records), **(files or {})})
     return view
+
+
+def record_files(*records: Record) -> dict[str, bytes]:
+    """path -> bytes of the files of these records, with the lists of the links among them."""
+    others = [record for record in records if not isinstance(record, Link)]
+    places = {ref_of(record): layout.path_of(record) for record in others}
+    files = {layout.path_of(record): encode(record) for record in others}
+    for link in records:
+        if isinstance(link, Link):
+            owner = owner_of(link)
+            path = layout.links_path(places.get(owner) or _place_of(owner))
+            files[path] = edited_links(files.get(path, b""), owner, [link], []) or b""
+    return files
+
+
+def _place_of(owner: Ref) -> str:
+    """Where a record would stand that is not there."""
+    if owner.kind == "evaluation":
+        return layout.outcome_path("perps", owner.id, "evaluations")
+    return f"memory/perps/{owner.id}.md" if owner.kind == "fact" else layout.skill_path(owner.id)
 
 
 def anew(root: Path) -> Vault:
@@ -208,7 +229,7 @@ _TABLES = (
     "path, id, decision, trust from recommendation natural join file",
     (
         "path, id, l.type, source_kind, source_id, target_kind, target_id "
-        "from link l join file f on l.n = f.n"
+        "from link l join file f on l.file = f.n"
     ),
     "sha, depth, date, step, subject from commits",
     "sha, role, place, ref_kind, ref_id from trailer natural join commits",

@@ -40,6 +40,20 @@ def test_what_both_changed_of_a_record_is_merged_by_its_rule(team: Team) -> None
     assert Vault(ben.root).check().problems == []
 
 
+def test_a_list_of_links_has_the_lines_of_both(team: Team) -> None:
+    line = "- {{type: derived, to: skill/{}, at: '2026-11-20T12:00:00Z'}}\n"
+    a, b, c = map(line.format, "abc")
+    path = "memory/perps/f.links.yaml"
+    ada = team.clones[0]
+    ada.person.write(path, b)
+    ada.person.git("add", "-A")
+    ada.person.git("commit", "-qm", "A link")
+    team.sync()
+    ben = pulled(team, path, (b, a + b), (b, b + c))
+    assert ben.status() == ""
+    assert (ben.root / path).read_text(encoding="utf-8") == a + b + c
+
+
 def test_what_no_rule_decides_is_left_to_the_person(team: Team) -> None:
     ben = pulled(team, "notes.md", ("one", "two"), ("one", "three"))
     assert "UU notes.md" in ben.status()

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from skillvault.inspect.lookup import Sides, linked_sides
 from skillvault.inspect.page.contents import Contents
 from skillvault.inspect.page.week import title_of
-from skillvault.inspect.sides import Sides, linked_sides
 from skillvault.learning.naming import subject_key
 from skillvault.model.records import Outcome, Ref, Skill, Status
 from skillvault.model.text.text import flat, lead

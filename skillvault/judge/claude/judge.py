@@ -1,7 +1,7 @@
 """Claude as the judge.
 
-What is asked stands in `questions`, what of a reply is believed in `replies`, caps and retries in
-`retries`, what goes over the network in `wire`.
+What is asked stands in `questions`, what of a reply is believed in `replies`, what goes over the
+network in `wire`, caps and retries in `loop/judging/paid_calls`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +11,8 @@ from typing import TypeVar
 import msgspec
 
 from skillvault.judge.claude.prompts import says_too_little
-from skillvault.judge.claude.questions import Asked, Questions, with_answer
-from skillvault.judge.claude.replies import UnusableError
-from skillvault.judge.claude.retries import Caller, Question
+from skillvault.judge.claude.questions import JudgeRequest, Question, Questions, with_answer
+from skillvault.judge.claude.replies import Kept, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     Brief,
@@ -37,11 +36,13 @@ _Value = TypeVar("_Value")
 class ClaudeJudge:
     """Asks for a verdict before the result is shown, then for what it teaches; writes skills.
 
-    `answers` gives what was answered to a question by its key: nobody is asked that again.
+    `ask` sends a question, and `forget_reply` drops a reply of no use. `answers` gives what was
+    answered to a question by its key: nobody is asked that again.
     """
 
     questions: Questions
-    caller: Caller
+    ask: Callable[[JudgeRequest], Kept]
+    forget_reply: Callable[[JudgeRequest], None]
     answers: Callable[[str], Answer | None]
 
     @property
@@ -68,7 +69,7 @@ class ClaudeJudge:
         question = self.questions.verdict_question(
             domain, decision, context=context, applied=applied, entry_value=entry_value
         )
-        verdict, spent = self._answered(question)
+        verdict, spent = self._ask_or_reuse(question)
         return msgspec.structs.replace(verdict, spent=spent)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
@@ -76,7 +77,7 @@ class ClaudeJudge:
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
-        insight, spent = self._answered(question)
+        insight, spent = self._ask_or_reuse(question)
         return msgspec.structs.replace(insight, spent=spent)
 
     def write(self, brief: Brief) -> Draft | None:
@@ -86,9 +87,9 @@ class ClaudeJudge:
             return None
         question = self.questions.text_question(brief, plain)
         if says_too_little(brief):
-            return question.answered(self.answers(question.matter.question)) or plain
+            return question.read_answer(self.answers(question.matter.question)) or plain
         try:
-            draft, _ = self._answered(question)
+            draft, _ = self._ask_or_reuse(question)
         except UnansweredError as error:
             why = shorten(flat(str(error)), 200)
             note = f"Written by the offline judge, as Claude's text was of no use: {why}."
@@ -102,41 +103,41 @@ class ClaudeJudge:
         rules = self.questions.rules
         model = rules.model if thorough else rules.fast_model
         question = self.questions.opinion_question(outcome, skills, model)
-        reply, spent = self._replied(question)
+        reply, spent = self._ask_twice(question)
         prompt = self.questions.prompts.digest("advice")
         judge = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
-        return question.says(reply), billed(judge, spent)
+        return question.value_of(reply), billed(judge, spent)
 
     def _info(self, model: str) -> JudgeInfo:
         prompt = self.questions.version
         return JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
 
-    def _answered(self, question: Asked[_Value]) -> tuple[_Value, Spent | None]:
+    def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, Spent | None]:
         """What an answer says and took, kept or new."""
         answer = self.answers(question.matter.question)
-        kept = question.answered(answer)
+        kept = question.read_answer(answer)
         if answer is not None and kept is not None:
             return kept, spent_of(answer.judge)
-        reply, spent = self._replied(question)
-        answer_given = question.given(reply, billed(self._info(question.sent.model), spent))
-        return with_answer(question.says(reply), answer_given), spent
+        reply, spent = self._ask_twice(question)
+        answer_given = question.as_answer(reply, billed(self._info(question.request.model), spent))
+        return with_answer(question.value_of(reply), answer_given), spent
 
-    def _replied(self, question: Asked[_Value]) -> tuple[Mapping[str, object], Spent]:
+    def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], Spent]:
         """What of a reply is believed, and what it took; asked once more with the reason."""
-        first = self.caller.ask(question.sent)
+        first = self.ask(question.request)
         try:
-            return question.accepted(first), _rounded(first.spent)
+            return question.accept(first), _round(first.spent)
         except UnusableError as error:
-            again = self._again(question.sent, first.text, str(error))
-        second = self.caller.ask(again)
+            again = self._repeat_request(question.request, first.text, str(error))
+        second = self.ask(again)
         try:
-            return question.accepted(second, last=True), _rounded(first.spent + second.spent)
+            return question.accept(second, last=True), _round(first.spent + second.spent)
         except UnusableError as error:
-            self.caller.forget_reply(question.sent)
-            self.caller.forget_reply(again)
+            self.forget_reply(question.request)
+            self.forget_reply(again)
             raise UnansweredError(str(error)) from None
 
-    def _again(self, sent: Question, reply: str, reason: str) -> Question:
+    def _repeat_request(self, sent: JudgeRequest, reply: str, reason: str) -> JudgeRequest:
         """The question, with the reply and what was wrong; as data, since it quotes outcomes."""
         why = self.questions.prompts.fenced({"of_no_use": reason})
         complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
@@ -147,6 +148,6 @@ class ClaudeJudge:
         )
 
 
-def _rounded(spent: Spent) -> Spent:
+def _round(spent: Spent) -> Spent:
     """As it is written down, so that sums are the same wherever they are made."""
     return Spent(spent.tokens, round(spent.cost_usd, 6))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -17,19 +17,19 @@ from skillvault.judge.claude.figures import Shown
 from skillvault.judge.claude.replies import (
     InsightReader,
     InsightReply,
+    Kept,
     OpinionReply,
     SessionReply,
     SkillReader,
     SkillReply,
     UnusableError,
     VerdictReply,
-    believed_opinion,
+    check_opinion,
     opinion_of,
+    parse_reply,
     schema,
-    shaped,
     verdict_of,
 )
-from skillvault.judge.claude.retries import Kept, Question
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     Brief,
@@ -47,47 +47,69 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
 _Value = TypeVar("_Value")
+_ReplyCheck: TypeAlias = Callable[..., Any]  # of a reply, what was shown and `last: bool`
 _OF_DOMAIN = ("sections", "facts")  # what stands first in a record, as in others of its domain
 
 
-class ReplyCheck(Protocol):
-    """What of a reply is kept, given what was shown; UnusableError with every reason."""
+class JudgeRequest(Struct, frozen=True, kw_only=True):
+    """What is sent. `key` is what its reply is kept under, the same after a crash.
 
-    def __call__(self, reply: Any, shown: Shown, /, *, last: bool) -> Any:
-        """The reply, or at the `last` time what of it can be believed."""
+    The first `shared` characters of `user` are those of other questions of its kind and domain too.
+    `max_tokens`: the most of its reply, if that is not the policy's to say. `refused` is the reply
+    to the same that was of no use, and what it is told of that.
+    """
+
+    key: str
+    model: str
+    system: str
+    user: str
+    schema: dict[str, Any]
+    shared: int = 0
+    max_tokens: int | None = None
+    refused: tuple[str, str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Its bytes, but for the schema."""
+        texts = (self.system, self.user, *(self.refused or ()))
+        return sum(len(text.encode()) for text in texts)
+
+    def limit(self, rules: JudgePolicy) -> int:
+        """The most tokens of its reply."""
+        return self.max_tokens or rules.max_tokens
 
 
 @dataclass(frozen=True)
-class Asked(Generic[_Value]):
+class Question(Generic[_Value]):
     """A question: what it is about, how it is sent, what of a reply is believed and comes of it.
 
-    `believed` takes a reply and what was shown, and gives what is kept of it (UnusableError with
+    `check` takes a reply and what was shown, and gives what is kept of it (UnusableError with
     every reason if nothing is); `value` is made of that alone, so that it is the same in any clone.
     """
 
     matter: Matter
-    make: Callable[[], Question]
+    make_request: Callable[[], JudgeRequest]
     shape: type[Struct]
-    believed: ReplyCheck
+    check: _ReplyCheck
     value: Callable[[Any], _Value]
     clean: Callable[[Any], Any]
 
     @cached_property
-    def sent(self) -> Question:
+    def request(self) -> JudgeRequest:
         """What is sent."""
-        return self.make()
+        return self.make_request()
 
-    def accepted(self, reply: Kept, *, last: bool = False) -> dict[str, Any]:
+    def accept(self, reply: Kept, *, last: bool = False) -> dict[str, Any]:
         """What of a reply is kept; UnusableError with every reason.
 
         `last`: nobody is asked again, so that what cannot be believed goes and the rest stays.
         """
-        shown = Shown(self.sent.user)
-        believed = self.believed(shaped(reply, self.shape), shown, last=last)
+        shown = Shown(self.request.user)
+        believed = self.check(parse_reply(reply, self.shape), shown, last=last)
         accepted: dict[str, Any] = self.clean(msgspec.to_builtins(believed))
         return accepted
 
-    def says(self, reply: Mapping[str, Any]) -> _Value:
+    def value_of(self, reply: Mapping[str, Any]) -> _Value:
         """What an accepted reply says; UnansweredError for one in another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
@@ -96,19 +118,19 @@ class Asked(Generic[_Value]):
                 f"the answer {self.matter.question} cannot be read: {error}"
             ) from None
 
-    def given(self, reply: Mapping[str, Any], judge: JudgeInfo) -> GivenAnswer:
+    def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> GivenAnswer:
         """An accepted reply, as it is kept."""
         return GivenAnswer(matter=self.matter, reply=dict(reply), judge=judge)
 
-    def answered(self, answer: Answer | None) -> _Value | None:
+    def read_answer(self, answer: Answer | None) -> _Value | None:
         """What a kept answer says, with who gave it; None for none that can be read."""
         if answer is None:
             return None
         try:
-            value = self.says(answer.reply)
+            value = self.value_of(answer.reply)
         except UnansweredError:
             return None
-        return with_answer(value, self.given(answer.reply, answer.judge))
+        return with_answer(value, self.as_answer(answer.reply, answer.judge))
 
 
 def with_answer(value: _Value, given: GivenAnswer) -> _Value:
@@ -138,15 +160,15 @@ class Questions:
         context: Mapping[str, Scalar],
         applied: Sequence[str] | None,
         entry_value: float | None,
-    ) -> Asked[Verdict]:
+    ) -> Question[Verdict]:
         """How good the decision was; the question holds nothing of how it ended."""
         material = asking.decided(domain, decision, context, applied, entry_value)
         subject = asking.about(domain, decision)
         matter = Matter("verdict", subject, _material_digest(material))
-        reading = (VerdictReply, _as_it_is, verdict_of)
-        return self._asked(matter, material, reading)
+        reading = (VerdictReply, _accept_all, verdict_of)
+        return self._question(matter, material, reading)
 
-    def insight_question(self, case: Case, verdict: Verdict) -> Asked[InsightText] | None:
+    def insight_question(self, case: Case, verdict: Verdict) -> Question[InsightText] | None:
         """What the outcome teaches; None where it supports no statement."""
         if OfflineJudge().insight(case, verdict) is None:
             return None
@@ -160,21 +182,21 @@ class Questions:
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
         reader = InsightReader(case.outcome, frozenset(name for name, _ in case.facts))
-        reading = (InsightReply, reader.believed, reader.insight_text)
-        return self._asked(matter, material, reading)
+        reading = (InsightReply, reader.check_figures, reader.insight_text)
+        return self._question(matter, material, reading)
 
     def opinion_question(
         self, outcome: Outcome, skills: Sequence[Skill], model: str
-    ) -> Asked[Opinion]:
+    ) -> Question[Opinion]:
         """What speaks for and against a decision that is about to be carried out."""
         o, size = outcome, outcome.result.entry_value
         decision = asking.decided(o.domain, o.decision, o.context, o.applied, size)
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         matter = Matter("advice", model, _material_digest(material))
-        reading = (OpinionReply, believed_opinion, opinion_of)
-        return self._asked(matter, material, reading, model=model)
+        reading = (OpinionReply, check_opinion, opinion_of)
+        return self._question(matter, material, reading, model=model)
 
-    def text_question(self, brief: Brief, plain: Draft) -> Asked[Draft]:
+    def text_question(self, brief: Brief, plain: Draft) -> Question[Draft]:
         """The text of a skill, beside the offline one."""
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.subject_of(brief)
@@ -183,28 +205,28 @@ class Questions:
         request = {"sections": list(headings), **asking.surroundings(brief, plain), **material}
         of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if of_sessions else SkillReply
-        reading = (shape, reader.believed, reader.draft)
+        reading = (shape, reader.check_figures, reader.draft)
         if not of_sessions:
-            return self._asked(matter, request, reading)
+            return self._question(matter, request, reading)
         limit = self.distilling.max_tokens
-        return self._asked(matter, request, reading, model=self.rules.fast_model, limit=limit)
+        return self._question(matter, request, reading, model=self.rules.fast_model, limit=limit)
 
-    def _asked(
+    def _question(
         self,
         matter: Matter,
         material: Mapping[str, Any],
-        reading: tuple[type[Struct], ReplyCheck, Callable[[Any], _Value]],
+        reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,
         model: str | None = None,
         limit: int | None = None,
-    ) -> Asked[_Value]:
-        shape, believed, value = reading
+    ) -> Question[_Value]:
+        shape, check, value = reading
 
-        def make() -> Question:
+        def make_request() -> JudgeRequest:
             name, system = model or self.rules.model, self.prompts.text(matter.kind)
             user = self.prompts.fenced(material)
             of_domain = {key: material[key] for key in _OF_DOMAIN if key in material}
-            return Question(
+            return JudgeRequest(
                 key=matter.question,
                 model=name,
                 system=system,
@@ -214,7 +236,7 @@ class Questions:
                 max_tokens=limit,
             )
 
-        return Asked(matter, make, shape, believed, value, self.prompts.clean)
+        return Question(matter, make_request, shape, check, value, self.prompts.clean)
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
@@ -223,5 +245,5 @@ def _material_digest(material: Mapping[str, Any]) -> str:
     return asking.digest(text, size=16)
 
 
-def _as_it_is(reply: Any, _shown: Shown, *, last: bool) -> Any:  # noqa: ARG001 (as the others)
+def _accept_all(reply: Any, _shown: Shown, *, last: bool) -> Any:  # noqa: ARG001 (as the others)
     return reply

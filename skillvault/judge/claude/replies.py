@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.judge.claude.figures import Shown, unsupported
-from skillvault.judge.claude.retries import Kept
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
@@ -22,6 +21,7 @@ from skillvault.model.brief import (
     InsightText,
     Opinion,
     SessionExcerpt,
+    Spent,
     Verdict,
 )
 from skillvault.model.records import Applicability, InsightType, Outcome
@@ -39,6 +39,14 @@ _Shape = TypeVar("_Shape", bound=Struct)
 
 class UnusableError(Exception):
     """A reply that cannot be used, and why."""
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """A reply as it is kept, with its cost at the prices of its day."""
+
+    text: str
+    stop: str
+    spent: Spent
 
 
 class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,7 +107,7 @@ def _without_default(part: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key != "default"}
 
 
-def shaped(reply: Kept, shape: type[_Shape]) -> _Shape:
+def parse_reply(reply: Kept, shape: type[_Shape]) -> _Shape:
     """The reply as its shape; UnusableError if it is cut off, refused or something else."""
     if reply.stop == "refusal":
         raise UnusableError("the reply was refused")
@@ -131,7 +139,7 @@ class InsightReader(NamedTuple):
     outcome: Outcome
     facts: frozenset[str]
 
-    def believed(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
+    def check_figures(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
         """The reply; UnusableError with every reason.
 
         At the `last` time the sentences go that claim figures which the record does not bear out.
@@ -164,7 +172,7 @@ class InsightReader(NamedTuple):
         )
 
 
-def believed_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
+def check_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
     """The reply; UnusableError if it claims figures that the record does not bear out.
 
     At the `last` time the sentences go that do.
@@ -255,7 +263,7 @@ class SkillReader(NamedTuple):
     plain: Draft
     headings: tuple[str, ...]
 
-    def believed(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
+    def check_figures(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
         """The reply; UnusableError with every reason.
 
         At the `last` time the items go that claim what the record does not bear out.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from skillvault.judge.claude.retries import Fault, Question, Reply
+from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.model.claude_models import Usage, cacheable
 from skillvault.model.errors import UnavailableError
 from skillvault.model.policy import JudgePolicy
@@ -41,6 +41,35 @@ _Shape = TypeVar("_Shape", bound=Struct)
 _Value = TypeVar("_Value")
 
 
+class Reply(Struct, frozen=True, kw_only=True):
+    """A reply: the text, the reason why it ended, and the tokens that it used."""
+
+    text: str
+    stop: str
+    usage: Usage
+
+
+class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of it is an error of ours)
+    """A request without a reply.
+
+    `busy`: another try may help, `closed`: nobody's will before a person acts, `bad`: this
+    request never will. `wait` are the seconds that the service asks for; `billed`: it may cost.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        kind: Literal["busy", "closed", "bad"],
+        *,
+        wait: float | None = None,
+        billed: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.wait = wait
+        self.billed = billed
+
+
 class _Block(Struct, frozen=True):
     """A part of a reply; thinking and the like have no text for us."""
 
@@ -56,7 +85,7 @@ class Batch(Struct, frozen=True):
 
 
 class _Message(Struct, frozen=True, tag_field="type", tag="message"):
-    """What the Messages API answers, as far as we read it."""
+    """An answer of the Messages API, as far as we read it."""
 
     content: list[_Block]
     stop_reason: str
@@ -72,53 +101,53 @@ class Refusal(NamedTuple):
     retry_after: str | None
 
 
-def params(question: Question, rules: JudgePolicy) -> dict[str, Any]:
-    """A question as the Messages API takes it.
+def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
+    """A request as the Messages API takes it.
 
     What others share of it stands first, and is cached if it is long enough.
     """
-    fixed: dict[str, Any] = {"type": "text", "text": question.system}
-    if len(question.system) >= cacheable(question.model):
+    fixed: dict[str, Any] = {"type": "text", "text": request.system}
+    if len(request.system) >= cacheable(request.model):
         fixed |= _CACHED
     body: dict[str, Any] = {
-        "model": question.model,
-        "max_tokens": question.limit(rules),
+        "model": request.model,
+        "max_tokens": request.limit(rules),
         "system": [fixed],
-        "messages": _turns(question),
-        "output_config": {"format": {"type": "json_schema", "schema": question.schema}},
+        "messages": _turns(request),
+        "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
     }
     if rules.temperature is not None:
         body["temperature"] = rules.temperature
     return body
 
 
-def _turns(question: Question) -> list[dict[str, Any]]:
-    """What is said in turn; a reply of no use stands as the assistant's."""
-    asked = {"role": "user", "content": _user_content(question)}
-    if question.refused is None:
+def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
+    """The turns of the conversation; a refused reply is the assistant's turn."""
+    asked = {"role": "user", "content": _user_content(request)}
+    if request.refused is None:
         return [asked]
-    reply, why = question.refused
+    reply, why = request.refused
     return [asked, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
 
 
-def _user_content(question: Question) -> str | list[dict[str, Any]]:
-    """What is asked; in two parts if the first, with the prompt, is worth a place in the cache."""
-    shared = question.shared
-    if not shared or len(question.system) + shared < cacheable(question.model):
-        return question.user
-    first = {"type": "text", "text": question.user[:shared], **_CACHED}
-    return [first, {"type": "text", "text": question.user[shared:]}]
+def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
+    """The user's turn, in two parts if the first is long enough for the cache."""
+    shared = request.shared
+    if not shared or len(request.system) + shared < cacheable(request.model):
+        return request.user
+    first = {"type": "text", "text": request.user[:shared], **_CACHED}
+    return [first, {"type": "text", "text": request.user[shared:]}]
 
 
 def reply_of(body: bytes) -> Reply:
     """The reply in a body; Fault for anything else that came with a 200."""
-    message = decoded(body, _Message)
+    message = decode(body, _Message)
     text = "".join(block.text for block in message.content if block.type == "text")
     return Reply(text=text, stop=message.stop_reason, usage=message.usage)
 
 
-def decoded(body: bytes, shape: type[_Shape]) -> _Shape:
-    """A body as a shape; Fault for anything else."""
+def decode(body: bytes, shape: type[_Shape]) -> _Shape:
+    """Decode a body as a shape; Fault for anything else."""
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -127,7 +156,7 @@ def decoded(body: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def fault_of(refusal: Refusal) -> Fault:
-    """What a refusal means for us."""
+    """The fault that a refusal means for us."""
     reason = f"Claude refuses ({refusal.status}): {refusal.said[:300] or 'without a word'}"
     return Fault(reason, _kind(refusal), wait=_wait(refusal.retry_after))
 
@@ -156,24 +185,24 @@ def _wait(header: str | None) -> float | None:
 # ── the SDK ──────────────────────────────────────────────────────────────────────────
 
 
-class Api:
-    """The Anthropic API, through the SDK."""
+def check_ready() -> None:
+    """Raise UnavailableError without a key or the SDK."""
+    _connect()
 
-    def check_ready(self) -> None:
-        """UnavailableError without a key or the SDK."""
-        _connected()
 
-    def send(self, question: Question, rules: JudgePolicy, seconds: float) -> Reply:
-        """One request, done within these seconds; Fault if there is no reply."""
-        return _awaited(_sent(_connected(), question, rules, seconds))
+def send(request: JudgeRequest, rules: JudgePolicy, seconds: float) -> Reply:
+    """Send one request, done within these seconds; Fault if there is no reply."""
+    return _run(_send_request(_connect(), request, rules, seconds))
 
-    def begin(self, questions: Sequence[Question], rules: JudgePolicy) -> str:
-        """Send a batch; its id."""
-        return _awaited(_begun(_connected(), questions, rules))
 
-    def ended(self, batch: str) -> dict[str, Reply] | None:
-        """The replies of a batch by key; None while it is under way."""
-        return _awaited(_ended(_connected(), batch))
+def send_batch(requests: Sequence[JudgeRequest], rules: JudgePolicy) -> str:
+    """Send a batch and return its id; Fault if there is none."""
+    return _run(_create_batch(_connect(), requests, rules))
+
+
+def batch_replies(batch: str) -> dict[str, Reply] | None:
+    """The replies of a batch by key, those that there are; None while it is under way."""
+    return _run(_fetch_batch(_connect(), batch))
 
 
 def key_given() -> str | None:
@@ -182,7 +211,7 @@ def key_given() -> str | None:
     return key if key.isascii() and key.isprintable() and key else None
 
 
-def _connected() -> "anthropic.AsyncAnthropic":
+def _connect() -> "anthropic.AsyncAnthropic":
     """The SDK's client for the key and address that the environment names now."""
     key = key_given()
     if key is None:
@@ -206,11 +235,11 @@ def _client(key: str, address: str | None) -> "anthropic.AsyncAnthropic":
     )
 
 
-async def _sent(
-    client: "anthropic.AsyncAnthropic", question: Question, rules: JudgePolicy, seconds: float
+async def _send_request(
+    client: "anthropic.AsyncAnthropic", request: JudgeRequest, rules: JudgePolicy, seconds: float
 ) -> Reply:
-    async with _within(seconds):
-        body = params(question, rules)
+    async with _deadline(seconds):
+        body = params(request, rules)
         # A parameter of older models, which the SDK does not know any more.
         extra = {key: body.pop(key) for key in ("temperature",) if key in body}
         raw = await client.messages.with_raw_response.create(
@@ -220,24 +249,24 @@ async def _sent(
     return reply_of(answer)
 
 
-async def _begun(
-    client: "anthropic.AsyncAnthropic", questions: Sequence[Question], rules: JudgePolicy
+async def _create_batch(
+    client: "anthropic.AsyncAnthropic", requests: Sequence[JudgeRequest], rules: JudgePolicy
 ) -> str:
-    requests: list[Any] = [
-        {"custom_id": question.key, "params": params(question, rules)} for question in questions
+    entries: list[Any] = [
+        {"custom_id": request.key, "params": params(request, rules)} for request in requests
     ]
-    async with _within(_BATCH_SECONDS):
+    async with _deadline(_BATCH_SECONDS):
         api = client.messages.batches.with_raw_response
-        raw = await api.create(requests=requests, timeout=_BATCH_SECONDS)
+        raw = await api.create(requests=entries, timeout=_BATCH_SECONDS)
         answer = await raw.http_response.aread()
-    return decoded(answer, Batch).id
+    return decode(answer, Batch).id
 
 
-async def _ended(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
+async def _fetch_batch(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Reply] | None:
     replies: dict[str, Reply] = {}
-    async with _within(_BATCH_SECONDS):
+    async with _deadline(_BATCH_SECONDS):
         raw = await client.messages.batches.with_raw_response.retrieve(batch)
-        state = decoded(await raw.http_response.aread(), Batch)
+        state = decode(await raw.http_response.aread(), Batch)
         if state.processing_status != "ended":
             return None
         try:
@@ -251,8 +280,8 @@ async def _ended(client: "anthropic.AsyncAnthropic", batch: str) -> dict[str, Re
 
 
 @asynccontextmanager
-async def _within(seconds: float) -> AsyncIterator[None]:
-    """What goes wrong on the wire as a Fault; nothing takes longer than this."""
+async def _deadline(seconds: float) -> AsyncIterator[None]:
+    """Raise a Fault for an error on the wire, or after this many seconds."""
     import anthropic  # noqa: PLC0415 (`_client` has loaded it)
 
     try:
@@ -276,15 +305,15 @@ async def _within(seconds: float) -> AsyncIterator[None]:
 
 def _loop() -> asyncio.AbstractEventLoop:
     with _STARTING:
-        return _started_loop()
+        return _start_loop()
 
 
 @cache
-def _started_loop() -> asyncio.AbstractEventLoop:
+def _start_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="claude", daemon=True).start()
     return loop
 
 
-def _awaited(work: Coroutine[Any, Any, _Value]) -> _Value:
+def _run(work: Coroutine[Any, Any, _Value]) -> _Value:
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()

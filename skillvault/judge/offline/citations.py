@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from skillvault.model.english.rarity import weight
 from skillvault.model.records import Scalar
-from skillvault.model.sameness import Form, normal_form
+from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS
 
 _AMOUNT = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"

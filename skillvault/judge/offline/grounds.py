@@ -12,7 +12,7 @@ from skillvault.judge.offline.citations import cited, contradicted, words_of
 from skillvault.model.english import base_form
 from skillvault.model.english.rarity import FULL, weight
 from skillvault.model.records import Decision, Scalar
-from skillvault.model.sameness import normal_form
+from skillvault.model.sameness.form import normal_form
 
 # The words of deciding, whatever is decided: they tell nothing of this decision.
 _GENERAL = """

@@ -6,6 +6,16 @@ Each method imports what it needs: a vault that is only asked needs none of it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skillvault.judge.offline import (
+    advising,
+    consolidating,
+    drafting,
+    joining,
+    planning,
+    recounting,
+    telling,
+    verdict,
+)
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -40,9 +50,7 @@ class OfflineJudge:
         entry_value: float | None,
     ) -> Verdict:
         """How good the decision was: a sum of its features, 0.4 when there is nothing to judge."""
-        from skillvault.judge.offline.verdict import judged
-
-        return judged(decision, context, applied, entry_value)
+        return verdict.judged(decision, context, applied, entry_value)
 
     def insight(
         self,
@@ -50,33 +58,21 @@ class OfflineJudge:
         verdict: Verdict,  # noqa: ARG002 - the protocol's; what an outcome shows needs none
     ) -> InsightText | None:
         """The most telling statement that the outcome among its peers supports."""
-        from skillvault.judge.offline.telling import told
-
-        return told(case)
+        return telling.told(case)
 
     def write(self, brief: Brief) -> Draft | None:
         """The text that the brief supports; None where it supports none."""
         match brief:
             case Findings():
-                from skillvault.judge.offline.drafting import drafted
-
-                return drafted(brief)
+                return drafting.drafted(brief)
             case Recurrence():
-                from skillvault.judge.offline.consolidating import consolidated
-
-                return consolidated(brief)
+                return consolidating.consolidated(brief)
             case Period():
-                from skillvault.judge.offline.planning import planned
-
-                return planned(brief)
+                return planning.planned(brief)
             case Agreement():
-                from skillvault.judge.offline.joining import joined
-
-                return joined(brief)
+                return joining.joined(brief)
             case SessionExcerpt():
-                from skillvault.judge.offline.recounting import recounted
-
-                return recounted(brief)
+                return recounting.recounted(brief)
 
     def advise(
         self,
@@ -86,6 +82,4 @@ class OfflineJudge:
         thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
     ) -> tuple[Opinion, JudgeInfo]:
         """The verdict before the fact, and the warnings that fit."""
-        from skillvault.judge.offline.advising import opined
-
-        return opined(outcome, skills), self.info
+        return advising.opined(outcome, skills), self.info

@@ -8,7 +8,8 @@ from skillvault.judge.offline.drafting import TITLE, bulleted, described
 from skillvault.judge.offline.speech import fitting, plain, sentence
 from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.records import Session, SessionFailure, SessionSuccess
-from skillvault.model.sameness import Form, normal_form, same
+from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import count_of, listed, slug, whole
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"

@@ -4,8 +4,9 @@ A skill is an account in words: the same account gives the same statements in wh
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 
@@ -14,10 +15,8 @@ from msgspec.structs import replace
 
 from skillvault.learning.account.answers import refused_answers
 from skillvault.learning.account.causes import causes
-from skillvault.learning.account.outliers import outliers
-from skillvault.learning.account.rules import meets, rules_for, subject_rules
+from skillvault.learning.account.rules import meets, outliers, rules_for, subject_rules
 from skillvault.learning.account.significance import beyond, significant
-from skillvault.learning.account.tools import tools_of
 from skillvault.model.brief import (
     Account,
     Cause,
@@ -33,7 +32,62 @@ from skillvault.model.brief import (
 )
 from skillvault.model.policy import Policy
 from skillvault.model.reading import telling
-from skillvault.model.records import Outcome, SkillKind
+from skillvault.model.records import Outcome, SkillKind, Status
+
+_TOOL_SHARE = 0.6  # of those that ended well; fewer users say nothing of it
+_APART = 0.5  # by so much fewer of the others
+_FEWEST = 2  # that ended well
+_MOST_TOOLS = 4  # names
+# A program, a function or a module in backticks or with its brackets; data files are none.
+_NAMED = re.compile(
+    r"`([A-Za-z][\w.+-]{2,30}(?:\(\))?)`|\b([A-Za-z_]\w{2,30}\.(?:py|sh|js))\b"
+    r"|\b([A-Z]{3,}(?:/[A-Z]{3,})+)\b"
+)
+_DATA = re.compile(
+    r"\.(?:xlsx?|csv|json|pdf|docx?|pptx?|txt|md|xml|ya?ml|html?|png|jpe?g|emf)$", re.IGNORECASE
+)
+
+
+def tools_of(outcomes: Sequence[Outcome]) -> Tools | None:
+    """What most used of those that ended well, and few of the others; None if there is none."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for outcome in outcomes:
+        for name in _used(outcome):
+            users[name].add(outcome.id)
+    worked, failed = (_ended(outcomes, status) for status in ("success", "failure"))
+    if len(worked) < _FEWEST or not failed:
+        return None
+    counts = {name: (len(ids & worked), len(ids & failed)) for name, ids in users.items()}
+    telling = {
+        name: pair
+        for name, pair in counts.items()
+        if pair[0] >= max(_FEWEST, _TOOL_SHARE * len(worked))
+        and pair[0] / len(worked) - pair[1] / len(failed) >= _APART
+    }
+    if not telling:
+        return None
+    best = max(telling.values(), key=lambda pair: pair[0] / len(worked) - pair[1] / len(failed))
+    names = sorted(name for name, pair in telling.items() if pair == best)[:_MOST_TOOLS]
+    return Tools(names=tuple(names), worked=(best[0], len(worked)), failed=(best[1], len(failed)))
+
+
+def _ended(outcomes: Sequence[Outcome], status: Status) -> set[str]:
+    return {outcome.id for outcome in outcomes if outcome.result.status == status}
+
+
+def _used(outcome: Outcome) -> frozenset[str]:
+    """What an outcome's tool log has, and what its reasoning names that nobody told it."""
+    decision = outcome.decision
+    given = f"{decision.task} {decision.action} {decision.target or ''}".casefold()
+    named = {name for name in _named_in(decision.reasoning) if name.casefold() not in given}
+    return frozenset(named.union(outcome.applied or ()))
+
+
+@lru_cache(maxsize=4096)
+def _named_in(reasoning: str) -> frozenset[str]:
+    names = (next(filter(None, match.groups())) for match in _NAMED.finditer(reasoning))
+    return frozenset(name for name in names if not _DATA.search(name))
+
 
 KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
 _REMEDIES = 1

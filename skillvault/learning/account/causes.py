@@ -17,7 +17,8 @@ from skillvault.learning.contrast.recorded import is_report
 from skillvault.model.brief import Cause, Insight, InsightKind
 from skillvault.model.reading import stated, substance
 from skillvault.model.records import Outcome
-from skillvault.model.sameness import Form, components, most_like_others, normal_form
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import components, most_like_others
 from skillvault.model.text.text import percent, terms
 
 # Of these each wording is a cause of its own; of others only those that two outcomes share.

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.capture.evidence import CodeEvidence
+from skillvault.learning.capture.prompt import BEST, best_first, pattern_line
 from skillvault.learning.capture.rules import (
     WrittenRule,
     addition,
@@ -15,8 +16,54 @@ from skillvault.learning.capture.rules import (
     without_rules,
 )
 from skillvault.model.policy import CapturePolicy
-from skillvault.model.records import CAPTURED, EvolutionEntry, Expertise, LearnedPattern, Missed
+from skillvault.model.records import (
+    CAPTURED,
+    LEARNED,
+    EvolutionEntry,
+    Expertise,
+    LearnedPattern,
+    Missed,
+    Skill,
+    stamp,
+)
 from skillvault.model.text.text import rule_key
+
+_DESCRIPTION = (
+    "Use before you write, change or review code of this project: rules that its own code bears "
+    "out."
+)
+_ALL = "resources/expertise.yaml"
+
+
+def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
+    """The skill as it is made first."""
+    return Skill(
+        LEARNED,
+        _DESCRIPTION,
+        learned_body(patterns),
+        status="pinned",
+        origin="generated",
+        created=stamp(now),
+    )
+
+
+def learned_body(patterns: Iterable[LearnedPattern]) -> str:
+    """Its text: the best patterns, and where all of them are."""
+    ranked = best_first(patterns)
+    return "\n".join(["# Learned patterns", "", *_text_lines(ranked)])
+
+
+def _text_lines(ranked: Sequence[LearnedPattern]) -> list[str]:
+    if not ranked:
+        return ["No rule is borne out by enough code now."]
+    best = ranked[:BEST]
+    more = f"; the best {BEST} of {len(ranked)}" if len(ranked) > BEST else ""
+    intro = f"Agents wrote these rules down, and code bears them out{more} (all: `{_ALL}`)."
+    return [intro, "", *(f"{pattern_line(p)} ({_files_of(p)})" for p in best)]
+
+
+def _files_of(pattern: LearnedPattern) -> str:
+    return f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)
 
 
 class Borne(Struct, frozen=True):

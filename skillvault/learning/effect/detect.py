@@ -1,7 +1,7 @@
 """Detect which skills a decision applied: from its own list, its words, or what it repeats.
 
 The list of an outcome is final, an empty one too. Its text counts only where there is none:
-`mentions` says who is mentioned, `readings` how. Outcomes are joined with what was shown for
+`mentions` says who is mentioned, `cues` how. Outcomes are joined with what was shown for
 their decisions, whichever arrived first; nothing is stored.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.learning.effect.estimate import UNSEEN, Offer
+from skillvault.learning.effect.cues import Reading, read_mentions
+from skillvault.learning.effect.lift import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
-from skillvault.learning.effect.readings import Reading, read_mentions
 from skillvault.model import aliases, claims
 from skillvault.model.claims import Claim
 from skillvault.model.observed import counting
@@ -141,6 +141,7 @@ def _outweighs(reading: Reading, before: Reading) -> bool:
         "overruled": True,
         "declined": before != "applied",
         "named": before == "open",
+        "due": False,
         "open": False,
     }[reading]
 

@@ -7,39 +7,53 @@ when to apply what they are shown; how their choosing goes with success is learn
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+from msgspec.structs import replace
+
+from skillvault.learning.effect import equations
+from skillvault.learning.effect.equations import System
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
+    DecisionGroup,
     DomainEffect,
     Effect,
     Lift,
     Observation,
-    Offer,
     Prior,
     Sums,
 )
-from skillvault.model.lazy import LazyModule
 
-if TYPE_CHECKING:
-    from skillvault.learning.effect import equations
-    from skillvault.learning.effect import sums as added
-else:  # numpy is loaded to compute alone
-    equations = LazyModule("learning.effect.equations")
-    added = LazyModule("learning.effect.sums")
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
-__all__ = [
-    "UNSEEN",
-    "Lift",
-    "Observation",
-    "Offer",
-    "Prior",
-    "Sums",
-    "add_up",
-    "estimate_lifts",
-]
+_MOST = 2000  # skills of one domain that are weighed together, the most applied
+_DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
+_SCORED = 20_000_000  # decisions times skills of which it is asked how far they go together
+_GUESS = 20  # decisions that a first guess of the noise counts like
+_FEWEST = 5  # episodes below which that cannot be told, and uses of a half
+_SURE = 2.58  # standard errors from which on a skill's two halves differ
+
+
+class _Entries(NamedTuple):
+    """The decisions of a domain by time, and which column had what to do with which of them.
+
+    Of a decision: its group, whether it succeeded, its episode. Of an entry, in the order of the
+    decisions: the decision, the column, how much it was applied, whether it could have been.
+    """
+
+    group: Places
+    success: Array
+    episode: Places
+    decision: Places
+    column: Places
+    applied: Array
+    offered: Array
 
 
 def add_up(
@@ -53,7 +67,266 @@ def add_up(
     `totals` are all its closed decisions, group -> (how many, how many succeeded); `begun` says
     from when on a skill has another text.
     """
-    return added.add_up(observations, totals, begun, prior)
+    by_entry = _by_entry(observations, begun)
+    counts = Counter(c for (_, c), observation in by_entry.items() if observation.applied)
+    columns = _columns({c for _, c in by_entry}, begun, counts)
+    names = sorted(totals)
+    entries = _entries(by_entry, columns, names)
+    sums = _total(entries, columns, [totals[name] for name in names])
+    return _checked(sums, entries, prior) if len(entries.decision) else sums
+
+
+def _by_entry(
+    observations: Iterable[Observation], begun: Mapping[str, Sequence[int]]
+) -> dict[tuple[str, Column], Observation]:
+    """(decision, column) -> what it had to do with it; of two the one that says more of it."""
+    by_entry: dict[tuple[str, Column], Observation] = {}
+    for observation in observations:
+        starts = begun.get(observation.skill)
+        version = bisect_right(starts, observation.made) if starts else 0
+        key = observation.decision, (observation.skill, version)
+        if key not in by_entry or _informs(observation) > _informs(by_entry[key]):
+            by_entry[key] = observation
+    return by_entry
+
+
+def _informs(observation: Observation) -> tuple[float, float]:
+    """Sorts what was applied or overruled behind what was not, and the applied last."""
+    return abs(observation.weight), observation.weight
+
+
+def _columns(
+    used: Iterable[Column], begun: Mapping[str, Sequence[int]], counts: Mapping[Column, int]
+) -> tuple[Column, ...]:
+    """Every version up to the last of each skill, so that the last is known by the ones before."""
+    last = {skill: len(begun.get(skill, ())) for skill, _ in used}
+    skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
+    return tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
+
+
+def _entries(
+    by_entry: Mapping[tuple[str, Column], Observation],
+    columns: Sequence[Column],
+    groups: Sequence[str],
+) -> _Entries:
+    place = {column: i for i, column in enumerate(columns)}
+    group_place = {name: i for i, name in enumerate(groups)}
+    when = {decision: observation for (decision, _), observation in by_entry.items()}
+    order = sorted(when, key=lambda decision: (when[decision].made, decision))
+    decision_place = {decision: i for i, decision in enumerate(order)}
+    episodes: dict[str, int] = {}
+    numbered = [
+        (decision_place[decision], place[column], observation)
+        for (decision, column), observation in by_entry.items()
+        if column in place
+    ]
+    decisions = np.array([decision for decision, _, _ in numbered], np.intp)
+    places = np.array([column for _, column, _ in numbered], np.intp)
+    applied = np.array([one.weight for _, _, one in numbered], float)
+    # What was applied could have been, whatever a receipt says.
+    offered = np.array([one.offer == "shown" or one.weight > 0 for _, _, one in numbered], float)
+    ordered = np.lexsort((places, decisions))
+    return _Entries(
+        group=np.array([group_place[when[d].group] for d in order], np.intp),
+        success=np.array([when[d].success for d in order], float),
+        episode=np.array(
+            [episodes.setdefault(when[d].episode or f"alone {d}", len(episodes)) for d in order],
+            np.intp,
+        ),
+        decision=decisions[ordered],
+        column=places[ordered],
+        applied=applied[ordered],
+        offered=offered[ordered],
+    )
+
+
+def _total(
+    entries: _Entries, columns: tuple[Column, ...], totals: Sequence[tuple[int, int]]
+) -> Sums:
+    """The sums; weights are whole quarters, so that they are exact in any order."""
+    size = 2 * len(columns)
+    firsts, seconds, products = map(
+        np.concatenate, zip(*_products(entries, len(columns)), strict=True)
+    )
+    ordered = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
+    codes, weights = _summed(ordered, products)
+    places, values, of = _doubled(entries, len(columns))
+    hits = np.bincount(places, values * entries.success[of], minlength=size)
+    in_group, group_weights = _summed(entries.group[of] * size + places, values)
+    by_group: list[dict[int, float]] = [{} for _ in totals]
+    for code, weight in zip(in_group.tolist(), group_weights.tolist(), strict=True):
+        by_group[code // size][code % size] = weight
+    return Sums(
+        columns=columns,
+        firsts=(codes // max(1, size)).astype(np.int32).tobytes(),
+        seconds=(codes % max(1, size)).astype(np.int32).tobytes(),
+        weights=weights.tobytes(),
+        hits=tuple(hits.tolist()),
+        groups=tuple(
+            DecisionGroup(*total, added) for total, added in zip(totals, by_group, strict=True)
+        ),
+    )
+
+
+def _doubled(entries: _Entries, count: int) -> tuple[Places, Array, Places]:
+    """(place, weight, decision) of each entry at both of its places."""
+    return (
+        np.concatenate([entries.column, entries.column + count]),
+        np.concatenate([entries.applied, entries.offered]),
+        np.concatenate([entries.decision, entries.decision]),
+    )
+
+
+def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, Array]]:
+    """(place, place, product) of what stands in one decision, each two once."""
+    column, a, w = entries.column, entries.applied, entries.offered
+    yield column, column, a * a
+    yield column, column + count, a * w
+    yield column + count, column + count, w * w
+    apart = 1
+    while (together := entries.decision[apart:] == entries.decision[:-apart]).any():
+        i, j = column[:-apart][together], column[apart:][together]
+        a_i, a_j = a[:-apart][together], a[apart:][together]
+        w_i, w_j = w[:-apart][together], w[apart:][together]
+        yield i, j, a_i * a_j
+        yield i, j + count, a_i * w_j
+        yield i + count, j, w_i * a_j
+        yield i + count, j + count, w_i * w_j
+        apart += 1
+
+
+def _summed(codes: Places, weights: Array) -> tuple[Places, Array]:
+    """The weights of each code together, without those that are nothing."""
+    distinct, places = np.unique(codes, return_inverse=True)
+    together = np.bincount(places, weights, minlength=len(distinct))
+    return distinct[together != 0], together[together != 0]
+
+
+def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
+    """The sums with what the errors of their own answer say: episodes, and what changed lately."""
+    count = len(sums.columns)
+    system = equations.system_of(sums)
+    precision = equations.precision_of(sums.columns, prior, system.slope)
+    mean = equations.middle_of(system, precision)
+    effects, choosing = equations.parts_of(mean, count)
+    chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
+    explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
+    bases = np.array([base for _, base in equations.bases(sums, system, mean)])
+    errors = entries.success - bases[entries.group]
+    errors -= np.bincount(entries.decision, explained, minlength=len(errors))
+    shared, alike = np.ones(count), _correlation(errors, entries.episode)
+    if alike:  # only then it is asked how each effect grows with each decision
+        gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
+        shared = _shared(entries, chosen, alike, gains)
+    noise = _noise_left(system, precision, errors)
+    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
+    latest, changed = zip(*over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
+
+
+def _noise_left(system: System, precision: Array, errors: Array) -> float:
+    """The variance of an outcome that the answer does not explain."""
+    told = np.diag(system.matrix)[1:] / system.noise
+    parameters = 1 + float((told / (told + np.diag(precision))).sum())  # at most
+    free = max(1.0, len(errors) - parameters)
+    # The first guess counts like so many decisions.
+    squares = float(errors @ errors) + _GUESS * system.noise
+    return max(equations.LEAST_NOISE, squares / (free + _GUESS))
+
+
+def _shared(entries: _Entries, chosen: Array, alike: float, gains: Array) -> Array:
+    """By how much the variance of each column's effect grows as episodes share their luck.
+
+    `alike` is how far their luck goes together, 0..1; `gains` are by how much each effect grows
+    with what every unknown is told. What is shared is learned from all columns, so that it holds
+    for one that a single episode applied, too.
+    Source: Moulton 1986, the correlation within an episode by moments.
+    """
+    count = gains.shape[1]
+    kept = slice(max(0, len(entries.column) - _SCORED // count), None)
+    column, z = entries.column[kept], chosen[kept, None]
+    told = entries.applied[kept, None] * gains[1 + column] + z * gains[count + 1]
+    if len(gains) > count + 2:
+        told += z * gains[count + 2 + column]
+    decisions, firsts = np.unique(entries.decision[kept], return_index=True)
+    told = np.add.reduceat(told, firsts) + gains[0]
+    episodes = entries.episode[decisions]
+    order = np.argsort(episodes, kind="stable")
+    _, firsts = np.unique(episodes[order], return_index=True)
+    together: Array = (np.add.reduceat(told[order], firsts) ** 2).sum(axis=0)
+    apart = (told**2).sum(axis=0)
+    return np.maximum(1.0, 1 + alike * (together / np.where(apart > 0, apart, np.inf) - 1))
+
+
+def _correlation(errors: Array, episodes: Places) -> float:
+    """How far the luck of two decisions of one episode goes together, 0..1."""
+    sizes = np.bincount(episodes)
+    pairs = float((sizes * (sizes - 1)).sum())
+    variance = float(errors @ errors) / len(errors)
+    if len(sizes) < _FEWEST or not pairs or not variance:
+        return 0.0
+    together = float((np.bincount(episodes, errors) ** 2).sum() - errors @ errors)
+    return min(1.0, max(0.0, together / pairs / variance))
+
+
+def _over_time(
+    entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
+) -> Iterator[tuple[tuple[float, float], float]]:
+    """Of each column: (precision, effect) of its latest applications, and how far it changed.
+
+    The other effects are those of all time. (0, 0) if it was applied no more often than that.
+    """
+    after = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
+    order = np.argsort(entries.column, kind="stable")
+    starts = np.searchsorted(entries.column[order], np.arange(len(effects) + 1))
+    for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
+        rows = order[starts[i] : starts[i + 1]]
+        uses = entries.decision[rows[entries.applied[rows] > UNSEEN]]
+        column = _Trace(
+            entries.decision[rows], entries.applied[rows], errors, after, float(variance)
+        )
+        latest, change = (0.0, 0.0), 0.0
+        if len(uses) > times:
+            precision, apart = _between(column, uses[-times], len(errors))
+            latest = precision, apart + float(effect)
+        if len(uses) >= 2 * _FEWEST:
+            half = uses[len(uses) // 2]
+            change = _change(_between(column, uses[0], half), _between(column, half, len(errors)))
+        yield latest, change
+
+
+class _Trace(NamedTuple):
+    """A column's entries in time, the errors of all decisions, and the sums of those from each."""
+
+    decision: Places
+    applied: Array
+    errors: Array
+    after: Array
+    variance: float
+
+
+def _between(column: _Trace, first: int, last: int) -> tuple[float, float]:
+    """(precision, effect beyond that of all time) of a time, its own base beside."""
+    start, end = np.searchsorted(column.decision, [first, last])
+    applied, decision = column.applied[start:end], column.decision[start:end]
+    count = last - first + column.variance / _DRIFT**2
+    middle = applied.sum() / count
+    squares = (applied * applied).sum() - middle * applied.sum()
+    passed = column.after[first] - column.after[last]
+    together = (applied * column.errors[decision]).sum() - middle * passed
+    return float(squares / column.variance), float(together / squares) if squares else 0.0
+
+
+def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
+    """The variance that a changed effect adds to that of all time; 0 if chance explains it.
+
+    Sources: Chow 1960 whether it changed; DerSimonian and Laird 1986 by how much.
+    """
+    if not (early[0] and late[0]):
+        return 0.0
+    expected = 1 / early[0] + 1 / late[0]
+    squared = (late[1] - early[1]) ** 2
+    return (squared - expected) / 4 if squared > _SURE**2 * expected else 0.0
 
 
 def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:

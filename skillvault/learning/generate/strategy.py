@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.learning import sections
 from skillvault.learning.account.insight import insights_of
-from skillvault.learning.account.outliers import outliers
+from skillvault.learning.account.rules import outliers
 from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime

@@ -6,7 +6,7 @@ Which facts say the same does not depend on their order. What is not trusted has
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,8 @@ from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, link_id, link_of, stamp
-from skillvault.model.sameness import Form, components, normal_form
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import components
 from skillvault.model.text.text import count_of, inert, listed, shorten, slug, theme
 
 _TITLE = 70  # characters
@@ -80,14 +81,11 @@ class GeneralPattern(Struct, frozen=True, kw_only=True):
     ended: datetime
 
 
-class FactRuns(Protocol):
-    """What is asked of the runs behind facts."""
+class FactRuns(NamedTuple):
+    """The runs behind facts: fact -> the outcome of the run that made it, run -> its status."""
 
-    def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
-        """Fact -> the outcome of the run that made it, of those that a run made."""
-
-    def ended_as(self, runs: Collection[str]) -> Mapping[str, Status]:
-        """How these runs ended."""
+    makers: Callable[[Collection[str]], Mapping[str, Outcome]]
+    statuses: Callable[[Collection[str]], Mapping[str, Status]]
 
 
 def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurring]:
@@ -125,7 +123,7 @@ def _recurring(
 ) -> Recurring:
     supporters = material.counts.supporters([fact.id for fact in facts])
     read = tuple(supporters[: last_point(len(supporters))])
-    statuses = list(runs.ended_as(read).values())
+    statuses = list(runs.statuses(read).values())
     succeeded, failed = statuses.count("success"), statuses.count("failure")
     return Recurring(
         facts=facts, gist=gist, read=read, succeeded=succeeded, decided=succeeded + failed

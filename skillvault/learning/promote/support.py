@@ -48,7 +48,8 @@ from skillvault.model.records import (
     link_of,
     stamp,
 )
-from skillvault.model.sameness import Form, normal_form, opposite, same
+from skillvault.model.sameness.comparison import opposite, same
+from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import listed
 
 _LISTED = 20  # facts that a message names

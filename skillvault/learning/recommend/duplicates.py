@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from skillvault.model.lazy import LazyModule
+from skillvault.model.sameness import comparison
+from skillvault.model.sameness import form as forms
 from skillvault.model.text import markdown
 from skillvault.model.text.text import jaccard, words
-
-if TYPE_CHECKING:
-    from skillvault.model import sameness
-else:  # only who compares texts pays for it
-    sameness = LazyModule("model.sameness")
 
 _WORDS = 5  # a text of fewer words is too short to tell
 _ALIKE = 0.3  # texts that share fewer of their words are not looked at more closely
@@ -41,10 +36,12 @@ def _distinct_words(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _forms(text: str) -> "tuple[sameness.Form, ...]":
-    return tuple(map(sameness.normal_form, markdown.statements(text) or [text]))
+def _forms(text: str) -> "tuple[forms.Form, ...]":
+    return tuple(map(forms.normal_form, markdown.statements(text) or [text]))
 
 
-def _covered(forms: "Sequence[sameness.Form]", others: "Sequence[sameness.Form]") -> float:
+def _covered(statements: "Sequence[forms.Form]", others: "Sequence[forms.Form]") -> float:
     """The share of these statements that are among the others."""
-    return sum(any(sameness.same(form, other) for other in others) for form in forms) / len(forms)
+    return sum(any(comparison.same(form, other) for other in others) for form in statements) / len(
+        statements
+    )

@@ -10,8 +10,8 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.disclosure import paths_of
-from skillvault.learning.recommend.instruction import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served
 from skillvault.model.records import Skill, stamp
 from skillvault.model.text.hidden_characters import escaped

@@ -7,13 +7,14 @@ cannot be used is refused as a bad reply is.
 import math
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.judge import Judge
+from skillvault.judge.offline import judge as offline
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -26,20 +27,14 @@ from skillvault.model.brief import (
 )
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError, UnansweredError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Answer, Outcome, Ref, Trust
+from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.judge.offline import judge as offline
-    from skillvault.vault.files import redact
-else:  # a question asks no judge
-    offline, redact = LazyModule("judge.offline.judge"), LazyModule("vault.files.redact")
 
 _Reply = TypeVar("_Reply", bound=Struct)
 
 
-def checked(reply: object, kind: type[_Reply], what: str) -> _Reply:
+def check_reply(reply: object, kind: type[_Reply], what: str) -> _Reply:
     """A reply as the record it must be, clean; UnansweredError says what is wrong with it."""
     try:
         record = msgspec.convert(redact.cleaned(_builtins(reply)), kind)
@@ -61,25 +56,25 @@ class AnswerPlace(NamedTuple):
     trust: Trust = "local"
 
 
-def standing_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
+def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
     """Where an answer about outcomes stands: it has the least of their trust."""
     trusts = {outcome.trust for outcome in outcomes}
     trust: Trust = "untrusted" if "untrusted" in trusts else "local"
     return AnswerPlace(outcomes[0].domain, max(o.occurred_at for o in outcomes), trust)
 
 
-def answer_record(answer: GivenAnswer, standing: AnswerPlace, session: str | None = None) -> Answer:
+def answer_record(answer: GivenAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
     """An answer as the vault keeps it."""
     return Answer(
         id=answer.matter.question,
-        domain=standing.domain,
+        domain=place.domain,
         kind=answer.matter.kind,
         subject=answer.matter.subject,
         material=answer.matter.material,
-        at=standing.at,
+        at=place.at,
         judge=answer.judge,
         session=session,
-        trust=standing.trust,
+        trust=place.trust,
         reply=answer.reply,
     )
 
@@ -96,20 +91,20 @@ def told_by(change: Change, draft: Draft, view: Topics) -> Change:
     )
 
 
-def standing_of_brief(brief: Brief) -> AnswerPlace:
+def place_of_brief(brief: Brief) -> AnswerPlace:
     """Where the answer of a text stands."""
     match brief:
         case Findings():
-            return standing_of(brief.account.outcomes)
+            return place_of(brief.account.outcomes)
         case Recurrence():
             trusts = {fact.trust for fact in brief.facts}
             trust: Trust = "untrusted" if "untrusted" in trusts else "local"
             times = [fact.order[0] for fact in brief.facts]
             return AnswerPlace(brief.facts[0].domain, max(times), trust)
         case Period():
-            return standing_of(brief.outcomes)
+            return place_of(brief.outcomes)
         case Agreement():
-            return standing_of(brief.together.account.outcomes)
+            return place_of(brief.together.account.outcomes)
         case SessionExcerpt():
             sessions = brief.sessions
             low: Trust = "untrusted" if any(s.trust == "untrusted" for s in sessions) else "local"
@@ -120,12 +115,12 @@ def draft_by(judge: Judge, brief: Brief) -> Draft | None:
     """The text that a judge writes; for one that cannot be used the offline one, with a note."""
     draft = judge.write(brief)
     try:
-        usable = None if draft is None else checked(draft, Draft, "text")
+        usable = None if draft is None else check_reply(draft, Draft, "text")
     except UnansweredError as error:
         return _offline(brief, f"Written by the offline judge: {error}.")
     if usable is None or usable.answer is None:
         return usable
-    return replace(usable, record=answer_record(usable.answer, standing_of_brief(brief)))
+    return replace(usable, record=answer_record(usable.answer, place_of_brief(brief)))
 
 
 def _builtins(reply: object) -> object:

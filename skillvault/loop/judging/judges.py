@@ -1,6 +1,6 @@
 """Which judge a vault's policy appoints, put together of what it needs of the vault.
 
-A judge knows neither git nor a vault; it is handed a ledger, prompts and what cleans.
+A judge knows neither git nor a vault; it is handed a caller, prompts and what cleans.
 """
 
 from __future__ import annotations
@@ -8,41 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from skillvault.judge import Adviser, Judge
+from skillvault.judge import Adviser, Judge, agent
+from skillvault.judge.claude import judge as claude
+from skillvault.judge.offline import telling
 from skillvault.learning.accuracy import Accuracy, accuracy
+from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
 from skillvault.model.errors import UnansweredError, UnavailableError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
-    from skillvault.judge import agent
-    from skillvault.judge.claude import judge as claude
-    from skillvault.judge.claude.batches import Batches
-    from skillvault.judge.claude.retries import Question
-    from skillvault.judge.offline import telling
+    from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.loop.run import Run
-
-else:
-    agent, claude = LazyModule("judge.agent"), LazyModule("judge.claude.judge")
-    telling = LazyModule("judge.offline.telling")
 
 PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
 
 
-class Appointed(Judge, Adviser, Protocol):
-    """One who judges and is asked before acting."""
-
-
-def appointed(
-    store: Store, seconds: float | None = None, unasked: dict[str, Question] | None = None
-) -> Appointed:
+def policy_judge(
+    store: Store, seconds: float | None = None, unasked: dict[str, JudgeRequest] | None = None
+) -> Adviser:
     """The judge that the committed policy names; a model is not asked before it must be.
 
     `seconds`: how long an answer is waited for, if that is not the policy's to say. `unasked`
@@ -56,7 +46,7 @@ def appointed(
         from skillvault.judge.offline.judge import OfflineJudge
 
         return OfflineJudge()
-    from skillvault.judge.claude import judge, prompts, questions, retries, wire
+    from skillvault.judge.claude import judge, prompts, questions
     from skillvault.vault.files.redact import cleaned
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
@@ -65,8 +55,8 @@ def appointed(
     asked = questions.Questions(rules, prompts.Prompts(own, cleaned), distilling)
     if rules.provider == "agent":
         return agent.AgentJudge(asked, partial(_answer, store))
-    caller = retries.Caller(wire.Api(), store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(asked, caller, partial(_answer, store))
+    caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
+    return judge.ClaudeJudge(asked, caller.ask, caller.forget_reply, partial(_answer, store))
 
 
 def _answer(store: Store, key: str) -> Answer | None:
@@ -86,20 +76,20 @@ def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
     return agent.AgentJudge(asking.questions, asking.answers) if asking else judge
 
 
-def record_of(judge: Judge, head: Topics) -> Accuracy | None:
+def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
     """How often the verdicts of a judge, as it is now, agree with the results in this vault."""
     return accuracy(head.evaluations.agreements(judge.info))
 
 
-def unasked_judge(store: Store, unasked: dict[str, Question]) -> Judge | None:
+def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
     """The judge that leaves its questions for a batch; None if the policy's needs none."""
     if store.head().policy.judge.provider != "claude":
         return None
-    return appointed(store, unasked=unasked)
+    return policy_judge(store, unasked=unasked)
 
 
 @contextmanager
-def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
+def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
     """Around a run: replies of batches that ended are taken before.
 
     What its judge left `unasked` is sent as a batch afterwards.
@@ -108,10 +98,7 @@ def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
     if rules.provider != "claude":
         yield
         return
-    from skillvault.judge.claude import batches as claude
-    from skillvault.judge.claude import wire
-
-    batches = claude.Batches(wire.Api(), run.store.ledger, rules)
+    batches = paid_calls.Batches(run.store.ledger, rules)
     try:
         for batch in batches.collect():
             run.wait(f"batch {batch}", "not ended yet")
@@ -122,7 +109,7 @@ def batching(run: Run, unasked: dict[str, Question]) -> Iterator[None]:
         _send(run, batches, list(unasked.values()))
 
 
-def _send(run: Run, batches: Batches, questions: list[Question]) -> None:
+def _send(run: Run, batches: paid_calls.Batches, questions: list[JudgeRequest]) -> None:
     try:
         batch, count = batches.send(questions)
     except (UnavailableError, UnansweredError) as error:

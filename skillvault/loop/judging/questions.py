@@ -1,6 +1,6 @@
-"""Which questions are open for an agent: computed from the tree, the best first.
+"""The questions that are open for an agent, the best first, and the answers behind a record.
 
-Nothing is stored but what was dropped here, and answers.
+Questions are computed from the tree. Nothing is stored but what was dropped here, and answers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
-from skillvault.judge.claude.questions import Asked
+from skillvault.judge.claude.questions import Question
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.promote.facts import is_surprise
 from skillvault.loop.clock import clock
 from skillvault.loop.judging.cases import case_of
-from skillvault.loop.judging.judge_replies import AnswerPlace, standing_of, standing_of_brief
-from skillvault.loop.judging.texts import Telling, general_texts, session_texts, texts_about
+from skillvault.loop.judging.judge_replies import AnswerPlace, place_of, place_of_brief
+from skillvault.loop.judging.texts import RewritableText, general_texts, session_texts, texts_about
 from skillvault.loop.run import Run
 from skillvault.model.brief import Brief, Case, InsightText, Recurrence, Verdict
-from skillvault.model.records import Evaluation, Outcome
+from skillvault.model.records import Answer, Evaluation, Outcome, Ref, stamp
 
 # What is asked first; of equals the latest.
 _SURPRISE, _CONTRAST, _INSIGHT, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT = range(7)
@@ -34,12 +34,12 @@ class OpenQuestion(NamedTuple):
     answer. `text` is the skill's text that an answer rewrites, None for an evaluation.
     """
 
-    asked: Asked[Any]
+    asked: Question[Any]
     about: str
     rank: int
-    standing: AnswerPlace
+    place: AnswerPlace
     sessions: frozenset[str] = frozenset()
-    text: Telling | None = None
+    text: RewritableText | None = None
 
     @property
     def matter_key(self) -> str:
@@ -47,9 +47,9 @@ class OpenQuestion(NamedTuple):
         return self.asked.matter.question
 
     @property
-    def place(self) -> tuple[int, float, str]:
+    def sort_key(self) -> tuple[int, float, str]:
         """Where it stands: the best first, of equals the latest."""
-        return (self.rank, -self.standing.at.timestamp(), self.matter_key)
+        return (self.rank, -self.place.at.timestamp(), self.matter_key)
 
 
 def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> list[OpenQuestion]:
@@ -62,10 +62,10 @@ def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> l
     for question in _all_questions(
         run, judge, {key: names for key, names in recent.items() if names}
     ):
-        allowed = untrusted or question.standing.trust == "local"
+        allowed = untrusted or question.place.trust == "local"
         if allowed and question.matter_key not in run.view.answers:
             questions.setdefault(question.matter_key, question)
-    return sorted(questions.values(), key=lambda question: question.place)
+    return sorted(questions.values(), key=lambda question: question.sort_key)
 
 
 def _all_questions(
@@ -84,7 +84,7 @@ def _all_questions(
     for domain in sorted(run.view.sessions.domains_of("untrusted")):
         since = _since(run, domain)
         for text in session_texts(run, domain):
-            if standing_of_brief(text.brief).at >= since:
+            if place_of_brief(text.brief).at >= since:
                 yield from _of_text(judge, text)
 
 
@@ -116,21 +116,21 @@ def _of_outcome(
     run: Run, judge: AgentJudge, outcome: Outcome, evaluation: Evaluation
 ) -> Iterator[OpenQuestion]:
     """What it teaches, and what its decision is worth: not for who made it or saw its end."""
-    case, blind = case_of(run, outcome), verdict_asked(judge, outcome)
-    insight = insight_asked(judge, case)
-    standing = standing_of([outcome])
+    case, blind = case_of(run, outcome), verdict_question(judge, outcome)
+    insight = insight_question(judge, case)
+    place = place_of([outcome])
     if insight is None:
         return
     if outcome.decision.reasoning.strip():
         saw = (answer.session for answer in run.view.answers.about(outcome.id))
         sessions = frozenset(filter(None, [outcome.source.session, *saw]))
-        yield OpenQuestion(blind, outcome.id, _VERDICT, standing, sessions)
+        yield OpenQuestion(blind, outcome.id, _VERDICT, place, sessions)
     surprise = is_surprise(evaluation, run.policy)
     rank = _SURPRISE if surprise else _RANKS.get(insight.matter.kind, _INSIGHT)
-    yield OpenQuestion(insight, outcome.id, rank, standing)
+    yield OpenQuestion(insight, outcome.id, rank, place)
 
 
-def verdict_asked(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Asked[Verdict]:
+def verdict_question(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Question[Verdict]:
     """The question how good a decision was."""
     return judge.questions.verdict_question(
         outcome.domain,
@@ -141,22 +141,77 @@ def verdict_asked(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Asked[Ve
     )
 
 
-def insight_asked(judge: AgentJudge, case: Case) -> Asked[InsightText] | None:
+def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
     """The question what an outcome teaches; None where it supports no statement."""
     o, size = case.outcome, case.outcome.result.entry_value
     verdict = judge.verdict(o.domain, o.decision, o.context, o.applied, size)
     return judge.questions.insight_question(case, verdict)
 
 
-def _of_text(judge: AgentJudge, text: Telling) -> Iterator[OpenQuestion]:
+def _of_text(judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
     """How a text might read; nothing where it can say no more."""
-    asked = None if prompts.says_too_little(text.brief) else text_asked(judge, text)
+    asked = None if prompts.says_too_little(text.brief) else text_question(judge, text)
     if asked is not None:
         rank = _RANKS.get(asked.matter.kind, _TEXT)
-        yield OpenQuestion(asked, text.skill, rank, standing_of_brief(text.brief), text=text)
+        yield OpenQuestion(asked, text.skill, rank, place_of_brief(text.brief), text=text)
 
 
-def text_asked(judge: AgentJudge, text: Telling) -> Asked[Any] | None:
+def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | None:
     """The question for a skill's text; None where the material supports none."""
     plain = OfflineJudge().write(text.brief)
     return None if plain is None else judge.questions.text_question(text.brief, plain)
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────
+
+
+def answers_behind(run: Run, ref: Ref) -> list[dict[str, Any]]:
+    """Return `[{key, question, by, session, at, reply}]` of what stands behind a record.
+
+    The record is a skill, a fact, an evaluation or an outcome.
+    """
+    if not len(run.view.answers):
+        return []
+    answers = {answer.id: answer for answer in _find_answers(run, ref)}
+    return [_answer_shape(answer) for _, answer in sorted(answers.items())]
+
+
+def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
+    if ref.kind in ("evaluation", "outcome"):
+        yield from _answers_about(run, [ref.id])
+    if ref.kind == "fact":
+        links = run.view.links.by_target([ref])
+        yield from _answers_about(
+            run, [link.source.id for link in links if link.type == "promoted"]
+        )
+    if ref.kind == "skill":
+        commits = run.view.history.commits_changing(ref)
+        ends = [end for commit in commits[:1] for end in (*commit.sources, *commit.targets)]
+        keys = [end.partition(":")[2] for end in ends if end.startswith("answer:")]
+        yield from run.view.answers.get_many(keys).values()
+
+
+def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
+    for outcome in run.view.outcomes.get_many(names).values():
+        yield from run.view.answers.about(outcome.id)
+        yield from _verdict_answers(run, outcome)
+
+
+def _verdict_answers(run: Run, outcome: Outcome) -> Iterator[Answer]:
+    """The verdict on the decision of an outcome, which may be that of others too."""
+    if not isinstance(run.judge, AgentJudge | ClaudeJudge):
+        return
+    question = verdict_question(run.judge, outcome)
+    about = prompts.about(outcome.domain, outcome.decision)
+    yield from (a for a in run.view.answers.about(about) if a.id == question.matter.question)
+
+
+def _answer_shape(answer: Answer) -> dict[str, Any]:
+    return {
+        "key": answer.id,
+        "question": f"{answer.kind} of {answer.subject}",
+        "by": answer.judge.name,
+        "session": answer.session,
+        "at": stamp(answer.at),
+        "reply": answer.reply,
+    }

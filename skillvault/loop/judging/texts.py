@@ -22,18 +22,18 @@ from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.loop import strategy
 from skillvault.loop.derived_skills import shelf_of
+from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
 from skillvault.loop.merge import current_merging, references
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import of_some, told_patterns
 from skillvault.loop.run import Run
-from skillvault.loop.sessions import DomainSessions
 from skillvault.model.brief import Brief, Draft, Findings, Period, SessionExcerpt
 from skillvault.model.change import Change
 from skillvault.model.records import Ref, Skill
 
 
-class Telling(NamedTuple):
+class RewritableText(NamedTuple):
     """The text of a living skill: by name, what it is written from, and what writes it anew."""
 
     skill: str
@@ -41,7 +41,7 @@ class Telling(NamedTuple):
     rewritten: Callable[[Draft], Change | None]
 
 
-def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Telling]:
+def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """The texts of a domain: accounts that these outcomes are told in, and all others."""
     if run.policy.choices.skills == "subject":
         yield from _accounts(run, outcomes)
@@ -51,13 +51,13 @@ def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Tell
     yield from _recurrences(run, domain)
 
 
-def general_texts(run: Run) -> Iterator[Telling]:
+def general_texts(run: Run) -> Iterator[RewritableText]:
     """The texts of no domain."""
     for found, pattern in told_everywhere(run, of_some):
         brief = general.general_brief(pattern, found)
         if pattern.skill is not None:
             rewritten = partial(_general_text, run, pattern, pattern.skill)
-            yield Telling(pattern.skill.name, brief, rewritten)
+            yield RewritableText(pattern.skill.name, brief, rewritten)
 
 
 def _general_text(run: Run, pattern: GeneralPattern, skill: Skill, draft: Draft) -> Change | None:
@@ -65,7 +65,7 @@ def _general_text(run: Run, pattern: GeneralPattern, skill: Skill, draft: Draft)
     return general.retold_change(pattern, draft, skill, written, shelf=shelf, policy=run.policy)
 
 
-def session_texts(run: Run, domain: str) -> Iterator[Telling]:
+def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
     """The texts of a domain that tell of finished sessions."""
     view, excerpts = run.view, DomainSessions(run.view, domain, run.policy)
     names = [*view.skills.names("skills", domain), *view.skills.names("proposed", domain)]
@@ -83,7 +83,7 @@ def session_texts(run: Run, domain: str) -> Iterator[Telling]:
             continue
         if behind:
             brief = excerpt_of(behind)
-            yield Telling(name, brief, partial(_session_text, run, brief, skill))
+            yield RewritableText(name, brief, partial(_session_text, run, brief, skill))
 
 
 def _session_text(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:
@@ -99,10 +99,10 @@ def _session_text(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -
     )
 
 
-def _recurrences(run: Run, domain: str) -> Iterator[Telling]:
+def _recurrences(run: Run, domain: str) -> Iterator[RewritableText]:
     for found, pattern, skill in told_patterns(run, domain):
         brief = recurrence.pattern_brief(pattern, found)
-        yield Telling(skill.name, brief, partial(_recurring_text, run, pattern, skill))
+        yield RewritableText(skill.name, brief, partial(_recurring_text, run, pattern, skill))
 
 
 def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> Change | None:
@@ -112,7 +112,7 @@ def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> C
     )
 
 
-def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[Telling]:
+def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     for history in run.accounts.histories(outcomes, set()):
         read = run.accounts.read_part(history)
         if not read:
@@ -120,7 +120,7 @@ def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[Telling]:
         for findings, present in run.accounts.both(run.accounts.account(read)):
             if _is_as_counted(run, findings, present) and present.skill is not None:
                 rewritten = partial(_account_text, run, findings, present)
-                yield Telling(present.skill.name, findings, rewritten)
+                yield RewritableText(present.skill.name, findings, rewritten)
 
 
 def _is_as_counted(run: Run, findings: Findings, present: Present) -> bool:
@@ -144,13 +144,13 @@ def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) 
     )
 
 
-def _agreements(run: Run, domain: str) -> Iterator[Telling]:
+def _agreements(run: Run, domain: str) -> Iterator[RewritableText]:
     for kind in KINDS:
         for group in run.accounts.groups(domain, kind):
             merging = current_merging(run, group)
             skill = merging.present.skill if merging else None
             if merging is not None and skill is not None:
-                yield Telling(skill.name, merging.brief, partial(_agreed_text, run, merging))
+                yield RewritableText(skill.name, merging.brief, partial(_agreed_text, run, merging))
 
 
 def _agreed_text(run: Run, merging: Merging, draft: Draft) -> Change | None:
@@ -161,14 +161,14 @@ def _agreed_text(run: Run, merging: Merging, draft: Draft) -> Change | None:
     return evolved.growth_change(merging, draft, written, references=files, policy=run.policy)
 
 
-def _strategy(run: Run, domain: str) -> Iterator[Telling]:
+def _strategy(run: Run, domain: str) -> Iterator[RewritableText]:
     material = strategy.material(run, domain)
     if material.skill is None or material.skill.status in ("pinned", "retired"):
         return
     if material.path is None or material.path.startswith("archive/") or not material.read:
         return
     brief = strategy.brief_of(run, material)
-    yield Telling(material.name, brief, partial(_strategy_text, run, material, brief))
+    yield RewritableText(material.name, brief, partial(_strategy_text, run, material, brief))
 
 
 def _strategy_text(

@@ -8,20 +8,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from skillvault.model.english.rarity import weight
-from skillvault.model.lazy import LazyModule
-from skillvault.model.sameness import vocabulary
+from skillvault.model.sameness import stemming, vocabulary
 from skillvault.model.sameness.vocabulary import Side
 from skillvault.model.text.text import UNSPACED
-
-if TYPE_CHECKING:
-    from skillvault.model.sameness import stemming
-else:
-    stemming = LazyModule("model.sameness.stemming")
 
 Kind = Literal["stem", "number", "name", "side", "negation", "relation", "break"]
 

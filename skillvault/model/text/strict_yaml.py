@@ -71,13 +71,18 @@ def _is_read_alike(text: str, other: str) -> bool:
         return False
 
 
-def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"]) -> str:
+def flow(value: Any) -> str:
+    """`value` on one line, in flow style."""
+    return _dumped(value, _EmojiDumper, is_flow=True).rstrip("\n")
+
+
+def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"], *, is_flow: bool = False) -> str:
     text: str = yaml.dump(
         value,
         Dumper=dumper,
         sort_keys=False,
         allow_unicode=True,
-        default_flow_style=False,
+        default_flow_style=is_flow,
         width=1_000_000,
     )
     return text

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from skillvault.model.change import Change, by_commit, message_of
 from skillvault.model.errors import EditedError, GitError, VaultBusyError
+from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit.fence import index_lock
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
@@ -27,6 +28,7 @@ from skillvault.vault.commit.journal import Intent, Journal, Place
 from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits, mode_at
 from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
+from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.config import Settings
@@ -44,7 +46,7 @@ class StagedChange(Struct, frozen=True):
     """A change and what it does to files: path -> new bytes, None for one that goes away.
 
     `origins` says where each file that it moves stood before, `created` which were not there,
-    `growths` which agents append to.
+    `growths` which agents append to, `links` those that come, go or change.
     """
 
     change: Change
@@ -52,6 +54,7 @@ class StagedChange(Struct, frozen=True):
     origins: Mapping[str, str]
     created: frozenset[str]
     growths: Mapping[str, Growth] = {}
+    links: tuple[Link, ...] = ()
 
 
 class _StagedChanges(Struct, frozen=True):
@@ -366,8 +369,11 @@ class Writer:
         drafts: list[CommitDraft] = []
         for changes in group.by_commit:
             entries: dict[str, Entry | None] = {}
-            for staged in changes:
-                entries |= {path: self._entry(path, staged, now) for path in staged.files}
+            last = {path: staged for staged in changes for path in staged.files}
+            for staged in changes:  # a list of links is written once, as it is after all of them
+                is_last = {path: last[path] is staged for path in staged.files}
+                paths = [path for path in is_last if is_last[path] or not layout.links_owner(path)]
+                entries |= {path: self._entry(path, staged, now) for path in paths}
                 now |= entries
             root = objects.write_tree(root, entries)
             drafts.append(_draft(root, [staged.change for staged in changes], self._steps))

@@ -1,19 +1,14 @@
 """The files of skills as they are, and as they were at commits, in whatever folder they were."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
+from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.model.text import front_matter
-else:
-    front_matter = LazyModule("model.text.front_matter")
 
 
 def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:

@@ -14,12 +14,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillvault.model.change import Change, Edit, headline_of, parts_of
+from skillvault.model import codec, link_lists
+from skillvault.model.change import LINK, Change, Edit, headline_of, parts_of
 from skillvault.model.due import Agenda
 from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.policy import Policy
-from skillvault.model.records import Commit, Record, Skill, stamp
+from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
+from skillvault.model.text import front_matter
+from skillvault.vault import spending
+from skillvault.vault.commit import (
+    fence,
+    growing,
+    journal,
+    locks,
+    publish,
+    recovery,
+    section_marks,
+    shelf_marks,
+)
+from skillvault.vault.commit import local_edits as edits
 from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
@@ -33,31 +46,8 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
-    from skillvault.model import codec
-    from skillvault.model.text import front_matter
-    from skillvault.vault import spending
-    from skillvault.vault.commit import (
-        fence,
-        growing,
-        journal,
-        locks,
-        publish,
-        recovery,
-        section_marks,
-        shelf_marks,
-    )
-    from skillvault.vault.commit import local_edits as edits
     from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
-else:  # a reader loads nothing of what only writers need
-    spending, codec = LazyModule("vault.spending"), LazyModule("model.codec")
-    front_matter = LazyModule("model.text.front_matter")
-    fence, journal = LazyModule("vault.commit.fence"), LazyModule("vault.commit.journal")
-    growing = LazyModule("vault.commit.growing")
-    locks, recovery = LazyModule("vault.commit.locks"), LazyModule("vault.commit.recovery")
-    publish, edits = LazyModule("vault.commit.publish"), LazyModule("vault.commit.local_edits")
-    section_marks = LazyModule("vault.commit.section_marks")
-    shelf_marks = LazyModule("vault.commit.shelf_marks")
 
 _TRIES = 5
 
@@ -170,9 +160,11 @@ class Store(threading.local):
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
-        files: dict[str, bytes | None] = dict.fromkeys(change.removes) | dict(change.files)
+        removes = (path for path in change.removes if not path.startswith(LINK))
+        files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
         is_programs = change.step in self._agenda.steps
-        for record in change.writes:
+        records = [record for record in change.writes if not isinstance(record, Link)]
+        for record in records:
             marked = is_programs and isinstance(record, Skill)
             encode = section_marks.encoded_with_marks if marked else self.encoded
             files[_place_of(record, change)] = encode(record)
@@ -199,6 +191,7 @@ class Store(threading.local):
             if files.get(target) is None:  # what the change itself places there stands
                 files[target] = files.get(path) or moved[path]
             files[path] = None
+        files |= link_files(change, base)
         return shelf_marks.marked(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
@@ -207,8 +200,9 @@ class Store(threading.local):
         origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         files = self.files_of(change, self.staged)
         created = files.keys() - self.staged.files.existing(files)
+        links = tuple(_links_changed(files, self.staged))
         self.staged.stage(files)
-        return publish.StagedChange(change, files, origins, frozenset(created), growths)
+        return publish.StagedChange(change, files, origins, frozenset(created), growths, links)
 
     def roll_back(self) -> None:
         """Show the vault without what was staged and is not committed."""
@@ -365,6 +359,57 @@ def _place_of(record: Record, change: Change) -> str:
         raise EditedError(f"{change.subject}: {error}; rename its folder") from None
 
 
+def link_files(change: Change, base: Topics) -> dict[str, bytes | None]:
+    """path -> bytes of the lists of links that a change alters; every other line of them stays.
+
+    An evaluation has an empty list from the start: git cannot revert the commit that makes a file
+    once another one has changed it.
+    """
+    writes = [record for record in change.writes if not isinstance(record, Link)]
+    own = {ref_of(record): _place_of(record, change) for record in writes}
+    added: dict[str, list[Link]] = {}
+    places: dict[Ref, str] = {}
+    for link in change.writes:
+        if isinstance(link, Evaluation):
+            added.setdefault(layout.links_path(own[ref_of(link)]), [])
+        if isinstance(link, Link):
+            owner = link_lists.owner_of(link)
+            place = places.get(owner) or _list_place(owner, own, base)
+            places[owner] = place
+            added.setdefault(place, []).append(link)
+    gone = (name.removeprefix(LINK) for name in change.removes if name.startswith(LINK))
+    removed = base.links.lists_of(gone)
+    paths = list(dict.fromkeys([*added, *removed]))
+    before = (base.files.read(paths) | dict(change.files)) if paths else {}
+    files: dict[str, bytes | None] = {}
+    for path in paths:
+        owner = layout.links_owner(path) or Ref("skill", "")
+        new, old = added.get(path, ()), removed.get(path, ())
+        files[path] = link_lists.edited_links(before.get(path, b""), owner, new, old)
+        if files[path] is None and owner.kind == "evaluation":
+            files[path] = b""
+    return files
+
+
+def _list_place(owner: Ref, own: Mapping[Ref, str], base: Topics) -> str:
+    """Where the list of a record's links stands; EditedError if the record is nowhere."""
+    if owner.kind == "skill":
+        return layout.links_path(layout.skill_path(owner.id))
+    if path := own.get(owner) or base.records.path_of(owner):
+        return layout.links_path(path)
+    if path := base.links.path_of_list(owner):
+        return path
+    raise EditedError(f"{owner}: removed by a commit meanwhile; run again")
+
+
+def _links_changed(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
+    """The links that files change in the lists that stand there."""
+    owners = {path: owner for path in files if (owner := layout.links_owner(path))}
+    before = base.files.read(owners)
+    for path, owner in owners.items():
+        yield from link_lists.changed_links(owner, before.get(path, b""), files[path] or b"")
+
+
 def _rewritten_skills(change: Change) -> list[str]:
     """The skills of which a change alters what they say."""
     texts = [rewrite.path for rewrite in change.rewrites]
@@ -432,7 +477,10 @@ def _enter(
         for part in indexed(
             _parts(sha, [staged.change for staged in changes], utc(stamp(now))),
             number,
-            refs_of(path for staged in changes for path in staged.files),
+            refs_of(
+                (path for staged in changes for path in staged.files),
+                (link for staged in changes for link in staged.links),
+            ),
         )
     )
     if any(layout.MARK in staged.files for _, changes in commits for staged in changes):

@@ -8,23 +8,17 @@ import shlex
 import stat
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.lazy import LazyModule
 from skillvault.model.records import Problem, Shelved, Skill
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout, listing
 from skillvault.vault.files.plugins import plugins
 from skillvault.vault.files.work_tree import blob_id
-
-if TYPE_CHECKING:
-    from skillvault.model import codec
-else:  # only who parses pays for yaml
-    codec = LazyModule("model.codec")
 
 SEEDS = "seed_skills"
 SHUT = "skills of this folder of the vault are never served"

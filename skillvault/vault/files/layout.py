@@ -14,7 +14,6 @@ from skillvault.model.records import (
     Answer,
     Evaluation,
     Fact,
-    Link,
     Outcome,
     Recommendation,
     Record,
@@ -54,7 +53,8 @@ _ANSWER = re.compile(
 )
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
-_LINK = re.compile(r"^links/(?P<target>[^/]+)/(?P<id>[^/]+)\.yaml\Z")
+_LINKS = ".links.yaml"  # how the name of a list of links ends, beside the record they lead from
+_SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 _FOLDER_KIND: dict[str, RecordKind] = {
     "outcomes": "outcome",
     "evaluations": "evaluation",
@@ -103,7 +103,7 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Record) -> str:  # noqa: C901, PLR0911 (one a kind)
+def path_of(record: Record) -> str:  # noqa: PLR0911 (one a kind)
     """Where a new record goes. A `proposed` skill waits outside what hosts load."""
     match record:
         case Outcome():
@@ -124,15 +124,14 @@ def path_of(record: Record) -> str:  # noqa: C901, PLR0911 (one a kind)
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
         case Answer():
             return answer_path(record)
-        case Link():
-            if not (is_slug(record.target.id) and is_slug(record.id)):
-                raise ValueError(f"{record.id} cannot become a path")
-            return f"links/{record.target.id}/{record.id}.yaml"
+    raise ValueError(f"{record.id} is a line of a list; see `links_path`")
 
 
 @lru_cache(maxsize=1 << 12)
 def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
     """What a path holds; None for one that is not a record's."""
+    if path.endswith(_LINKS):
+        return None
     if match := _DATED.match(path):
         return Ref(_FOLDER_KIND[match["folder"]], match["id"])
     if match := _SESSION.match(path):
@@ -143,15 +142,41 @@ def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
         return Ref("skill", match["id"])
     if match := _FACT.match(path):
         return Ref("fact", match["id"])
-    if match := _LINK.match(path):
-        return Ref("link", match["id"])
     return None
+
+
+def links_path(path: str) -> str:
+    """Where the list of the links from a record stands: beside it, of a skill in `links/`.
+
+    A list in the skill's folder would be content that hosts load and that installs compare.
+    """
+    if match := _SKILL.match(path):
+        return f"links/{match['id']}.yaml"
+    return f"{path.rpartition('.')[0]}{_LINKS}"
+
+
+@lru_cache(maxsize=1 << 12)
+def links_owner(path: str) -> Ref | None:
+    """The record whose list of links stands at a path; None if no list stands there."""
+    if match := _SKILL_LINKS.match(path):
+        return Ref("skill", match["id"])
+    if not path.endswith(_LINKS):
+        return None
+    stem = path.removesuffix(_LINKS)
+    return ref_of(f"{stem}.yaml") or ref_of(f"{stem}.md")
+
+
+def holds_records(path: str) -> bool:
+    """Whether a path is a record's, or that of a list of links."""
+    return ref_of(path) is not None or links_owner(path) is not None
 
 
 def kind_of(path: str) -> str | None:
     """What a path holds, the vault's own files included by their name; None for anything else."""
     if path in (MARK, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
+    if links_owner(path):
+        return "links"
     ref = ref_of(path)
     return ref.kind if ref else None
 
@@ -165,12 +190,6 @@ def domain_of(path: str) -> str | None:
     """The domain folder of an outcome, evaluation, answer, recommendation or fact."""
     match = _DATED.match(path) or _FACT.match(path) or _ANSWER.match(path)
     return match["domain"] if match else None
-
-
-def target_of(path: str) -> str | None:
-    """What the link at a path points to; None if no link stands there."""
-    match = _LINK.match(path)
-    return match["target"] if match else None
 
 
 def shelf_of(path: str) -> str:

@@ -7,7 +7,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
+from skillvault.model.link_lists import LinkList, read_links
 from skillvault.model.policy import Policy, policy_from
 from skillvault.model.records import (
     Answer,
@@ -21,9 +23,10 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
+from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
-Parsed = Record | Problem
+Parsed = Record | LinkList | Problem
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
 
 
@@ -45,8 +48,8 @@ class View:
         self._parsed = parsed
 
     def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """path -> its record, or the problem that keeps it from being read."""
-        keys = {path: (path, self.contents[path]) for path in paths if layout.ref_of(path)}
+        """path -> its record or list of links, or the problem that keeps it from being read."""
+        keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         records = dict(self._parsed(keys.values()))
         missing = {path: key for path, key in keys.items() if key not in records}
         contents = self._read([blob for _, blob in missing.values()])
@@ -92,8 +95,6 @@ def _text_in(content: bytes) -> str | None:
 
 def policy_of(content: bytes) -> Policy:
     """What the bytes of vault.yaml say; BadInputError names its bad key."""
-    from skillvault.model.text import front_matter, strict_yaml
-
     try:
         return policy_from(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
@@ -108,9 +109,9 @@ def blob_id(content: bytes) -> str:
 
 
 def parsed(path: str, content: bytes) -> Parsed:
-    """The record in a file, or the problem that keeps it from being read."""
-    from skillvault.model import codec
-
+    """The record or the links in a file, or the problem that keeps it from being read."""
+    if owner := layout.links_owner(path):
+        return read_links(path, owner, content)
     ref = layout.ref_of(path)
     if ref is None:
         raise ValueError(f"{path} is not a record's path")

@@ -75,20 +75,24 @@ class History:
             ]
             yield commits, parents.split()
 
-    def paths_by_commit(self, *span: str) -> dict[str, list[str]]:
-        """commit -> the paths that it changes, for the commits of a span but for merges."""
+    def paths_by_commit(self, *span: str) -> dict[str, dict[str, tuple[str, str]]]:
+        """commit -> the paths that it changes, each with its blob before and after.
+
+        For the commits of a span but for merges; ABSENT stands for no blob.
+        """
         # An empty field tells that a commit begins: no path is empty.
-        args = ("-z", "--no-renames", "--name-only", "--format=%x00%H")
+        args = ("-z", "--no-renames", "--no-abbrev", "--raw", "--format=%x00%H")
         parts = iter(
             self._git.run("log", *args, *span, "--").decode(errors="surrogateescape").split("\0")
         )
-        paths_of: dict[str, list[str]] = {}
-        paths: list[str] = []
+        paths_of: dict[str, dict[str, tuple[str, str]]] = {}
+        paths: dict[str, tuple[str, str]] = {}
         for part in parts:
             if part:
-                paths.append(part if paths else part.removeprefix("\n"))
+                _, _, before, after, _ = part.removeprefix("\n").split(" ")
+                paths[next(parts)] = before, after
             elif commit := next(parts, ""):
-                paths = paths_of.setdefault(commit, [])
+                paths = paths_of.setdefault(commit, {})
         return paths_of
 
     def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:

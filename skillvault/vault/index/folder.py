@@ -3,20 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from typing import Generic, TypeVar
 
-from skillvault.model.records import (
-    Answer,
-    Evaluation,
-    Fact,
-    Link,
-    Outcome,
-    Retraction,
-    Session,
-    Skill,
-)
+from skillvault.model.records import Answer, Evaluation, Fact, Outcome, Retraction, Session, Skill
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.rows import Row
 
-_R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Link, Answer, Retraction)
+_R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Answer, Retraction)
 
 _PAGE = 1000  # records read at once if all of them are looked at
 

@@ -5,9 +5,11 @@ from contextlib import suppress
 from itertools import islice
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Ref
+from skillvault.model.link_lists import changed_links
+from skillvault.model.records import Link, Ref, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed, policy_of
+from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.database import IndexDatabase
@@ -83,7 +85,7 @@ def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | 
 
 
 def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
-    wanted = [entry.id for path, entry in entries.items() if entry and layout.ref_of(path)]
+    wanted = [entry.id for path, entry in entries.items() if entry and layout.holds_records(path)]
     data = git.blobs(wanted)
     return {path: _file(path, entry, data) for path, entry in entries.items()}
 
@@ -91,7 +93,7 @@ def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | No
 def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | None:
     if entry is None:
         return None
-    return entry.id, parsed(path, data[entry.id]) if layout.ref_of(path) else None
+    return entry.id, parsed(path, data[entry.id]) if layout.holds_records(path) else None
 
 
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:
@@ -107,16 +109,21 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
     for parts, parents in git.history.commits(span):
         sha = parts[0].sha
         depths[sha] = 1 + max(map(depth, parents), default=0)
-        yield from indexed(parts, depths[sha], refs_of(touched.get(sha, ())))
+        paths = touched.get(sha, {})
+        yield from indexed(parts, depths[sha], refs_of(paths, _links_changed(git, paths)))
 
 
-def refs_of(paths: Iterable[str]) -> list[Ref]:
-    """The records at these paths; a skill's links count as its own."""
-    return list(dict.fromkeys(ref for path in paths for ref in _refs(path)))
+def _links_changed(git: Git, paths: Mapping[str, tuple[str, str]]) -> Iterator[Link]:
+    """The links that came, went or changed, of paths with their blobs before and after."""
+    for path, versions in paths.items():
+        if owner := layout.links_owner(path):
+            data = git.blobs(blob for blob in versions if blob != ABSENT)
+            yield from changed_links(owner, *(data.get(blob, b"") for blob in versions))
 
 
-def _refs(path: str) -> Iterator[Ref]:
-    if ref := layout.ref_of(path):
-        yield ref
-    if target := layout.target_of(path):
-        yield Ref("skill", target)
+def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
+    """The records at these paths, and these links; a skill's links count as its own."""
+    refs = [ref for path in paths if (ref := layout.ref_of(path))]
+    for link in links:
+        refs += [ref_of(link), *([link.target] if link.target.kind == "skill" else [])]
+    return list(dict.fromkeys(refs))

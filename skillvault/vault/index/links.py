@@ -1,12 +1,15 @@
 """The links of the vault: which records were made of which."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from skillvault.model.records import Link, LinkType, Ref
-from skillvault.vault.index.folder import Folder
-from skillvault.vault.index.reader import FILE, Reader
+from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.rows import DamagedRowError, Row, link_from
+
+_LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, metadata from link"
 
 
 class LinkEnds(Struct, frozen=True):
@@ -17,11 +20,25 @@ class LinkEnds(Struct, frozen=True):
     target: Ref
 
 
-class Links(Folder[Link]):
-    """id -> link, and the queries about them."""
+class Links(Mapping[str, Link]):
+    """id -> link, and the queries about them; of one in two lists the earlier counts."""
 
     def __init__(self, reader: Reader) -> None:
-        super().__init__(reader, "links", Link)
+        self._reader = reader
+
+    def __getitem__(self, name: str) -> Link:
+        return self.get_many([name])[name]
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._reader.rows("select distinct id from link order by id")
+        return (name for (name,) in rows)
+
+    def __len__(self) -> int:
+        return int(self._reader.value("select count(distinct id) from link"))
+
+    def get_many(self, names: Iterable[str]) -> dict[str, Link]:
+        """Those of these ids that are there."""
+        return {link.id: link for link in self._in(f"{_LINK} where id in {{}}", names)}
 
     def by_target(self, refs: Iterable[Ref]) -> list[Link]:
         """The links to these records, in the order of their ids."""
@@ -32,16 +49,45 @@ class Links(Folder[Link]):
         return self._by_end("source", refs)
 
     def _by_end(self, end: str, refs: Iterable[Ref]) -> list[Link]:
-        query = f"{FILE} where n in (select n from link where {end}_kind = ? and {end}_id in {{}})"
-        rows = self._reader.rows_of(query, dict.fromkeys(refs))
-        return sorted(self._reader.records(rows, Link), key=lambda link: link.id)
+        query = f"{_LINK} where {end}_kind = ? and {end}_id in {{}}"
+        pending = list(dict.fromkeys(refs))
+        return self._links(lambda: list(self._reader.rows_of(query, pending)))
 
     def of_type(self, link_type: str) -> list[Link]:
         """The links of a type, in the order of their ids."""
-        rows = self._reader.rows(
-            f"{FILE} where n in (select n from link where type = ?)", [link_type]
+        return self._links(lambda: self._reader.rows(f"{_LINK} where type = ?", [link_type]))
+
+    def _in(self, query: str, values: Iterable[Any]) -> list[Link]:
+        pending = list(values)
+        return self._links(lambda: list(self._reader.rows_in(query, pending)))
+
+    def _links(self, ask: Callable[[], Sequence[Row]]) -> list[Link]:
+        """The links of rows, each once, in the order of their ids."""
+        try:
+            links = [link_from(row) for row in ask()]
+        except DamagedRowError as error:
+            self._reader.source.mend(error)
+            links = [link_from(row) for row in ask()]
+        links.sort(key=lambda link: (link.id, link.created_at), reverse=True)
+        return [*{link.id: link for link in links}.values()][::-1]
+
+    def path_of_list(self, owner: Ref) -> str | None:
+        """A list that holds links of a record, wherever that stands itself; None without one."""
+        query = (
+            "select f.path from link l join file f on f.n = l.file "
+            "where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"
         )
-        return sorted(self._reader.records(rows, Link), key=lambda link: link.id)
+        ends = [query.format("source", ""), query.format("target", "and l.source_kind = 'origin'")]
+        paths = (self._reader.value(one, [owner.id, owner.kind]) for one in ends)
+        return next(filter(None, paths), None)
+
+    def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
+        """The path of each list that holds links of these ids -> their ids."""
+        query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
+        lists: dict[str, list[str]] = {}
+        for path, name in self._reader.rows_in(query, ids):
+            lists.setdefault(path, []).append(name)
+        return lists
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
         """The ids of the records from which links of a type lead to a record, sorted."""

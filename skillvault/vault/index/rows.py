@@ -1,5 +1,6 @@
 """Records as rows of the index: their bytes, and what is asked of them in columns."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -8,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     LEARNED,
     Answer,
@@ -21,12 +23,13 @@ from skillvault.model.records import (
     Ref,
     Session,
     Skill,
+    stamp,
 )
 from skillvault.model.text.text import tokens
 from skillvault.vault.files import layout
 from skillvault.vault.search.ranking import Document, document_of
 
-Parsed = Record | Problem
+Parsed = Record | LinkList | Problem
 Row = tuple[Any, ...]
 _Value = TypeVar("_Value")
 File = tuple[str, Parsed | None]  # the blob that stands at a path, and the record in it
@@ -36,7 +39,7 @@ KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Rec
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
-    "link": "Link", "answer": "Answer",
+    "answer": "Answer",
 }  # fmt: skip
 # Whether one of the names in a column is the value; see `joined`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
@@ -69,7 +72,9 @@ def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
 
 
 def encoded(value: Parsed) -> bytes | None:
-    """A record's bytes; None for one that would not read back as it is."""
+    """A record's bytes; None for one that would not read back as it is, and for a list of links."""
+    if isinstance(value, LinkList):  # its lines are rows of their own
+        return None
     try:
         data = _ENCODER.encode(value)
         return data if _DECODERS[type(value).__name__].decode(data) == value else None
@@ -149,9 +154,29 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             )
         case Answer():
             yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
-        case Link():
-            ends = [part for end in (parsed.source, parsed.target) for part in (end.kind, end.id)]
-            yield "link", ref.id, parsed.type, *ends
+
+
+def link_row(link: Link) -> Row:
+    """A link as its row has it, behind the number of its file."""
+    metadata = json.dumps(link.metadata) if link.metadata else None
+    ends = (link.source.kind, link.source.id, link.target.kind, link.target.id)
+    return link.id, link.type, *ends, stamp(link.created_at), metadata
+
+
+def link_from(row: Row) -> Link:
+    """The link that a row stands for; DamagedRowError if it stands for none."""
+    link_id, link_type, kind, source, to, target, at, metadata = row
+    try:
+        return Link(
+            id=link_id,
+            type=link_type,
+            source=Ref(kind, source),
+            target=Ref(to, target),
+            created_at=datetime.fromisoformat(at),
+            metadata=json.loads(metadata) if metadata else {},
+        )
+    except (TypeError, ValueError) as error:
+        raise DamagedRowError(f"a row of a link cannot be read: {error}") from None
 
 
 def skill_columns(

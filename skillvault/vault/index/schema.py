@@ -12,6 +12,7 @@ from msgspec import Struct
 from skillvault.model import policy, profiles, records
 from skillvault.model.change import FORGET
 from skillvault.model.due import Agenda
+from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Commit, Outcome, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import Names
@@ -28,6 +29,7 @@ from skillvault.vault.index.rows import (
     is_found,
     is_trusted,
     is_untext,
+    link_row,
     unbound,
     words,
 )
@@ -43,6 +45,7 @@ from skillvault.vault.search.ranking import Document
 # `skill` has those of the vault, on whatever shelf, under the number of their file, and of the
 # other layers that one of each name which overrides the others, under that of its `layer_file` with
 # a minus; it `serves` unless it is hidden or the vault has one of its own on the shelf.
+# `link` are the lines of the lists of links, each with the number of its list's `file`.
 # A record's address is its kind and its id; an index begins with the id, or a query for one kind
 # would be planned as a scan of all of that kind.
 SCHEMA = """
@@ -135,8 +138,10 @@ create table layer_file (
     name text, value blob, unique (folder, path));
 create index layer_file_problem on layer_file (place, path) where name is null;
 create table link (
-    n integer primary key, id text, type text,
-    source_kind text, source_id text, target_kind text, target_id text);
+    n integer primary key, file integer, id text, type text,
+    source_kind text, source_id text, target_kind text, target_id text, at text, metadata text);
+create index link_file on link (file);
+create index link_id on link (id);
 create index link_source on link (source_id, source_kind, id);
 create index link_target on link (target_id, target_kind, id);
 create index link_against on link (target_id) where type = 'contradicted';
@@ -159,6 +164,7 @@ GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
 (select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id)
+and not (t.ref_kind = 'link' and exists (select 1 from link l where l.id = t.ref_id))
 """
 _EVALUATION = (
     "select path, type, value from file "
@@ -170,6 +176,7 @@ _ALL = (
     *(
         "file",
         *TYPED,
+        "link",
         "own",
         "mark",
         "voice",
@@ -291,15 +298,20 @@ def _set(
 ) -> dict[str, int]:
     """Set or remove files as they say themselves; path -> the number that a file got."""
     old = _numbers(database, files)
+    links = _link_rows(database, old)
+    going = links.keys() - _new_link_rows(files)
+    _mark_links(database, marks, [links[row] for row in going], going=True)
     # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
     same = {path for path in files if files[path] and path in old and not _archived(path)}
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
     numbers = {n: refs[path].kind for path, n in old.items() if path in refs}
     moved = [n for path, n in old.items() if path not in same]
     dirty.mark_files(database, marks, numbers, moved, going=True)
+    rows = [(n,) for n in old.values()]
     for table in ("file", "own", *TYPED):
-        rows = [(n,) for n in old.values()]
         database.executemany(f"delete from {table} where n = ?", rows)
+    if links:
+        database.executemany("delete from link where file = ?", rows)
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     found = {str(ref) for path, ref in refs.items() if is_found(path)}
     _unfind(database, found.union(f"evaluation:{name}" for name in outcomes))
@@ -308,11 +320,14 @@ def _set(
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
     _unsay(database, [bound(i) for i in dict.fromkeys((*outcomes, *evaluations))])
     new = insert(database, {path: found for path, found in files.items() if found})
+    coming = {row: n for row, n in _link_rows(database, new).items() if row not in links}
+    _mark_links(database, marks, list(coming.values()))
     numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
     moved = [n for path, n in new.items() if path not in same]
     dirty.mark_files(database, marks, numbers, moved)
     dirty.mark_missing(database, marks, refs.values())
-    _note_gone(database, set(refs.values()), marks)
+    changed = {Ref("link", link_id) for _, link_id, *_ in (*going, *coming)}
+    _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         for table in (
             "mark",
@@ -323,6 +338,39 @@ def _set(
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
     return new
+
+
+def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
+    """(path, what a link says) -> the number of its row, of the lists among these files."""
+    query = (
+        "select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata "
+        "from link where file = ?"
+    )
+    return {
+        (path, *row): n
+        for path, file in numbers.items()
+        if layout.links_owner(path)
+        for n, *row in database.execute(query, [file])
+    }
+
+
+def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
+    """(path, what a link says) of the lists among files that are set."""
+    return {
+        (path, *map(bound, link_row(link)))
+        for path, file in files.items()
+        if file and isinstance(file[1], LinkList)
+        for link in file[1].links
+    }
+
+
+def _mark_links(
+    database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, going: bool = False
+) -> None:
+    """Mark what is due because these links come or go."""
+    if numbers:
+        kinds = dict.fromkeys(numbers, "link")
+        dirty.mark_files(database, marks, kinds, numbers, going=going)
 
 
 def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
@@ -388,6 +436,7 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
     rows: list[Row] = []
     typed: dict[str, list[Row]] = {table: [] for table in TYPED}
     said: list[Row] = []
+    links: list[Row] = []
     numbers: dict[str, int] = {}
     for n, (path, (blob, parsed)) in enumerate(files.items(), _next(database, "n", "file")):
         ref = layout.ref_of(path)
@@ -398,6 +447,8 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
         numbers[path] = n
         for table, *values in columns(ref, top, parsed, blob) if ref else ():
             typed[table].append((n, *values))
+        if isinstance(parsed, LinkList):
+            links += [(n, *link_row(link)) for link in parsed.links]
         if isinstance(parsed, Outcome):
             texts = (parsed.decision.reasoning, *(parsed.applied or ()))
             said.append((n, " ".join(word for text in texts for word in words(text))))
@@ -408,6 +459,8 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
                 f"insert into {table} values ({marks})",
                 [tuple(map(bound, row)) for row in found],
             )
+    query = f"insert into link values (null{', ?' * 9})"
+    database.executemany(query, [tuple(map(bound, row)) for row in links])
     database.executemany("insert into said (rowid, text) values (?, ?)", said)
     if any(map(is_untext, files)):
         database.execute("insert or replace into state values ('odd', '')")

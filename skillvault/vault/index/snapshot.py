@@ -179,4 +179,4 @@ class Staged(Topics):
 def _file(path: str, data: bytes | None) -> File | None:
     if data is None:
         return None
-    return blob_id(data), parsed(path, data) if layout.ref_of(path) else None
+    return blob_id(data), parsed(path, data) if layout.holds_records(path) else None

@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from skillvault.exchange.skills import SKILL_FORMATS
 from skillvault.exchange.skills.agent_skills import SkillFolder
 from skillvault.exchange.skills.folders import TreeSkill
+from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SourceTree, tree_of
 from skillvault.model.export import Export, OutgoingSkill
 from skillvault.model.records import Elsewhere, Problem

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.exchange import well_known
-from skillvault.exchange.skills import SKILL_FORMATS, claude_code, codex, format_of
+from skillvault.exchange.skills import claude_code, codex
 from skillvault.exchange.skills.folders import TreeSkill
+from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import tree_of
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import Elsewhere, Problem

@@ -130,7 +130,7 @@ def insight(said: str, better: str = "") -> InsightReply:
 
 def test_every_invented_figure_is_named() -> None:
     with pytest.raises(UnusableError, match=r"7 of 9, 87 %, 340$"):
-        READER.believed(
+        READER.check_figures(
             insight("It fails in 87 % of all cases, in 7 of 9 runs.", "They lose 340 USD."),
             Shown(RECORD),
             last=False,
@@ -138,7 +138,7 @@ def test_every_invented_figure_is_named() -> None:
 
 
 def test_at_last_the_sentence_goes_and_not_the_text() -> None:
-    reply = READER.believed(
+    reply = READER.check_figures(
         insight("Chasing funding loses. It fails in 87 % of all cases.", "Set a stop at 10 %."),
         Shown(RECORD),
         last=True,
@@ -146,7 +146,7 @@ def test_at_last_the_sentence_goes_and_not_the_text() -> None:
     assert reply.key_insight == "Chasing funding loses."
     assert reply.better_approach == "Set a stop at 10 %."
     with pytest.raises(UnusableError, match="87 %"):
-        READER.believed(insight("It fails in 87 % of all cases."), Shown(RECORD), last=True)
+        READER.check_figures(insight("It fails in 87 % of all cases."), Shown(RECORD), last=True)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
     changes: dict[str, Any], expected: tuple[str, str | None, str | None]
 ) -> None:
     reply = replace(insight("Chasing loses."), slug="a stop before the entry", **changes)
-    text = READER.insight_text(READER.believed(reply, Shown(RECORD), last=False))
+    text = READER.insight_text(READER.check_figures(reply, Shown(RECORD), last=False))
     assert (text.key_insight, text.repeats, text.contradicts) == expected
     assert text.slug == "a-stop-before-the"
 
@@ -178,5 +178,5 @@ def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
 def test_a_fact_that_was_not_shown_is_refused_and_at_last_left_out() -> None:
     reply = replace(insight("Chasing loses."), relation="repeats", fact="another-1a2b3c")
     with pytest.raises(UnusableError, match="is no fact of the record"):
-        READER.believed(reply, Shown(RECORD), last=False)
-    assert READER.believed(reply, Shown(RECORD), last=True).relation == "new"
+        READER.check_figures(reply, Shown(RECORD), last=False)
+    assert READER.check_figures(reply, Shown(RECORD), last=True).relation == "new"

@@ -10,8 +10,8 @@ from threading import Barrier
 import pytest
 
 from skillvault.api import Vault
-from skillvault.judge.claude.retries import Question
-from skillvault.judge.claude.wire import _loop, _started_loop, params
+from skillvault.judge.claude.questions import JudgeRequest
+from skillvault.judge.claude.wire import _loop, _start_loop, params
 from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import policy_from
@@ -141,7 +141,7 @@ def test_the_key_comes_from_the_environment_alone(
     assert claudes.status().waiting["evaluate"] == 1
     assert claudes.skills() == []
     assert api.requests == []
-    assert claudes.store.ledger.today().calls == 0
+    assert claudes.store.ledger.spent_today().calls == 0
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     assert len(claudes.run(now=NOW).done) == 3
 
@@ -191,11 +191,11 @@ CACHED_FROM = {"claude-opus-5-5": 2_048, "claude-sonnet-5-5": 4_096, "claude-opu
 def test_what_stands_first_is_marked_if_the_model_caches_so_little(model: str, least: int) -> None:
     rules = policy_from({}).judge
     for length, is_cached in ((least - 1, False), (least, True)):
-        fixed_alone = Question(key="k", model=model, system="x" * length, user="u", schema={})
+        fixed_alone = JudgeRequest(key="k", model=model, system="x" * length, user="u", schema={})
         (fixed,) = params(fixed_alone, rules)["system"]
         assert ("cache_control" in fixed) is is_cached
         shared = length - 100  # behind a prompt that would not be cached alone
-        both = Question(
+        both = JudgeRequest(
             key="k", model=model, system="x" * 100, user="u" * length, schema={}, shared=shared
         )
         body = params(both, rules)
@@ -273,7 +273,7 @@ def test_threads_that_ask_first_together_share_one_event_loop() -> None:
     try:
         with ThreadPoolExecutor(threads) as pool:
             for _ in range(rounds):
-                _started_loop.cache_clear()
+                _start_loop.cache_clear()
                 barrier = Barrier(threads)
 
                 def first(barrier: Barrier = barrier) -> AbstractEventLoop:

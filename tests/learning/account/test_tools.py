@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning.account.tools import tools_of
+from skillvault.learning.account.account import tools_of
 from skillvault.model.brief import Tools
 from skillvault.model.records import Outcome, Status
 from tests.given import outcome, raw

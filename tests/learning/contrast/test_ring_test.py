@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from skillvault.learning.contrast.ring_test import SHIFTS, centred_within, ring_shifts
+from skillvault.learning.contrast.separations import SHIFTS, centred_within, ring_shifts
 from tests.learning.contrast.decisions import FAILURE, decision, keys
 
 

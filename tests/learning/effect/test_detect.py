@@ -21,7 +21,7 @@ from skillvault.learning.effect.detect import (
     key_phrases,
     weight,
 )
-from skillvault.learning.effect.estimate import UNSEEN
+from skillvault.learning.effect.lift import UNSEEN
 from skillvault.learning.effect.mentions import by_first_word
 from skillvault.model.records import Outcome, Recommendation, Trust
 from tests.given import outcome, recommendation, trade

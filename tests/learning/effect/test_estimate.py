@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.learning.effect.estimate import (
-    Lift,
-    Observation,
-    Offer,
-    Prior,
-    Sums,
-    add_up,
-    estimate_lifts,
-)
+from skillvault.learning.effect.estimate import add_up, estimate_lifts
+from skillvault.learning.effect.lift import Lift, Observation, Offer, Prior, Sums
 
 Decided = tuple[str, bool, Mapping[str, float]]  # group, success, skill -> weight
 

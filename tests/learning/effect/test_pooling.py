@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
-from skillvault.learning.effect.estimate import (
-    Lift,
-    Observation,
-    Offer,
-    Prior,
-    Sums,
-    add_up,
-    estimate_lifts,
-)
+from skillvault.learning.effect.estimate import add_up, estimate_lifts
+from skillvault.learning.effect.lift import Lift, Observation, Offer, Prior, Sums
 
 
 def decided(seed: int, *, gain: float, chosen: float = 0.0, held: float = 0.3) -> Sums:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.learning.merge.taken_in import TakenIn, taken_in, with_parts
+from skillvault.learning.merge.evolved import TakenIn, taken_in, with_parts
 from skillvault.learning.sections import theirs
 from skillvault.model.records import Skill
 from skillvault.model.written import marks_after, marks_of

@@ -1,12 +1,12 @@
 """What recurs across domains: facts that say the same in more than one, and the runs behind."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.promote.general import Recurring, recurrences
-from skillvault.model.records import Evaluation, Fact, Link, Outcome, Ref, Status, link_of
+from skillvault.learning.promote.general import FactRuns, Recurring, recurrences
+from skillvault.model.records import Evaluation, Fact, Link, Outcome, Ref, link_of
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
 
@@ -14,17 +14,12 @@ SAID = "Write the idempotency key before the first retry of a request."
 ELSE = "Drain the queue before the worker restarts."
 
 
-class Runs:
+def fact_runs(made: Mapping[str, Outcome]) -> FactRuns:
     """The runs behind facts, each of which made one."""
-
-    def __init__(self, made: Mapping[str, Outcome]) -> None:
-        self._made = made
-
-    def makers(self, facts: Collection[str]) -> Mapping[str, Outcome]:
-        return {fact: of for fact, of in self._made.items() if fact in facts}
-
-    def ended_as(self, runs: Collection[str]) -> Mapping[str, Status]:
-        return {of.id: of.result.status for of in self._made.values() if of.id in runs}
+    return FactRuns(
+        lambda facts: {fact: of for fact, of in made.items() if fact in facts},
+        lambda runs: {of.id: of.result.status for of in made.values() if of.id in runs},
+    )
 
 
 def made(number: int, domain: str, said: str) -> tuple[Outcome, Evaluation, Fact, Link]:
@@ -51,7 +46,7 @@ def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[Recurring]
     """What recurs in these."""
     facts, links = [fact for _, _, fact, _ in some], [link for *_, link in some]
     pairs = [(of, judged) for of, judged, _, _ in some]
-    runs = Runs({fact.id: of for of, _, fact, _ in some})
+    runs = fact_runs({fact.id: of for of, _, fact, _ in some})
     return list(recurrences(material(pairs, facts=facts, links=links), runs))
 
 

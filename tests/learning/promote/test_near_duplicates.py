@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.promote.near_duplicates import Neighbours
+from skillvault.learning.promote.facts import Neighbours
 from skillvault.model.text.text import similarity, words
 
 TEXTS = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.estimate import Lift
+from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend as rules
 from skillvault.learning.recommend.disclosure import About

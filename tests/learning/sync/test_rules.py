@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from skillvault.learning.sync.skill import is_edited
 from skillvault.learning.sync.standing import FILE, PlacedSkill, merged_standing
-from skillvault.learning.sync.table import rule_of, stays
+from skillvault.learning.sync.table import rule_of, stays, undecided
 from skillvault.learning.sync.three_way import Versions, joined_set
-from skillvault.learning.sync.undecided import undecided
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Fact, JudgeInfo, Ref, Skill, link_of
+from skillvault.model.records import Fact, JudgeInfo, Skill
 from skillvault.vault.commit.section_marks import encoded_with_marks, remarked
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.sync.histories import met
@@ -200,13 +199,25 @@ def test_three_places_of_a_skill_end_alike_in_every_order(
 # ── what is written once ─────────────────────────────────────────────────────────────
 
 
-def test_two_copies_of_a_link_have_the_earlier_time() -> None:
-    ends = outcome().id
-    one, two = (
-        codec.encode(link_of("promoted", Ref("evaluation", ends), Ref("fact", "f"), at))
-        for at in (NOW, NOW.replace(year=2027))
-    )
-    assert both("link", None, one, two) == one.decode()
+A, B, C, D = (f"- {{type: promoted, to: fact/{name}, at: '{NOW}'}}\n".encode() for name in "abcd")
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "two", "merged"),
+    [
+        (None, A + C, B, A + B + C),
+        (A, A + C, A + B, A + B + C),
+        (A + B, B + C, A + B + D, B + C + D),
+        (A + B, B, A, b""),
+        (A, A + b"# mine\n", A + B, None),
+    ],
+)
+def test_links_are_the_union_of_the_lines_without_those_that_one_side_took_away(
+    base: bytes | None, one: bytes, two: bytes, merged: bytes | None
+) -> None:
+    text = both("links", base, one, two)
+    assert merged is None or text == merged.decode()
+    assert ("# mine" in text) == (b"# mine" in one)
 
 
 def test_two_copies_of_an_outcome_have_the_least_trust_and_the_keys_of_both() -> None:

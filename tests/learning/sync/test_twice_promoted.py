@@ -2,7 +2,7 @@
 
 from itertools import permutations
 
-from skillvault.learning.sync.twice_promoted import superseding
+from skillvault.learning.sync.standing import superseding
 from skillvault.model import codec
 from skillvault.model.records import Fact, Ref
 from tests.given import NOW

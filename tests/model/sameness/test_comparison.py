@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from skillvault.model.sameness import Form, likeness, normal_form, opposite, same
+from skillvault.model.sameness.comparison import likeness, opposite, same
+from skillvault.model.sameness.form import Form, normal_form
 from tests.model.sameness.given import near, texts
 
 LESSONS = Path(__file__).resolve().parents[3] / "bench/quality/lessons.tsv"

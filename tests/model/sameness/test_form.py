@@ -2,7 +2,8 @@
 
 import pytest
 
-from skillvault.model.sameness import normal_form, same
+from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.form import normal_form
 
 
 @pytest.mark.parametrize(

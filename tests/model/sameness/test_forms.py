@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.sameness import (
-    Form,
-    Forms,
-    Near,
-    components,
-    most_like_others,
-    normal_form,
-    opposite,
-    same,
-)
+from skillvault.model.sameness.comparison import Near, opposite, same
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import Forms, components, most_like_others
 from tests.model.sameness.given import near, texts
 
 several = st.lists(texts, max_size=12)

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.model.errors import NotAVaultError
-from skillvault.model.records import Ref, Skill, link_of
+from skillvault.model.records import Ref, Skill
 from skillvault.vault.files import layout
-from tests.given import NOW, evaluation, outcome, recommendation, trade
+from tests.given import evaluation, outcome, recommendation, trade
 
 ID = "20261120t101500z-0123456789"
-LINK = link_of("generated", Ref("evaluation", ID), Ref("skill", "a-skill"), NOW)
 EVIL = (
     "../x", "..", ".", "", "a/b", "/etc", "a\n", "\n", "A", "a_b", "a b", "-a", "a-", "a--b", "é",
     "a\0", "a.yaml", "~", "x" * 65, "a\\b", ".git", "con:", "a\u2028",
@@ -29,7 +28,6 @@ EVIL = (
         (recommendation(), "recommendations/perps/2026/11/20/{id}.yaml"),
         (Skill("a-skill"), "skills/a-skill/SKILL.md"),
         (Skill("a-skill", status="proposed"), "proposed/a-skill/SKILL.md"),
-        (LINK, "links/a-skill/{id}.yaml"),
     ],
 )
 def test_a_record_has_one_place_and_the_place_names_the_record(record: Any, path: str) -> None:
@@ -58,7 +56,6 @@ def test_only_slugs_reach_a_path(name: str) -> None:
         lambda: layout.outcome_path("coding", f"{ID}/{name}"),
         lambda: layout.skill_path(name),
         lambda: layout.skill_path("a", name),
-        lambda: layout.path_of(link_of("merged", Ref("skill", "a"), Ref("skill", name), NOW)),
     )
     for number, attempt in enumerate(attempts):
         if number == 2 and not name:
@@ -85,11 +82,39 @@ def test_only_slugs_reach_a_path(name: str) -> None:
         f"outcomes/coding/2026/11/20/{ID}x.yaml",
         f"outcomes/coding/٢٠٢٦/11/20/{ID}.yaml",
         "links/a.yaml",
+        "links/a/b.yaml",
+        "sessions/2026/11/20/s-1.links.yaml",
         "memory/a.md",
     ],
 )
 def test_a_path_that_is_no_record_s_holds_none(path: str) -> None:
     assert layout.ref_of(path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "links"),
+    [
+        (
+            f"evaluations/perps/2026/11/20/{ID}.yaml",
+            f"evaluations/perps/2026/11/20/{ID}.links.yaml",
+        ),
+        ("memory/perps/a-fact.md", "memory/perps/a-fact.links.yaml"),
+        ("sessions/2026/11/20/s-1.yaml", "sessions/2026/11/20/s-1.links.yaml"),
+        ("proposed/a-skill/SKILL.md", "links/a-skill.yaml"),
+        ("archive/a-skill/SKILL.md", "links/a-skill.yaml"),
+    ],
+)
+def test_a_record_has_one_list_of_links_and_the_place_names_the_record(
+    path: str, links: str
+) -> None:
+    assert layout.links_path(path) == links
+    assert layout.links_owner(links) == layout.ref_of(path)
+    assert layout.links_owner(path) is None
+
+
+@pytest.mark.parametrize("path", ["links/a/b.yaml", "skills/a/x.links.yaml", "x.links.yaml"])
+def test_a_list_of_links_stands_beside_a_record(path: str) -> None:
+    assert layout.links_owner(path) is None
 
 
 def test_the_root_is_found_upward_from_any_folder(tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
 """What makes a step due, as it is declared, and as the index marks it."""
 
-from collections.abc import Mapping
-
 import pytest
 
-from skillvault.model.codec import encode
 from skillvault.model.due import (
     Agenda,
     InDomain,
@@ -17,12 +14,13 @@ from skillvault.model.due import (
     Through,
     When,
 )
-from skillvault.model.records import Record, Ref, Skill, link_of
+from skillvault.model.records import Link, Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.index.database import IndexDatabase
 from skillvault.vault.index.schema import shape
 from skillvault.vault.index.snapshot import Staged
 from tests.given import NOW, evaluation, outcome, raw, trade
+from tests.vault.given import record_files
 
 ONE, OTHER, TRADE = outcome(raw(1)), outcome(raw(2)), outcome(trade(3))
 RECORDS = (
@@ -40,15 +38,10 @@ ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
 def marking(*queues: Queue) -> Staged:
     """A vault with these records and queues, in which nothing is due."""
     view = Staged(IndexDatabase(None, lambda: None, Agenda(queues)), lambda _: {})
-    view.stage(files(*RECORDS))
+    view.stage(record_files(*RECORDS))
     for queue in queues:
         view.due.mark_done(queue.name, view.due.keys(queue.name))
     return view
-
-
-def files(*records: Record) -> Mapping[str, bytes]:
-    """The files of these records."""
-    return {layout.path_of(record): encode(record) for record in records}
 
 
 @pytest.mark.parametrize(
@@ -70,8 +63,16 @@ def files(*records: Record) -> Mapping[str, bytes]:
 )
 def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[str]) -> None:
     view = marking(Queue(name="toy", every=None, when=(when,)))
-    view.stage(files(record))
+    changed = record_files(record)
+    view.stage(dict.fromkeys(changed) if isinstance(record, Link) else changed)  # it goes
     assert view.due.keys("toy") == due
+
+
+def test_a_link_that_stays_in_its_list_makes_nothing_due() -> None:
+    view = marking(Queue(name="toy", every=None, when=(When("link", along=(Target("skill"),)),)))
+    later = link_of("generated", Ref("evaluation", ONE.id), Ref("skill", "new"), NOW)
+    view.stage(record_files(ONE, evaluation(ONE), RECORDS[5], later))
+    assert view.due.keys("toy") == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -84,21 +85,21 @@ def test_a_skill_that_may_be_made_again_makes_its_domain_due(name: str, due: lis
         None, lambda: None, Agenda((Queue(name="toy", every=None, when=(when,)),))
     )
     view = Staged(index, lambda _: {})
-    view.stage(files(*RECORDS, TRADE))
+    view.stage(record_files(*RECORDS, TRADE))
     index.mark("readmitted", [name])
     assert view.due.keys("toy") == due
 
 
 def test_a_key_is_made_of_the_fields_that_its_queue_names() -> None:
     view = marking(Queue(name="toy", every=None, key=("domain", "trust"), when=(When("outcome"),)))
-    view.stage(files(ONE))
+    view.stage(record_files(ONE))
     assert view.due.keys("toy") == [f"{ONE.domain} {ONE.trust}"]
 
 
 def test_what_has_the_other_record_is_never_due() -> None:
     both = (When("outcome"), When("evaluation"))
     view = marking(Queue(name="toy", every="outcome", without="evaluation", when=both))
-    view.stage(files(ONE, OTHER))
+    view.stage(record_files(ONE, OTHER))
     assert view.due.keys("toy") == [OTHER.id]
     view.stage({layout.path_of(RECORDS[2]): None})
     assert view.due.keys("toy") == sorted([ONE.id, OTHER.id])

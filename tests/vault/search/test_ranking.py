@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from skillvault.model.english import FUNCTION_WORDS, other_forms
 from skillvault.model.records import Fact, Skill
-from skillvault.vault.search.english import GENERAL_WORDS, spaced
 from skillvault.vault.search.ranking import (
+    GENERAL_WORDS,
     Document,
     Filters,
     add_documents,
@@ -21,6 +21,7 @@ from skillvault.vault.search.ranking import (
     keep_tasks,
     remove_documents,
     search,
+    spaced,
 )
 
 

@@ -11,7 +11,8 @@ from skillvault.vault.search.ranking import Document
 
 pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
 
-from skillvault.model.sameness import normal_form, same
+from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.form import normal_form
 from skillvault.vault.search.vectors import near, nearness
 
 

@@ -1,0 +1,401 @@
+"""import, export, install: outcomes and skills of other programs, in and out."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from skillvault.api import Vault
+from skillvault.cli.options import (
+    dry_option,
+    echo,
+    json_option,
+    now_option,
+    open_vault,
+    print_json,
+    say,
+    track,
+    vault_option,
+)
+from skillvault.cli.run import end_intake, pack, print_done
+from skillvault.exchange import formats
+from skillvault.exchange.skills.formats import SKILL_FORMATS
+from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
+from skillvault.model.errors import UsageError
+from skillvault.model.records import Problem, Trust
+from skillvault.model.text.text import flat, shorten
+from skillvault.review.importing import FORMATS
+from skillvault.review.installing import Installed, InstallReport, Offered
+from skillvault.serving.exporting import Exported
+from skillvault.sessions.transcripts import CLIENTS, transcript_files
+from skillvault.vault.files.arrival import shown
+
+
+@click.command()
+@click.argument("source", required=False)
+@click.option("--list", "lists", is_flag=True, help="Print what SOURCE offers; install nothing.")
+@click.option(
+    "--skill", "names", multiple=True, metavar="NAME", help="Install this skill; repeatable."
+)
+@click.option(
+    "--update", "updates", is_flag=True, help="Bring in newer versions of SOURCE, or all."
+)
+@click.option("--seeds", is_flag=True, help="Copy the package's own skills into skills/.")
+@click.option("--force", is_flag=True, help="With --seeds: over those that stand there.")
+@click.option(
+    "--registry",
+    envvar="CLAWHUB_REGISTRY",
+    default=REGISTRY,
+    metavar="URL",
+    help="Ask this ClawHub registry (default: CLAWHUB_REGISTRY, else clawhub.ai).",
+)
+@vault_option
+@now_option
+@dry_option
+@json_option
+def install(  # noqa: PLR0913 (click hands a command one argument an option)
+    source: str | None,
+    lists: bool,
+    names: tuple[str, ...],
+    updates: bool,
+    seeds: bool,
+    force: bool,
+    registry: str,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Install skills of other people, to wait for your approval.
+
+    SOURCE is a folder, a git URL (`#REF:FOLDER` behind it), owner/repo[/folder] on GitHub, a site
+    with an index of skills, or clawhub:owner/name. With --update it is the name of a skill.
+    """
+    _check_options(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
+    vault = open_vault(vault_path)
+    installer = vault.curate.installer
+    if lists:
+        offers, problems = installer.offers(_source_from(source, registry), names)
+        _print_offers(offers, problems, as_data=as_data)
+        return
+    if seeds:
+        report = installer.seeds(force=force, now=now, dry=dry)
+    elif updates:
+        report = installer.update([source] if source else [], now=now, dry=dry)
+    else:
+        report = installer.install(_source_from(source, registry), names, now=now, dry=dry)
+    if not dry and report.installed:
+        pack(vault)
+    print_report(report, as_data=as_data)
+
+
+def _check_options(
+    source: str | None,
+    names: Sequence[str],
+    *,
+    lists: bool,
+    updates: bool,
+    seeds: bool,
+    force: bool,
+) -> None:
+    """UsageError for options that do not go together."""
+    if lists + updates + seeds > 1:
+        raise UsageError("--list, --update and --seeds are three questions; ask one at a time")
+    if force and not seeds:
+        raise UsageError("--force goes with --seeds; what is installed waits and replaces nothing")
+    if seeds and source:
+        raise UsageError(f"--seeds copies the package's own skills; leave {source} out")
+    if names and (updates or seeds):
+        raise UsageError("--skill chooses of a SOURCE; leave it out here")
+    if not (source or updates or seeds):
+        raise UsageError(
+            "name a SOURCE: a folder, a git URL, owner/repo, a site, clawhub:owner/name"
+        )
+
+
+def _source_from(text: str | None, registry: str) -> SkillSource:
+    place = text or ""
+    return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
+
+
+def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_data: bool) -> None:
+    if as_data:
+        print_json({"skills": offers, "problems": problems})
+    else:
+        width = max((len(offer.name) for offer in offers), default=0)
+        for offer in offers:
+            click.echo(f"{offer.name:{width}}  {' '.join(offer.description.split())}")
+        _say_problems(problems)
+    if problems:
+        sys.exit(1)
+
+
+def print_report(report: InstallReport, *, as_data: bool) -> None:
+    """What came in; exit code 1 if something did not."""
+    if as_data:
+        print_json(_shape(report))
+    else:
+        for installed in report.installed:
+            _print_installed(installed)
+        for sentence in report.known:
+            say(sentence)
+        for waiting in report.waiting:
+            say(f"waiting: {waiting.path}: {waiting.reason}")
+        _say_problems(report.problems)
+    if report.problems or report.waiting:
+        sys.exit(1)
+
+
+def _print_installed(installed: Installed) -> None:
+    for done in installed.done:
+        print_done(done)
+    for line in installed.lint:
+        say(line)
+    if installed.lint:
+        say(
+            f"proposed: {installed.name}; `skillvault skill show {installed.name}` reads it, "
+            f"`skillvault skill approve {installed.name}` serves it"
+        )
+
+
+def _say_problems(problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        say(f"not installed: {problem.path}: {problem.message} [{problem.code}]")
+
+
+def _shape(report: InstallReport) -> dict[str, Any]:
+    """`install --json`."""
+    rows = [
+        {
+            "name": installed.name,
+            "source": installed.url,
+            "digest": installed.digest,
+            "lint": installed.lint,
+            "commits": [done.commit for done in installed.done],
+        }
+        for installed in report.installed
+    ]
+    plain = msgspec.to_builtins({"waiting": report.waiting, "problems": report.problems})
+    return {"installed": rows, "known": report.known, **plain}
+
+
+_FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.write)
+
+
+@click.command()
+@click.option(
+    "--to",
+    required=True,
+    type=click.Choice(_FORMATS),
+    help="Write them as this program reads them.",
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--domain", metavar="NAME", help="Export the skills of this domain, and of none.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    metavar="CHARACTERS",
+    help="Let the skills take so much of what the host lists (default: its own limit).",
+)
+@vault_option
+@dry_option
+@json_option
+def export(
+    to: str,
+    folder: Path,
+    domain: str | None,
+    budget: int | None,
+    vault_path: Path | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Write the live skills for another program.
+
+    Best first by their effect; what DIR had of an earlier export follows. Exit code 1 if something
+    in DIR was left as it is.
+    """
+    exporter = open_vault(vault_path).exporter
+    exported = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
+    if as_data:
+        print_json(exported)
+    else:
+        _print(exported, dry=dry)
+    if exported.left:
+        sys.exit(1)
+
+
+def _print(exported: Exported, *, dry: bool) -> None:
+    for path in exported.removed:
+        say(f"{'would remove' if dry else 'removed'}: {path}")
+    if exported.cut:
+        say(f"descriptions are cut to {exported.cut} characters to fit; --budget allows more")
+    for skill in exported.left_out:
+        say(f"left out: {skill.skill}: {skill.reason}")
+    for problem in exported.left:
+        say(f"left as it is: {problem.path}: {problem.message}")
+    changes = [
+        f"{len(exported.written)} written",
+        f"{len(exported.removed)} removed",
+        f"{exported.unchanged} as before",
+    ]
+    skills = f"{len(exported.skills)} skill{'s' * (len(exported.skills) != 1)}"
+    prefix = "would export" if dry else "exported"
+    click.echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
+
+
+_WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task
+_LARGE = 8 << 20  # bytes of transcripts from which on a bar is worth showing
+
+
+def import_transcripts(
+    vault: Vault,
+    client: str,
+    paths: Sequence[Path],
+    *,
+    domain: str | None,
+    trust: Trust,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Bring transcripts in, and end as an intake does."""
+    is_table = dry and not as_data
+    if is_table:
+        echo(_row("made at", "status", "seen by", "action", "task"))
+    with _bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
+        report, read = vault.import_transcripts(
+            client,
+            paths,
+            domain=domain,
+            trust=trust,
+            now=now,
+            dry=dry,
+            advance=advance,
+            on_outcomes=_print_rows if is_table else None,
+        )
+    for kind, count in sorted(read.unread.items()):
+        lines = f"{count} line{'s were' if count > 1 else ' was'}"
+        say(shown(f"{lines} not understood: {kind}; the rest was read"))
+    if is_table:
+        report.done = []  # the table says it
+    end_intake(vault, report, dry=dry, as_data=as_data)
+
+
+def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
+    """A line an outcome."""
+    for outcome in outcomes:
+        decision, result = outcome["decision"], outcome["result"]
+        made = decision.get("made_at", outcome["occurred_at"])
+        seen = result.get("observed_by", "nobody")
+        echo(_row(made, result["status"], seen, decision["action"], decision["task"]))
+
+
+def _row(*values: str) -> str:
+    cells = (shorten(flat(value), width) for value, width in zip(values, _WIDTHS, strict=True))
+    padded = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    return shown("  ".join(padded)).rstrip()
+
+
+@contextmanager
+def _bar(size: int) -> Iterator[Callable[[int], object]]:
+    """A progress bar on stderr for so many bytes, where they are many and somebody looks."""
+    if size < _LARGE:
+        yield int
+        return
+    from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
+
+    screen = console.Console(stderr=True)
+    with progress.Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("reading transcripts", total=size)
+        yield lambda count: bar.advance(task, count)
+
+
+_SKILLS = "skills"
+_REPORTS = ("ctrf", "junit")
+
+
+@click.command("import")
+@click.argument(
+    "format_name",
+    metavar="FORMAT",
+    type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
+)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")
+@click.option("--decision", metavar="ID", help="Take a test report as the end of this decision.")
+@click.option(
+    "--trust",
+    type=click.Choice(get_args(Trust)),
+    default="local",
+    help="Give transcripts of others the trust untrusted.",
+)
+@click.option(
+    "--from",
+    "skill_format",
+    type=click.Choice(FORMATS),
+    help="Read the skills as this program writes them (default: as they look).",
+)
+@vault_option
+@now_option
+@dry_option
+@json_option
+def import_(  # noqa: PLR0913 (one an option)
+    format_name: str,
+    files: tuple[Path, ...],
+    domain: str | None,
+    decision: str | None,
+    trust: Trust,
+    skill_format: str | None,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Import results of other tools, or skills.
+
+    FORMAT is the tool that wrote FILES. With claude-code and codex they are transcripts, or folders
+    of them, one outcome a prompt. With skills they are folders or files with skills of another
+    program, which wait for your approval.
+    """
+    _check(format_name, domain, skill_format)
+    if decision is not None and format_name not in _REPORTS:
+        raise UsageError("--decision is for test reports; write junit or ctrf")
+    if trust != "local" and format_name not in CLIENTS:
+        raise UsageError("--trust is for transcripts; drop a file into inbox/untrusted/ instead")
+    vault = open_vault(vault_path)
+    if format_name in CLIENTS:
+        import_transcripts(
+            vault, format_name, files, domain=domain, trust=trust, now=now, dry=dry, as_data=as_data
+        )
+        return
+    if format_name != _SKILLS:
+        report = vault.import_files(
+            format_name,
+            files,
+            domain=domain,
+            decision=decision,
+            now=now,
+            dry=dry,
+            track=track,
+        )
+        end_intake(vault, report, dry=dry, as_data=as_data)
+        return
+    brought = InstallReport()
+    for path in files:
+        brought.include(vault.curate.installer.import_skills(path, skill_format, now=now, dry=dry))
+    if brought.installed and not dry:
+        pack(vault)
+    print_report(brought, as_data=as_data)
+
+
+def _check(format_name: str, domain: str | None, skill_format: str | None) -> None:
+    """UsageError for options that do not go together."""
+    if format_name == _SKILLS and domain is not None:
+        raise UsageError("--domain is for outcomes; a skill has the domain that it names")
+    if format_name != _SKILLS and skill_format is not None:
+        raise UsageError("--from is for skills; write `skillvault import skills PATH`")

@@ -1,0 +1,136 @@
+"""The terminal inbox of `review`: one proposal a screen, a key decides about it.
+
+Every key has a command of its own; nothing is decided here that `Curator` does not do.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from skillvault.api import Vault, proposals
+from skillvault.cli.why import notes_of
+from skillvault.model.errors import SkillvaultError
+from skillvault.model.text.hidden_characters import escaped
+from skillvault.review.review import WaitingSkill
+
+KEYS = "a approve   r reject   e edit   l later   o open   q quit"
+_ROWS = 8  # outcomes that a screen shows, the latest ones
+_LINES = 24  # of a text that a screen shows
+
+
+def sit(vault: Vault) -> None:
+    """Show each proposal until the person has decided about all, or leaves."""
+    Sitting(vault, Console(highlight=False)).run()
+
+
+class Sitting:
+    """One person going through what waits."""
+
+    def __init__(self, vault: Vault, console: Console) -> None:
+        self._vault = vault
+        self._console = console
+        self._decided = 0
+
+    def run(self) -> None:
+        """Show one proposal after the other."""
+        waiting = proposals(self._vault)
+        place = 0
+        while place < len(waiting):
+            skill = waiting[place]
+            self._console.clear()
+            self._console.print(screen(skill, place + 1, len(waiting)))
+            key = _key()
+            if key in ("q", "\x03", "\x04", ""):
+                break
+            if key == "l":
+                place += 1
+            elif self._does(key, skill):
+                self._decided += 1
+                place += 1
+            elif key == "e":
+                waiting = proposals(self._vault)
+        self._console.print(f"{self._decided} decided, {len(proposals(self._vault))} wait")
+
+    def _does(self, key: str, skill: WaitingSkill) -> bool:
+        """Do what a key says; whether that decided about the proposal."""
+        try:
+            if key == "a":
+                self._vault.curate.approve(skill.name)
+                return True
+            if key == "r":
+                reason = self._console.input("why is it rejected? ").strip()
+                if reason:
+                    self._vault.curate.reject(skill.name, reason)
+                return bool(reason)
+        except SkillvaultError as error:
+            self._console.print(Text(escaped(str(error)), style="red"))
+            _key()
+        if key == "o":
+            with self._console.pager():
+                self._console.print(Markdown(escaped(skill.body)))
+        if key == "e":
+            editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+            subprocess.run([*editor, str(self._vault.root / skill.path)], check=False)
+            self._console.print("commit what you changed, and it counts (any key goes on)")
+            _key()
+        return False
+
+
+def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:
+    """All of a proposal on one screen."""
+    head = Text.assemble(
+        (f"{place} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
+        skill.domain or "every domain",
+    )  # fmt: skip
+    lines = escaped(skill.body).split("\n")
+    body = "\n".join(lines[:_LINES])
+    more = Text(f"… {len(lines) - _LINES} more lines (o opens all)" if len(lines) > _LINES else "")
+    parts: list[RenderableType] = [head, Panel(Text(body)), more]
+    if skill.diff:
+        parts.append(Syntax(escaped("\n".join(skill.diff[:_LINES])), "diff", word_wrap=True))
+    parts.append(basis_table(skill))
+    parts += [Text(escaped(line)) for line in notes_of(skill)]
+    parts.append(Text(KEYS, style="bold"))
+    return Group(*(part for part in parts if not isinstance(part, Text) or part.plain))
+
+
+def basis_table(skill: WaitingSkill) -> Table:
+    """What a proposal rests on: its outcomes with their sessions and episodes."""
+    title = f"rests on {skill.basis.sentence}" if skill.basis.rows else "rests on no outcome"
+    table = Table(title=title, title_justify="left", expand=False)
+    for name in ("outcome", "ended", "session", "episode", "decision"):
+        table.add_column(name, overflow="fold")
+    for row in skill.basis.rows[-_ROWS:]:
+        session = escaped(row.session or "-")
+        table.add_row(row.outcome, row.status, session, str(row.episode), escaped(row.decision))
+    return table
+
+
+@contextmanager
+def _raw() -> Iterator[int]:
+    """The terminal hands over each key at once, as long as this lasts."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal)
+    try:
+        yield terminal
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _key() -> str:
+    """The next key that is pressed; "" if there is no terminal any more."""
+    with _raw() as terminal:
+        return os.read(terminal, 1).decode(errors="replace").lower()

@@ -1,0 +1,211 @@
+"""Requests to a paid judge: kept replies, caps, retries, a deadline, and batches for half price.
+
+A reply that was paid for is never paid for again; what may not be sent now waits. Knows no SDK.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from skillvault.judge.claude import wire
+from skillvault.judge.claude.questions import JudgeRequest
+from skillvault.judge.claude.replies import Kept
+from skillvault.judge.claude.wire import Fault, Reply
+from skillvault.model.brief import Spent
+from skillvault.model.claude_models import BATCH, cost, most
+from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.policy import JudgePolicy
+from skillvault.vault.spending import Ledger
+
+_TRIES = 3  # times that one request is sent at most
+_BACKOFF, _LONGEST_BACKOFF = 1.0, 30.0  # seconds before the second try at most, and before any
+_LONGEST_WAIT = 900.0  # seconds of `retry-after` that are believed
+_CLOSED = 3600.0  # seconds to the next probe, where money or the key are the trouble
+_TURN = 0.1  # seconds until we ask again for our turn
+_BATCH_SIZE = 10_000  # requests of one batch; the API takes ten times as many
+_BATCH_SHARE = 0.999  # of what is left of the day's dollars, as sums are rounded
+_NO_TURN = "the service does not answer those who asked before"
+
+
+class Caller:
+    """Sends requests one at a time, within the rules of a policy.
+
+    With `unasked` it sends none: what has no reply yet is put there, for a batch. `now` gives
+    seconds from any beginning.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        rules: JudgePolicy,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        unasked: dict[str, JudgeRequest] | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._rules = rules
+        self._now = now
+        self._sleep = sleep
+        self._unasked = unasked
+
+    def ask(self, request: JudgeRequest) -> Kept:
+        """Return the reply to a request, paid for once.
+
+        UnavailableError if none can be had now, UnansweredError if asking again is no use.
+        """
+        kept = self._ledger.reply(request.key)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=Kept)
+        if under_way := self._ledger.batch_reason(request.key):
+            raise UnavailableError(under_way)
+        if self._unasked is not None:
+            self._unasked[request.key] = request
+            raise UnavailableError("left to a batch")
+        wire.check_ready()
+        end = self._now() + self._rules.deadline_seconds
+        for number in range(_TRIES):
+            call = self._reserve(request, end)
+            try:
+                reply = wire.send(request, self._rules, end - self._now())
+            except Fault as fault:
+                last = number == _TRIES - 1
+                self._sleep(self._pause(call, fault, end, number, last=last))
+            else:
+                kept_reply = _priced(reply, request.model, self._rules)
+                self._ledger.record_reply(call, request.key, _text(kept_reply), kept_reply.spent)
+                return kept_reply
+        raise AssertionError("the last try returns or raises")
+
+    def forget_reply(self, request: JudgeRequest) -> None:
+        """Ask anew the next time: the reply is of no use."""
+        self._ledger.forget_reply(request.key)
+
+    def _reserve(self, request: JudgeRequest, end: float) -> int:
+        """Return the number of a call that is ours to send."""
+        usd = _most_usd(request, self._rules)
+        while self._now() < end:
+            call = self._ledger.reserve(usd, self._rules)
+            if call is not None:
+                return call
+            self._sleep(_TURN)
+        raise UnavailableError(_NO_TURN)
+
+    def _pause(self, call: int, fault: Fault, end: float, number: int, *, last: bool) -> float:
+        """Record a fault; return the seconds until the next try, or raise why there is none."""
+        reason = str(fault)
+        if fault.kind == "bad":
+            self._ledger.record_refusal(call)
+            raise UnansweredError(reason) from fault
+        if fault.kind == "closed":
+            self._ledger.record_failure(call, reason, billed=False, pause=_CLOSED)
+            raise UnavailableError(reason, tried=True) from fault
+        most_ = min(_BACKOFF * 2**number, _LONGEST_BACKOFF)
+        wait = random.uniform(0, most_)  # noqa: S311 (full jitter, no secret)
+        if fault.wait is not None:
+            wait += min(fault.wait, _LONGEST_WAIT)
+        late = self._now() + wait >= end
+        pause = wait if late and fault.wait is not None else None
+        self._ledger.record_failure(call, reason, billed=fault.billed, pause=pause)
+        if last or late:
+            raise UnavailableError(reason, tried=True) from fault
+        return wait
+
+
+class Batches:
+    """The batches of a vault, under the rules of a policy; each is answered within a day.
+
+    Replies go where all paid replies go; the next run finds them there and asks what follows.
+    """
+
+    def __init__(self, ledger: Ledger, rules: JudgePolicy) -> None:
+        self._ledger = ledger
+        self._rules = rules
+
+    def collect(self) -> list[str]:
+        """Take the replies of batches that have ended; return the ids of those still under way.
+
+        UnavailableError if the service cannot be asked.
+        """
+        under_way: list[str] = []
+        for batch, models in self._ledger.batches().items():
+            wire.check_ready()
+            try:
+                replies = wire.batch_replies(batch)
+            except Fault as fault:
+                raise UnavailableError(f"batch {batch}: {fault}") from None
+            if replies is None:
+                under_way.append(batch)
+            else:
+                self._keep(batch, models, replies)
+        return under_way
+
+    def send(self, requests: Sequence[JudgeRequest]) -> tuple[str, int]:
+        """Send as many of these as the day's dollars allow; return (the batch, how many).
+
+        UnavailableError or UnansweredError if none is sent.
+        """
+        wire.check_ready()
+        chosen, usd = self._affordable(requests[:_BATCH_SIZE])
+        call = self._ledger.reserve(usd, self._rules)
+        if call is None:
+            raise UnavailableError(_NO_TURN)
+        self._ledger.announce_batch(call, {request.key: request.model for request in chosen})
+        batch = self._begin(call, chosen)
+        self._ledger.record_batch(call, batch)
+        return batch, len(chosen)
+
+    def _begin(self, call: int, requests: Sequence[JudgeRequest]) -> str:
+        try:
+            return wire.send_batch(requests, self._rules)
+        except Fault as fault:
+            self._ledger.record_failure(call, str(fault), billed=fault.billed)
+            if not fault.billed:  # else it may be under way, and is not sent again unasked
+                self._ledger.record_batch(call, None)
+            error = UnansweredError if fault.kind == "bad" else UnavailableError
+            raise error(str(fault)) from None
+
+    def _affordable(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
+        """The first requests for which there is money today, and what they may cost."""
+        left = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
+        chosen: list[JudgeRequest] = []
+        total = 0.0
+        for request in requests:
+            usd = BATCH * _most_usd(request, self._rules)
+            if total + usd > left:
+                break
+            total += usd
+            chosen.append(request)
+        if not chosen:
+            raise UnavailableError(
+                f"the day's ${self._rules.usd_per_day:g} (judge.usd_per_day) leave no room for a "
+                "batch; it waits for midnight UTC"
+            )
+        return chosen, total
+
+    def _keep(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
+        kept = {
+            key: _priced(reply, models[key], self._rules, BATCH)
+            for key, reply in replies.items()
+            if key in models
+        }
+        spent = sum((reply.spent for reply in kept.values()), Spent())
+        texts = {key: _text(reply) for key, reply in kept.items()}
+        self._ledger.record_batch_replies(batch, texts, spent)
+
+
+def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
+    """The most that a request may cost, in dollars."""
+    return most(rules.price(request.model), request.size, request.limit(rules))
+
+
+def _priced(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> Kept:
+    """A reply with its cost, at this share of the price of its model."""
+    usd = share * cost(rules.price(model), reply.usage)
+    return Kept(text=reply.text, stop=reply.stop, spent=Spent(reply.usage.tokens, usd))
+
+
+def _text(reply: Kept) -> str:
+    return msgspec.json.encode(reply).decode()

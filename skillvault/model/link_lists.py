@@ -1,0 +1,176 @@
+"""The links of one record as text: a list, one flow mapping a line, sorted. Pure.
+
+    - {type: promoted, to: fact/funding-3f2a1c, at: '2026-11-20T10:15:00Z'}
+
+The list stands beside the record that its links lead from. A link from an origin, which lies
+outside the vault, stands in the list of the skill that it leads to, with `from` in place of `to`.
+A line that cannot be read is a Problem. It stays as it is, like comments and unknown keys.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import Any, cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import (
+    LINK_TYPES,
+    Link,
+    LinkType,
+    Problem,
+    RecordKind,
+    Ref,
+    link_of,
+    stamp,
+)
+from skillvault.model.text import strict_yaml
+from skillvault.model.text.text import is_slug
+
+_FORM = "`- {type: promoted, to: fact/ID, at: TIME}`"
+_KINDS: tuple[str, ...] = get_args(RecordKind)
+# A line as the program writes it: the parser of YAML takes a hundred times as long.
+_PLAIN = re.compile(
+    r"- \{type: ([a-z]+), to: ([a-z]+)/([a-z0-9-]+), at: '?([0-9TZ:.+-]+)'?\}\s*", re.ASCII
+)
+
+
+class LinkList(Struct, frozen=True):
+    """The links in one list, each once, and the lines that cannot be read."""
+
+    links: tuple[Link, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def owner_of(link: Link) -> Ref:
+    """The record beside which a link stands: its source, of an installed skill the skill."""
+    return link.target if link.source.kind == "origin" else link.source
+
+
+def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
+    """The list at a path, which belongs to this record; of a link written twice the earlier one."""
+    links: dict[str, Link] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(content.split(b"\n"), 1):
+        try:
+            link = _link_in(line, owner)
+        except BadInputError as error:
+            problems.append(Problem(path, error.key, error.code, f"line {number}: {error.message}"))
+            continue
+        if link and (link.id not in links or link.created_at < links[link.id].created_at):
+            links[link.id] = link
+    return LinkList(tuple(links.values()), tuple(problems))
+
+
+def edited_links(
+    content: bytes, owner: Ref, added: Iterable[Link], removed: Collection[str]
+) -> bytes | None:
+    """A list with other links, those `removed` by their ids; None if no line is left.
+
+    Every other line stays as it is, also one that cannot be read. Raises ValueError if an id cannot
+    be written.
+    """
+    pending = {link.id: link for link in added}
+    lines: list[bytes] = []
+    for line in content.rstrip(b"\n").split(b"\n") if content else ():
+        link = _readable_link(line, owner)
+        if link is None or link.id not in {*pending, *removed}:
+            lines.append(line)
+        elif link.id in pending and not _outdates(pending[link.id], link):
+            lines.append(line)
+            del pending[link.id]
+    for new in sorted(map(_line_of, pending.values())):
+        later = (at for at, line in enumerate(lines) if line.startswith(b"- ") and line > new)
+        lines.insert(next(later, len(lines)), new)
+    return b"\n".join([*lines, b""]) if lines else None
+
+
+def _outdates(new: Link, old: Link) -> bool:
+    """True if a link takes the place of its line: it says more, or an earlier time."""
+    return new.metadata != old.metadata or new.created_at < old.created_at
+
+
+def changed_links(owner: Ref, before: bytes, after: bytes) -> Iterator[Link]:
+    """The links that one of two versions of a list has and the other has not, or otherwise."""
+    old, new = (
+        {link.id: link for link in read_links("", owner, content).links}
+        for content in (before, after)
+    )
+    yield from (link for name, link in (old | new).items() if old.get(name) != new.get(name))
+
+
+def _line_of(link: Link) -> bytes:
+    """A link as its line, without the line end."""
+    key, end = ("from", link.source) if link.source.kind == "origin" else ("to", link.target)
+    if not is_slug(end.id):
+        raise ValueError(f"{end} cannot be written as the end of a link")
+    metadata = f", metadata: {strict_yaml.flow(link.metadata)}" if link.metadata else ""
+    at = stamp(link.created_at)
+    return f"- {{type: {link.type}, {key}: {end.kind}/{end.id}, at: '{at}'{metadata}}}".encode()
+
+
+def _readable_link(line: bytes, owner: Ref) -> Link | None:
+    try:
+        return _link_in(line, owner)
+    except BadInputError:
+        return None
+
+
+def _link_in(line: bytes, owner: Ref) -> Link | None:
+    """The link in a line; None for an empty line or a comment."""
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInputError(f"not UTF-8 text; write {_FORM}", code="encoding") from None
+    if plain := _PLAIN.fullmatch(text):
+        link_type, kind, end, at = plain.groups()
+        return _link(owner, {"type": link_type, "to": f"{kind}/{end}", "at": at})
+    if not text.strip() or text.lstrip().startswith("#"):
+        return None
+    return _link(owner, _mapping_in(text))
+
+
+def _mapping_in(text: str) -> dict[str, Any]:
+    try:
+        entries = strict_yaml.load(text)
+    except BadInputError as error:
+        reason = error.message.removeprefix("line 1: ")
+        raise BadInputError(f"{reason}; write {_FORM}", code=error.code, key=error.key) from None
+    if not isinstance(entries, list) or len(entries) != 1 or not isinstance(entries[0], dict):
+        raise BadInputError(f"not a link; write {_FORM}", code="wrong-type")
+    return entries[0]
+
+
+def _link(owner: Ref, values: dict[str, Any]) -> Link:
+    link_type = values.get("type")
+    if link_type not in LINK_TYPES:
+        message = f"type: {link_type!r} is not one of {', '.join(LINK_TYPES)}"
+        raise BadInputError(message, code="bad-value", key="type")
+    ends = (owner, _end(values, "to")) if "to" in values else (_end(values, "from"), owner)
+    metadata = values.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        message = "metadata: expected keys and values, such as `{url: …}`"
+        raise BadInputError(message, code="wrong-type", key="metadata")
+    link = link_of(cast("LinkType", link_type), *ends, _moment_in(values.get("at")))
+    return replace(link, metadata=metadata) if metadata else link
+
+
+def _end(values: dict[str, Any], key: str) -> Ref:
+    kind, _, name = str(values.get(key, "")).partition("/")
+    if kind not in _KINDS or not name:
+        message = f"{key}: expected KIND/ID, such as `fact/funding-3f2a1c`; write {_FORM}"
+        raise BadInputError(message, code="bad-value", key=key)
+    return Ref(cast("RecordKind", kind), name)
+
+
+def _moment_in(value: Any) -> datetime:
+    try:
+        at = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        at = None
+    if at is None or at.tzinfo is None:
+        message = f"at: {value!r} is no time with a time zone; write 2026-11-20T10:15:00Z"
+        raise BadInputError(message, code="bad-value", key="at")
+    return at

@@ -19,6 +19,7 @@ from skillvault.learning.promote.support import (
     witness_of,
 )
 from skillvault.learning.rejection import Rejections
+from skillvault.loop.profiles import rules_of
 from skillvault.model.change import Change
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill, Subject
@@ -55,9 +56,9 @@ class Promoter:
         facts = {name: fact for of in self._facts.values() for name, fact in of.items()}
         support = Support(self._memory, self._material(facts), self._policy)
         plan = support.plan(filter(None, witnesses))
-        changes = list(fact_changes(plan.facts, self._policy))
+        changes = list(fact_changes(plan.facts))
         if plan.links or plan.retellings:
-            weighed = weighing_changes(plan.links, plan.retellings, self._policy)
+            weighed = weighing_changes(plan.links, plan.retellings)
             changes += (_retold(change, plan.retellings) for change in weighed)
         for change in changes:
             self._keep(change)
@@ -88,6 +89,7 @@ class Promoter:
             sessions_of=self._runs.sessions,
             counts=self._runs,
             clock=self._clocks.get,
+            rules=rules_of(self._policy),
         )
 
     def _keep(self, change: Change) -> None:
@@ -109,7 +111,7 @@ class Promoter:
         draft = draft_of(statement_of(lead), lead.id, _HEADINGS)
         if pattern.skill is None:
             change = recurrence.skill_change(
-                pattern, draft, taken=self._names.__contains__, now=at, policy=policy
+                pattern, draft, taken=self._names.__contains__, now=at, rules=rules_of(policy)
             )
         else:
             skill = self._skills[pattern.skill]

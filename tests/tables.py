@@ -5,16 +5,14 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, get_args
 
 from click import Command, Context, Group
-from msgspec import Meta, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec import Struct
+from msgspec.structs import fields
 
 from skillvault.cli.commands import cli
 from skillvault.model.policy import policy_from, rows
 from skillvault.model.policy import table as policy_table
-from skillvault.model.profiles import PROFILES, Choices
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -44,38 +42,17 @@ def command_table() -> str:
     return "\n".join(lines)
 
 
-class SeedRow(NamedTuple):
-    """What is otherwise under `profile: seed`: a choice or a setting."""
-
-    key: str
-    default: str
-    seed: str
-    sentence: str
-
-    @property
-    def test(self) -> str:
-        """The name of its test in tests/model/test_profiles.py."""
-        return f"test_{self.key.replace('.', '_')}"
-
-
-def seed_rows() -> list[SeedRow]:
-    """Every choice and every setting in which the profile `seed` is not the default."""
-    default, seed = PROFILES["lift"].choices, PROFILES["seed"].choices
-    choices = (
-        SeedRow(field.name, getattr(default, field.name), getattr(seed, field.name), _meant(field))
-        for field in fields(Choices)
-    )
+def seed_table() -> str:
+    """Every setting in which the profile `seed` is not the default, with the test of each row."""
+    lines = ["| what | default | seed | what it means | test |", "|---|---|---|---|---|"]
     numbers, sentences = dict(_numbers({})), {key: text for key, _, text in rows()}
-    settings = (
-        SeedRow(key, numbers[key], number, sentences[key])
+    lines += [
+        f"| `{key}` | `{numbers[key]}` | `{number}` | {sentences[key]} "
+        f"| `tests/model/test_profiles.py::test_{key.replace('.', '_')}` |"
         for key, number in _numbers({"profile": "seed"})
-        if key in numbers
-    )
-    return [row for row in (*choices, *settings) if row.default != row.seed]
-
-
-def _meant(field: FieldInfo) -> str:
-    return next(str(m.description) for m in get_args(field.type) if isinstance(m, Meta))
+        if number != numbers[key]
+    ]
+    return "\n".join(lines)
 
 
 def _numbers(stated: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -85,17 +62,6 @@ def _numbers(stated: dict[str, str]) -> Iterator[tuple[str, str]]:
         numbers = getattr(policy, section.name)
         for field in fields(numbers) if isinstance(numbers, Struct) else ():
             yield f"{section.name}.{field.name}", str(getattr(numbers, field.name))
-
-
-def seed_table() -> str:
-    """What is otherwise under `profile: seed`, with the test of each row."""
-    lines = ["| what | default | seed | what it means | test |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{row.key}` | `{row.default}` | `{row.seed}` | {row.sentence} "
-        f"| `tests/model/test_profiles.py::{row.test}` |"
-        for row in seed_rows()
-    ]
-    return "\n".join(lines)
 
 
 # mark -> (page, what stands between `<!-- mark:begin -->` and `<!-- mark:end -->`)

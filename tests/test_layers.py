@@ -20,10 +20,10 @@ PURE = {"model", "learning"}
 # Within these packages too, a part imports only those that follow it here.
 ORDER = {
     "learning": [
-        "why_not", "sync", "curate", "retract", "install", "next_version", "lint", "stats",
+        "why_not", "seed", "sync", "curate", "retract", "install", "next_version", "lint", "stats",
         "assess", "capture", "recommend", "merge", "refresh", "promote", "answer", "distill",
         "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
-        "account", "contrast", "rejection", "sections", "length", "naming",
+        "account", "contrast", "rejection", "sections", "length", "naming", "rules",
     ],
     "vault": [
         "check", "lost", "provenance", "setup", "export_folder", "commit", "index", "evidence",

@@ -21,6 +21,7 @@ from skillvault.learning.effect.estimate import add_up, estimate_lifts
 from skillvault.learning.effect.lift import UNSEEN, Lift, Observation, Prior, Sums
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
+from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import EffectPolicy, Policy
 
 Rows = Iterator[str]
@@ -124,7 +125,7 @@ class _Ours:
         self._asked += 1
         candidates = [self._candidate(int(i)) for i in np.flatnonzero(self._world.dom == domain)]
         query = Query(domain="d", limit=3, decision=f"{self._seed}-{self._asked}")
-        answer = recommend(candidates, query, self.rules, lambda _: "")
+        answer = recommend(candidates, query, rules_of(self.rules), lambda _: "")
         self._held = [int(one.name) for one in answer.withheld if one.reason == "held-out"]
         return [int(one.name) for one in answer.recommended]
 
@@ -157,7 +158,9 @@ class _Ours:
         self._lifts = estimate_lifts(self._sums.values(), PRIOR)
         for one in map(int, shown):
             known = self._candidate(one).evidence
-            self._status[one] = effect.next_status(self._status[one], known, self.rules).status
+            self._status[one] = effect.next_status(
+                self._status[one], known, rules_of(self.rules)
+            ).status
 
     def est(self) -> Array:
         """The lift of each lesson."""

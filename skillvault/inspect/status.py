@@ -13,7 +13,7 @@ from skillvault.learning.sync.table import undecided
 from skillvault.loop import evaluate, learned, record, strategy
 from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
-from skillvault.loop.registry import STEPS, Step
+from skillvault.loop.registry import Step
 from skillvault.loop.run import Run
 from skillvault.model.brief import Rule
 from skillvault.model.change import FORMAT
@@ -202,7 +202,8 @@ def _judge(run: Run) -> JudgeStatus:
 def waiting(run: Run) -> dict[str, int]:
     """How much each step has to do."""
     return {
-        name: step.waiting(run) if step.waiting else _due(run, step) for name, step in STEPS.items()
+        name: step.waiting(run) if step.waiting else _due(run, step)
+        for name, step in run.rules.steps.items()
     }
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, NextStatus
+from skillvault.learning.rules import Rules
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
 from skillvault.model.records import Ref, stamp
@@ -56,44 +57,46 @@ class NextTrial(Struct, frozen=True, kw_only=True):
         return clock >= self.at or not self.decisions
 
 
-def status_change(skill: Assessed, policy: Policy) -> Change | None:
+def status_change(skill: Assessed, rules: Rules) -> Change | None:
     """The commit that gives a skill the status it earned; None if it has it."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None
-    if not archived and effect.is_on_trial(skill.evidence, policy):
+    if not archived and effect.is_on_trial(skill.evidence, rules.policy):
         return None
-    following = following_status(skill, policy)
+    following = following_status(skill, rules)
     if following.status == "retired" and archived:
-        trial = next_trial(skill, policy)
-        return _trial(skill, policy) if trial is not None and trial.is_due(skill.clock) else None
+        trial = next_trial(skill, rules)
+        return (
+            _trial(skill, rules.policy) if trial is not None and trial.is_due(skill.clock) else None
+        )
     is_over = skill.retired is not None and skill.evidence.trial and not archived
     if following.status == skill.status and not archived and not is_over:
         return None
     return _moved(skill, following)
 
 
-def next_trial(skill: Assessed, policy: Policy) -> NextTrial | None:
+def next_trial(skill: Assessed, rules: Rules) -> NextTrial | None:
     """When a skill that its use retired is tried again; None for one that never is."""
-    rules, retired = policy.effect, skill.retired
+    numbers, retired = rules.policy.effect, skill.retired
     is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
-    if retired is None or not is_out or skill.is_rejected or policy.choices.retirement == "streak":
+    if retired is None or not is_out or skill.is_rejected or not rules.tries_again:
         return None
     return NextTrial(
-        at=retired + timedelta(days=rules.trial_days),
-        decisions=max(0, rules.trial_decisions - skill.since),
-        not_before=skill.trial and skill.trial + timedelta(days=rules.trial_pause),
+        at=retired + timedelta(days=numbers.trial_days),
+        decisions=max(0, numbers.trial_decisions - skill.since),
+        not_before=skill.trial and skill.trial + timedelta(days=numbers.trial_pause),
     )
 
 
-def following_status(skill: Assessed, policy: Policy) -> NextStatus:
+def following_status(skill: Assessed, rules: Rules) -> NextStatus:
     """What its evidence leads to; a trial is judged once, when it is over."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
-        return effect.status_after_trial(skill.evidence, policy)
+        return effect.status_after_trial(skill.evidence, rules.policy)
     # What stands in skills/ as retired was brought back by a person.
     archived = skill.shelf == _ARCHIVE
     before = "retired" if archived else skill.status.replace("retired", "testing")
-    return effect.next_status(before, skill.evidence, policy)
+    return effect.next_status(before, skill.evidence, rules)
 
 
 def _moved(skill: Assessed, following: NextStatus) -> Change:

@@ -10,9 +10,9 @@ from skillvault.learning import assess
 from skillvault.learning.assess import Assessed, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, capped
-from skillvault.model.policy import Policy
+from skillvault.learning.rules import Rules
 from skillvault.model.records import Elsewhere
-from skillvault.model.text.text import count_of, how_many
+from skillvault.model.text.text import how_many
 
 _PERSONS = {
     "pinned": "a person keeps it, whatever its evidence",
@@ -85,7 +85,7 @@ class StatsSubject(Struct, frozen=True):
     trial: str | None = None
 
 
-def skill_stats(skill: StatsSubject, policy: Policy) -> SkillStats:
+def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
     """The numbers of one skill, and what follows."""
     evidence = skill.assessed.evidence
     return SkillStats(
@@ -94,12 +94,12 @@ def skill_stats(skill: StatsSubject, policy: Policy) -> SkillStats:
         kind=skill.kind,
         domain=skill.domain,
         status=skill.assessed.status,
-        verdict=effect.verdict_on(evidence, policy),
-        decision=decision(skill.assessed, policy),
+        verdict=effect.verdict_on(evidence, rules.policy),
+        decision=decision(skill.assessed, rules),
         selection="known" if evidence.is_selection_known else "unknown",
         trial=skill.trial,
         is_trial=evidence.trial,
-        next_trial=assess.next_trial(skill.assessed, policy),
+        next_trial=assess.next_trial(skill.assessed, rules),
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
         elsewhere=capped(skill.elsewhere) if skill.elsewhere else None,
@@ -107,31 +107,31 @@ def skill_stats(skill: StatsSubject, policy: Policy) -> SkillStats:
     )
 
 
-def decision(skill: Assessed, policy: Policy) -> str:
+def decision(skill: Assessed, rules: Rules) -> str:
     """What follows of the evidence, in words: what the next run does, else what is known."""
     if skill.status in _PERSONS:
         return f"{skill.status}: {_PERSONS[skill.status]}"
-    if assess.status_change(skill, policy) is not None:
-        following = assess.following_status(skill, policy).status
+    if assess.status_change(skill, rules) is not None:
+        following = assess.following_status(skill, rules).status
         if following != skill.status:
             return f"{following} at the next run"
         tried = "tried again" if following == "retired" else "over its trial"
         return f"{tried} at the next run"
     if skill.status == "retired":
-        return f"retired: {_retired(skill, policy)}"
-    return f"{skill.status}: {_open(skill.status, skill.evidence, policy)}"
+        return f"retired: {_retired(skill, rules)}"
+    return f"{skill.status}: {rules.open_words(skill.status, skill.evidence, rules.policy)}"
 
 
-def _retired(skill: Assessed, policy: Policy) -> str:
+def _retired(skill: Assessed, rules: Rules) -> str:
     """What brings a retired skill back."""
     if not skill.ours:
         return "it comes back if a person brings it back"
-    if policy.choices.retirement == "streak":
-        return f"by the rule of the profile {policy.profile}"
-    turned = f"tested again from P(lift > 0) = {policy.effect.restored_above:g} on"
+    if not rules.tries_again:
+        return rules.open_words(skill.status, skill.evidence, rules.policy)
+    turned = f"tested again from P(lift > 0) = {rules.policy.effect.restored_above:g} on"
     if skill.is_rejected:
         return f"{turned}; not tried again, for a person touched it since, or its time is over"
-    trial = assess.next_trial(skill, policy)
+    trial = assess.next_trial(skill, rules)
     return turned if trial is None else f"{turned}; tried again {_due(trial)}"
 
 
@@ -142,36 +142,6 @@ def _due(trial: NextTrial) -> str:
     more = how_many(trial.decisions, "more decision")
     due = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
     return due if bound is None else f"{due}, but not before {bound:%Y-%m-%d}"
-
-
-def _open(status: str, evidence: Evidence, policy: Policy) -> str:
-    """What is known if nothing is to be done."""
-    rules = policy.effect
-    if policy.choices.proof != "lift":
-        return f"by the rule of the profile {policy.profile}"
-    if effect.is_on_trial(evidence, policy):
-        shown = count_of(evidence.shown, rules.trial_shown)
-        return f"tried again, {shown} decisions that a trial asks for"
-    if evidence.times_applied < rules.min_applied:
-        return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
-    explored = rules.explore > 0 and effect.is_new(evidence, policy)
-    return {
-        "helps": "it helps as far as is known"
-        + ("" if status == "proven" else f"; {_unproven(evidence, policy)}"),
-        "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
-        + ("; still tried as a new one" if explored else ""),
-        "open": "whether it helps is open",
-    }[effect.verdict_on(evidence, policy)]
-
-
-def _unproven(evidence: Evidence, policy: Policy) -> str:
-    """Why a skill that helps is not proven."""
-    rules = policy.effect
-    if not evidence.is_selection_known:
-        return "not proven, for no receipt says to which decisions it was offered"
-    if evidence.lift and evidence.lift.helps > rules.proven_above:
-        return "so many looks may have found it by chance"
-    return f"proven above {rules.proven_above:g}"
 
 
 def _numbers(evidence: Evidence) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
-from skillvault.learning.promote.support import support_standing
+from skillvault.learning.rules import Rules
 from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
@@ -114,28 +114,26 @@ def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
     ]
 
 
-def memory_summary(memory: Iterable[promote.PromotionMaterial], policy: Policy) -> list[str]:
+def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
     """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
-    weighs = policy.choices.facts == "support"
-    state_of = support_standing if weighs else promote.insight_state
     groups: dict[str, list[Evaluation]] = {}
     for part in memory:
         for evaluation in part.evaluations.values():
-            state = state_of(evaluation, part, policy).state
+            state = rules.insight_standing(evaluation, part, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
-        f"{how_many(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, policy)}"
+        f"{how_many(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
         for state, evaluations in sorted(groups.items())
     ]
 
 
-def _why_no_fact(state: str, evaluations: Sequence[Evaluation], policy: Policy) -> str:
+def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) -> str:
     if state == "weak":
-        bound = policy.promote.quality
-        near = max(evaluations, key=lambda e: promote.strength(e, policy.promote))
-        weighs = policy.choices.facts == "support"
-        alone = ", nor do two sessions say the same with less against it" if weighs else ""
-        bad = f", a bad one {1 - bound:.2f} or less" if policy.promote.gate == "verdict" else ""
+        numbers = rules.policy.promote
+        bound = numbers.quality
+        near = max(evaluations, key=lambda e: promote.strength(e, numbers))
+        alone = ", nor do two sessions say the same with less against it" if rules.weighs else ""
+        bad = f", a bad one {1 - bound:.2f} or less" if numbers.gate == "verdict" else ""
         return (
             f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more{bad}; "
             f"the nearest has {near.quality_score:.2f}{alone}"

@@ -33,6 +33,7 @@ from skillvault.learning.naming import subject_key
 from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.next_versions import with_version, with_waiting_account
 from skillvault.loop.registry import RECOMPUTING
@@ -134,6 +135,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
     view: Topics
     policy: Policy
+    rules: Rules
     now: datetime
     writes: WritableSubjects | None
     rejections: Callable[[], Rejections]
@@ -378,7 +380,7 @@ class Accounts:
 
     def _time_of(self, domain: str) -> datetime | None:
         if domain not in self._clocks:
-            self._clocks[domain] = clock(self._in.view, domain, self._in.now)
+            self._clocks[domain] = clock(self._in.view, domain, self._in.now, self._in.rules)
         return self._clocks[domain]
 
     def _of_subject(self, findings: Findings) -> Iterator[tuple[str, Skill]]:

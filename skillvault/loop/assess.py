@@ -25,10 +25,10 @@ def due(run: Run) -> Iterator[Change]:
     """The changes of status that follow from what is known of the skills' use."""
     view = run.view
     known = run.shelf.uses.evidence(view)
-    clock_of = cache(partial(clock, view, now=run.now))
+    clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
     for row in view.skills.statuses(known):
         at = clock_of(row.domain) or run.now
         skill = assessed(view, row, known[row.name], at)
-        found = assess.status_change(skill, run.policy)
+        found = assess.status_change(skill, run.rules)
         if found:
             yield found

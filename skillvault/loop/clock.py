@@ -2,16 +2,16 @@
 
 from datetime import datetime
 
+from skillvault.learning.rules import Rules
 from skillvault.vault.index.snapshot import Topics
 
 
-def clock(view: Topics, domain: str | None, now: datetime) -> datetime | None:
+def clock(view: Topics, domain: str | None, now: datetime, rules: Rules) -> datetime | None:
     """The end of the latest trusted outcome or session of a domain; None without one.
 
     Of the vault for what has no domain. So a history that is imported late is as young as its last
-    outcome. By the choice of the run's clock it is `now`.
+    outcome. The rules may say `now` instead.
     """
-    if view.policy.choices.clock == "run":
-        return now
     latest = (view.outcomes.latest_time(domain), view.sessions.latest_time(domain))
-    return max(filter(None, latest), default=None)
+    time: datetime | None = rules.time(max(filter(None, latest), default=None), now)
+    return time

@@ -113,13 +113,14 @@ def _present(run: Run, session: Session) -> SessionPresent:
 def _is_outlived(run: Run, session: Session) -> bool:
     """Whether its skill's time to live would be over by its domain's clock."""
     at, days = _made_at(run, session), run.policy.days(kind_of_session(session))
-    time = clock(run.view, session.domain, run.now)
+    time = clock(run.view, session.domain, run.now, run.rules)
     return bool(time and days and expiry_after(at, days) < stamp(time))
 
 
 def _made_at(run: Run, session: Session) -> datetime:
     """From when on its skill lives: the end of the session, or by choice the run."""
-    return run.now if run.policy.choices.clock == "run" else session.ended_at
+    at: datetime = run.rules.time(session.ended_at, run.now)
+    return at
 
 
 def _distilled(run: Run, session: Session) -> Change | None:

@@ -33,7 +33,7 @@ def waiting(run: Run) -> int:
 def due(run: Run) -> Iterator[expire.Expiry]:
     """The skills whose time is over by the clock of their domain."""
     view, policy = run.view, run.policy
-    clock_of = cache(partial(clock, view, now=run.now))
+    clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
     latest = clock_of(None)  # no domain's is later
     if latest is None:
         return

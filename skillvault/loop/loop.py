@@ -24,14 +24,14 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
     state.report.learner = learner_elsewhere(state.store.git, state.policy)
     chosen = [
         step
-        for name, step in STEPS.items()
+        for name, step in state.rules.steps.items()
         if (not names or name in names) and (step.everywhere or not state.report.learner)
     ]
     for step in chosen:
         has_changed = _do(state, step)
         for name in step.wakes if has_changed else ():
-            if STEPS[name] in chosen:
-                _do(state, STEPS[name])
+            if (woken := state.rules.steps[name]) in chosen:
+                _do(state, woken)
     state.flush()
     state.report.rejected = sorted(set(state.report.rejected))
     return state.report

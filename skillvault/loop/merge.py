@@ -1,289 +1,50 @@
 """merge: subjects that say the same get one skill, which is written anew as they go on."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
 
 from skillvault.learning import sections
-from skillvault.learning.account.account import KINDS, calls_for_skill, findings_about
+from skillvault.learning.account.account import KINDS, calls_for_skill
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.distill.overlap import groups_of
-from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.expire import is_cut_short, lifetime
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.generate.warning_pattern import Present, expiry_after, made_at, makes_skill
+from skillvault.learning.generate.warning_pattern import Present, expiry_after, made_at
 from skillvault.learning.length import References
-from skillvault.learning.merge import SESSIONS, evolved, sessions
+from skillvault.learning.merge import evolved
 from skillvault.learning.merge.evolved import Merging, TakenIn, taken_in
-from skillvault.learning.merge.groups import (
-    STEP,
-    Gathering,
-    Group,
-    Wording,
-    gatherings,
-    rejected,
-    statement_words,
-)
-from skillvault.learning.merge.sessions import SessionMerging, sessions_digest
+from skillvault.learning.merge.groups import STEP, Group
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.loop.accounts import BACK
 from skillvault.loop.clock import clock
-from skillvault.loop.distill import DomainSessions
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import (
     approved_name,
     programs_words,
     with_version,
     with_waiting_account,
-    with_waiting_accounts,
 )
 from skillvault.loop.registry import WRITERS
 from skillvault.loop.run import Run
-from skillvault.model.brief import Account, Agreement, Findings
+from skillvault.loop.session_merges import session_changes, session_merges
+from skillvault.model.brief import Agreement, Findings
 from skillvault.model.change import Change
-from skillvault.model.records import Outcome, Placed, Ref, Session, Skill, SkillKind, Subject, stamp
+from skillvault.model.records import Outcome, Placed, Ref, Skill, stamp
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
-
-_SERVED = ("testing", "proven")
-_References = Callable[[Run, str, Skill], References]
-
-
-def session_merges(run: Run, is_ours: Callable[[str], bool]) -> Iterator[SessionMerging]:
-    """What is to be done about skills of sessions, in the domains in which something changed."""
-    for domain in run.view.due.keys(SESSIONS):
-        yield from _of_domain(run, domain, is_ours)
-
-
-def session_changes(
-    run: Run, is_ours: Callable[[str], bool], references: _References
-) -> Iterator[Change]:
-    """One change a skill that comes of it or grows."""
-    for domain in run.view.due.keys(SESSIONS):
-        kept = False
-        for due in list(_of_domain(run, domain, is_ours)):
-            name = due.into.name if due.into else due.own[0]
-            changes = list(run.written(partial(_one_skill, run, due, references), name))
-            kept = kept or bool(changes) or run.report.unavailable is not None
-            yield from changes
-        if not kept:
-            run.settle(SESSIONS, [domain])
-
-
-def _of_domain(run: Run, domain: str, is_ours: Callable[[str], bool]) -> Iterator[SessionMerging]:
-    skills = _served(run, domain)
-    excerpts = DomainSessions(run.view, domain, run.policy)
-    behind = {name: excerpts.excerpts_behind(name) for name in skills}
-    sessions = {session.id: session for some in behind.values() for session in some}
-    for group in groups_of(sessions.values(), run.policy.merge.similarity):
-        ids = {session.id for session in group}
-        names = [name for name in skills if any(session.id in ids for session in behind[name])]
-        if (
-            due := _merge_due(run, group, {name: skills[name] for name in names}, is_ours)
-        ) is not None:
-            yield due
-
-
-def _served(run: Run, domain: str) -> dict[str, Skill]:
-    """The trusted skills of sessions in service, the oldest first."""
-    skills = run.view.skills.get_many(run.view.skills.names("skills", domain))
-    ours = {
-        name: skill
-        for name, skill in skills.items()
-        if (skill.origin, skill.trust) == ("distilled", "local") and skill.status in _SERVED
-    }
-    ours = with_waiting_accounts(run.view, ours)
-    return dict(sorted(ours.items(), key=lambda pair: (pair[1].created or "", pair[0])))
-
-
-def _merge_due(
-    run: Run, group: Sequence[Session], skills: dict[str, Skill], is_ours: Callable[[str], bool]
-) -> SessionMerging | None:
-    """What is to be done about skills whose sessions say the same; None for nothing."""
-    into = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
-    kept = into.name if into else None
-    own = tuple(sorted(name for name in skills if name != kept and is_ours(name)))
-    if into is None and len(own) <= run.policy.distill.min_similar:
-        return None
-    if into is not None and not own and into.account == sessions_digest(group):
-        return None
-    if refused := rejected({*own, *_told_by(run, kept)}, run.rejections.sets(STEP)):
-        run.report.rejected.append(refused)
-        return None
-    by_run = run.policy.choices.clock == "run"
-    at = run.now if by_run else group[-1].ended_at
-    return SessionMerging(sessions=tuple(group), own=own, into=into, at=at)
-
-
-def _told_by(run: Run, evolved: str | None) -> list[str]:
-    """The skills that an evolved one stands for."""
-    return run.view.links.source_ids(Ref("skill", evolved), "merged") if evolved else []
-
-
-def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change | None:
-    """The change, if the judge writes a text; else none."""
-    draft = draft_by(run.judge, excerpt_of(due.sessions))
-    if draft is None or not draft.sections:
-        return None
-    if due.into is None:
-        taken = run.view.skills.is_name_taken
-        change = sessions.joining_change(due, draft, taken=taken, policy=run.policy)
-        return told_by(change, draft, run.view)
-    change = sessions.widening_change(
-        due,
-        due.into,
-        draft,
-        run.versions(due.into.name),
-        references=references(run, "skills", due.into),
-        policy=run.policy,
-    )
-    return told_by(change, draft, run.view)
-
-
-_LATEST = 5  # sources of an evolved skill with which others are compared
-
-
-def similar_merges(
-    run: Run, domain: str, keys: Collection[str], is_ours: Callable[[str], bool]
-) -> Iterator[Merging]:
-    """What is to be done about the skills that these outcomes of a domain made.
-
-    `is_ours` says whether a skill is the program's to put away.
-    """
-    fresh = _made_of(run, keys)
-    for kind in KINDS:
-        skills = dict(_comparable(run, domain, kind))
-        wordings = [
-            Wording(
-                created=skill.created or "",
-                name=name,
-                texts=tuple(_texts(run, name, skill)),
-                evolved=skill.kind == "evolved",
-            )
-            for name, skill in skills.items()
-        ]
-        for gathering in gatherings(wordings, fresh, is_ours, run.policy.merge):
-            if _is_free(run, gathering):
-                group = Group(domain=domain, kind=kind, key="", voices=())
-                yield _joint_merge(run, group, gathering, skills)
-
-
-def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
-    """The words of a skill, and of the latest ones that an evolved one stands for."""
-    yield statement_words(skill.body)
-    if skill.kind == "evolved":
-        created = run.view.skills.created(_sources(run, name))
-        for source in sorted(created, key=lambda one: (created[one], one))[-_LATEST:]:
-            if (behind := run.view.skills.find(source)) is not None:
-                yield statement_words(behind.body)
-
-
-def _sources(run: Run, name: str) -> list[str]:
-    """The skills that an evolved one stands for."""
-    return run.view.links.source_ids(Ref("skill", name), "merged")
-
-
-def _made_of(run: Run, keys: Collection[str]) -> set[str]:
-    """The skills that were made of these outcomes alone."""
-    links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
-    return {link.target.id for link in links if makes_skill(link)}
-
-
-def _comparable(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
-    """The program's own trusted skills of a kind in service, and those that stand for such."""
-    for name in run.view.skills.names("skills", domain):
-        skill = run.view.skills.get(name)
-        if skill is None or skill.origin != "generated" or skill.trust != "local":
-            continue
-        served = skill.status in ("testing", "proven")
-        if served and _side_of(run, name, skill) == kind and not run.view.skills.from_memory(name):
-            yield name, skill
-
-
-def _side_of(run: Run, name: str, skill: Skill) -> str | None:
-    """A skill's kind; of an evolved one that of what it stands for."""
-    if skill.kind != "evolved":
-        return skill.kind
-    sources = map(run.view.skills.find, _sources(run, name))
-    kinds = (source.kind for source in sources if source)
-    return next((kind for kind in kinds if kind in KINDS), None)
-
-
-def _is_free(run: Run, gathering: Gathering) -> bool:
-    """Whether no person took such a merge away."""
-    names = set(gathering.names)
-    if gathering.into:
-        names.update(_sources(run, gathering.into))
-    refused = rejected(names, run.rejections.sets(STEP))
-    if refused:
-        run.report.rejected.append(refused)
-    return refused is None
-
-
-def _joint_merge(
-    run: Run, group: Group, gathering: Gathering, skills: Mapping[str, Skill]
-) -> Merging:
-    into = gathering.into
-    names = [*gathering.names, *([into] if into else [])]
-    behind = run.view.skills.outcomes_behind(names)
-    outcomes = {o.id: o for some in behind.values() for o in some}
-    ordered = sorted(outcomes.values(), key=lambda outcome: outcome.order)
-    subjects: dict[Subject, list[Outcome]] = {}
-    for outcome in ordered:
-        subjects.setdefault(outcome.subject, []).append(outcome)
-    apart = (_findings_on(run, subjects[key], group.kind) for key in sorted(subjects, key=str))
-    return Merging(
-        group=group,
-        brief=Agreement(together=_findings_on(run, ordered, group.kind), apart=tuple(apart)),
-        read="",
-        present=Present(skill=skills[into], shelf="skills") if into else Present(),
-        own=tuple(f"skills/{name}" for name in gathering.names),
-        at=run.now,
-    )
-
-
-def _findings_on(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
-    """What these outcomes say together, all of them significant."""
-    account = Account(
-        outcomes=tuple(outcomes),
-        evaluations=run.view.evaluations.get_many(outcome.id for outcome in outcomes),
-        tasks=run.view.recommendations.tasks(outcomes),
-    )
-    return findings_about(account, kind, outcomes, run.policy)
-
 
 _Value = TypeVar("_Value")
 
 
 def step(run: Run) -> Iterator[Change]:
     """One change a skill that comes of it, grows, or stands for nothing any more."""
-    by_words = run.policy.choices.merges == "words"
-    yield from _by_words(run) if by_words else _by_causes(run)
-    yield from session_changes(run, partial(_is_mergeable, run), references)
+    yield from _by_causes(run)
+    yield from session_changes(run, partial(is_mergeable, run), references)
 
 
-def _by_words(run: Run) -> Iterator[Change]:
-    """As long as anything of it is similar: what is made may be like what was left alone."""
-    for domain, keys in _changed(run).items():
-        tried: set[tuple[str, ...]] = set()
-        while merge := _next_similar(run, domain, keys, tried):
-            tried.add(merge.own)
-            yield from run.written(partial(_composed, run, merge), merge.own[-1])
-        if not run.report.unavailable:
-            run.settle(STEP, keys)
-
-
-def _next_similar(
-    run: Run, domain: str, keys: set[str], tried: Collection[tuple[str, ...]]
-) -> Merging | None:
-    """The next merge of the skills that these outcomes made."""
-    merges = similar_merges(run, domain, keys, partial(_is_mergeable, run))
-    return next((merge for merge in merges if merge.own not in tried), None)
-
-
-def _is_mergeable(run: Run, name: str) -> bool:
+def is_mergeable(run: Run, name: str) -> bool:
     """Whether a skill is the program's to put away: nobody decided on it or wrote in it."""
     skill = run.view.skills.find(name)
     is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
@@ -303,7 +64,7 @@ def _by_causes(run: Run) -> Iterator[Change]:
             changed = (group for group in groups if run.accounts.is_changed(group))
             merges = [merge for group in changed if (merge := merging(run, group))]
             for merge in merges:
-                changes = list(run.written(partial(_composed, run, merge), merge.group.subject))
+                changes = list(run.written(partial(composed, run, merge), merge.group.subject))
                 kept = kept or bool(changes) or run.report.unavailable is not None
                 yield from changes
             yield from _left(run, domain, kind, groups)
@@ -316,9 +77,7 @@ def _by_causes(run: Run) -> Iterator[Change]:
 
 def waiting(run: Run) -> int:
     """How many skills come of it or grow."""
-    joined = len(list(session_merges(run, partial(_is_mergeable, run))))
-    if run.policy.choices.merges == "words":
-        return joined + sum(bool(_next_similar(run, *of, ())) for of in _changed(run).items())
+    joined = len(list(session_merges(run, partial(is_mergeable, run))))
     return joined + sum(
         merging(run, group) is not None
         for domain in _changed(run)
@@ -328,10 +87,14 @@ def waiting(run: Run) -> int:
 
 
 def _changed(run: Run) -> dict[str, set[str]]:
-    """The domains in which something changed, with the keys that say so; settles those of none."""
+    """The domains in which something changed, with the keys that say so."""
     keys = set(run.view.due.keys(STEP))
-    if run.policy.choices.merges == "causes":
-        run.accounts.due(STEP)
+    run.accounts.due(STEP)
+    return settled_by_domain(run, keys)
+
+
+def settled_by_domain(run: Run, keys: set[str]) -> dict[str, set[str]]:
+    """The domains of what is due; settles what has none."""
     by_domain = run.view.outcomes.ids_by_domain(keys)
     run.settle(STEP, keys.difference(*by_domain.values()))
     return by_domain
@@ -392,7 +155,7 @@ def _histories(run: Run, group: Group) -> Iterator[list[Placed]]:
 def _is_over(run: Run, group: Group, together: Findings, present: Present) -> bool:
     """Whether its time to live would be over by its domain's clock; not as long as it lives."""
     ends = expiry_after(made_at(together), run.policy.generate.evolved_days)
-    at = clock(run.view, group.domain, run.now)
+    at = clock(run.view, group.domain, run.now, run.rules)
     living = present.skill if present.shelf != "archive" else None
     life = lifetime(living, run.policy) if living else None
     return at is not None and ends < stamp(at) and not (life and at <= life.ends)
@@ -521,7 +284,7 @@ def unlinked(run: Run, outcomes: Iterable[Placed | Outcome], name: str) -> set[s
     return {source for source, target in made if target == name}
 
 
-def _composed(run: Run, due: Merging) -> Change | None:
+def composed(run: Run, due: Merging) -> Change | None:
     """The change, if the judge writes a text; else none."""
     draft = draft_by(run.judge, due.brief)
     if draft is None:

@@ -115,8 +115,13 @@ _PAGE = 1000  # evaluations that are looked at together
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One change a fact, a fact that is repeated, a skill, a skill that grows."""
+    """One change a fact, a fact that is weighed, a skill, a skill that grows."""
     yield from _facts(run)
+    yield from skill_changes(run)
+
+
+def skill_changes(run: Run) -> Iterator[Change]:
+    """One change a skill that facts make, or that grows or leaves with them."""
     if run.options.consolidates:
         yield from _skills(run)
         yield from general_changes(run, of_some)
@@ -124,26 +129,16 @@ def step(run: Run) -> Iterator[Change]:
 
 def waiting(run: Run) -> int:
     """How many facts and skills are made, grow or leave."""
+    weighed = support_plan(run, run.view.due.keys(promote.STEP))
+    facts = len(weighed.facts) + bool(weighed.links or weighed.retellings)
+    return facts + waiting_skills(run)
+
+
+def waiting_skills(run: Run) -> int:
+    """How many skills of facts are made, grow or leave."""
     skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
     general = general_plan(run, of_some)
-    skills += len(general.due) + len(general.left)
-    if run.policy.choices.facts == "verdict":
-        facts = plan(run)
-        return len(facts.promotions) + len(facts.repetitions) + skills
-    weighed = support_plan(run, run.view.due.keys(promote.STEP))
-    return len(weighed.facts) + bool(weighed.links or weighed.retellings) + skills
-
-
-def plan(run: Run) -> promote.FactPlan:
-    """What the first arrow has to do among the evaluations that changed; settles the others."""
-    candidates: list[str] = []
-    due = run.view.due.keys(promote.STEP)
-    for found in pages(run, due):
-        candidates += (
-            e.id for e in found.evaluations.values() if promote.may_be_due(e, found, run.policy)
-        )
-    run.settle(promote.STEP, set(due).difference(candidates))
-    return promote.plan_facts(of_evaluations(run, candidates), run.policy)
+    return skills + len(general.due) + len(general.left)
 
 
 def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
@@ -170,7 +165,7 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
     evaluation = material.evaluations.get(evaluation_id)
     if evaluation is None:
         return None
-    if run.policy.choices.facts == "verdict":
+    if not run.rules.weighs:
         return promote.insight_state(evaluation, material, run.policy)
     return support_state(evaluation, memory(run), material, run.policy)
 
@@ -221,8 +216,8 @@ def _material(
         support=view.evaluations.supporting,
         sessions_of=lambda names: view.facts.sessions(names, enough),
         counts=view.facts,
-        clock=lambda domain: clock(view, domain, run.now),
-        weighs=run.policy.choices.facts == "support",
+        clock=lambda domain: clock(view, domain, run.now, run.rules),
+        rules=run.rules,
         by_arrival=partial(_by_arrival, view) if evaluations and _has_taken_back(run) else None,
     )
 
@@ -282,7 +277,7 @@ def told_patterns(
 
 def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:
     """Whether a warning of facts would say again what the warnings of their subjects say."""
-    if pattern.kind != "warning" or pattern.skill or run.policy.choices.facts == "verdict":
+    if pattern.kind != "warning" or pattern.skill:
         return False
     supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
     histories = run.accounts.histories(sorted(supporters), set())
@@ -290,23 +285,16 @@ def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.
 
 
 def _facts(run: Run) -> Iterator[Change]:
-    if run.policy.choices.facts == "verdict":
-        yield from _repeated(run)
-    else:
-        yield from _supported(run)
-
-
-def _supported(run: Run) -> Iterator[Change]:
     due = run.view.due.keys(promote.STEP)
     weighed = support_plan(run, due)
     run.report.rejected += weighed.rejected
-    yield from fact_changes(run.track(weighed.facts, "promoting"), run.policy)
+    yield from fact_changes(run.track(weighed.facts, "promoting"))
     links = [
         link for link in weighed.links if link.target.id in run.view.facts
     ]  # or it has to wait
     retellings = [retold for retold in weighed.retellings if retold.fact.id in run.view.facts]
     if links or retellings:
-        yield from weighing_changes(links, retellings, run.policy)
+        yield from weighing_changes(links, retellings)
     if len(links) == len(weighed.links):
         # Weighing makes due what it has weighed; what somebody else made due meanwhile stays.
         run.settle(promote.STEP, _made_due(run, weighed).union(due))
@@ -318,17 +306,6 @@ def _made_due(run: Run, weighed: SupportPlan) -> set[str]:
     links = [*weighed.links, *run.view.links.by_target(facts)]
     sources = {link.source.id for link in links if link.source.kind == "evaluation"}
     return sources | {fact.source.id for fact in weighed.facts}
-
-
-def _repeated(run: Run) -> Iterator[Change]:
-    """As the designs have it: what repeats a fact's text supports it."""
-    found = plan(run)
-    run.report.rejected += found.rejected
-    for promotion in run.track(found.promotions, "promoting"):
-        yield promote.promotion_change(promotion, run.policy)
-    for repetition in found.repetitions:
-        if repetition.fact in run.view.facts:  # it may have had to wait
-            yield promote.repetition_change(repetition, run.now)
 
 
 def _skills(run: Run) -> Iterator[Change]:
@@ -356,7 +333,7 @@ def _written(
         return None
     if pattern.skill is None:
         change = recurrence.skill_change(
-            pattern, draft, taken=run.view.skills.is_name_taken, now=run.now, policy=run.policy
+            pattern, draft, taken=run.view.skills.is_name_taken, now=run.now, rules=run.rules
         )
         return told_by(change, draft, run.view)
     skill = run.view.skills.find(pattern.skill)

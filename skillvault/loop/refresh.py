@@ -20,9 +20,6 @@ from skillvault.model.records import Skill
 
 def step(run: Run) -> Iterator[Change]:
     """One change a skill."""
-    if run.policy.choices.skills == "outcome":
-        run.settle(STEP, run.view.due.keys(STEP))  # their texts stay as they are
-        return
     for one, keys in list(refreshes(run)):
         changes = list(run.written(partial(_composed, run, one), _name(one)))
         if not changes and not run.report.unavailable:
@@ -50,7 +47,7 @@ def _is_evaluated(run: Run, skill: Skill) -> bool:
 
 def waiting(run: Run) -> int:
     """How many skills are written anew, leave or come back."""
-    return len(list(refreshes(run))) if run.policy.choices.skills == "subject" else 0
+    return len(list(refreshes(run)))
 
 
 def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:

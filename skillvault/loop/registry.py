@@ -4,7 +4,9 @@ A question asks for these facts and runs no step, so a step's module is imported
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -48,32 +50,38 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 def lazy(place: str) -> Callable[..., Any]:
-    """The function at `<module>:<name>` in this folder, imported when it is first called."""
-    module, _, name = place.partition(":")
+    """The function at `<module>:<name>` of this package, imported when it is first called."""
 
-    def call(*values: Any) -> Any:
-        return getattr(import_module(f"skillvault.loop.{module}"), name)(*values)
+    def call(*values: Any, **options: Any) -> Any:
+        return _at(place)(*values, **options)
 
     return call
+
+
+@cache
+def _at(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = attrgetter(name)(import_module(f"skillvault.{module}"))
+    return function
 
 
 _LOOP = (
     Step(
         name="record",
-        run=lazy("record:step"),
-        waiting=lazy("record:waiting"),
+        run=lazy("loop.record:step"),
+        waiting=lazy("loop.record:waiting"),
         everywhere=True,
     ),
     Step(
         name="evaluate",
-        run=lazy("evaluate:step"),
-        waiting=lazy("evaluate:waiting"),
+        run=lazy("loop.evaluate:step"),
+        waiting=lazy("loop.evaluate:waiting"),
         needs_published=False,  # a verdict needs its outcome alone
         depends_on=evaluate.DEPENDS_ON,
     ),
     Step(
         name="answer",
-        run=lazy("answer:step"),
+        run=lazy("loop.answer:step"),
         needs_published=False,
         writes_skills=True,
         depends_on=answer.DEPENDS_ON,
@@ -81,37 +89,37 @@ _LOOP = (
     ),
     Step(
         name="promote",
-        run=lazy("promote:step"),
-        waiting=lazy("promote:waiting"),
+        run=lazy("loop.promote:step"),
+        waiting=lazy("loop.promote:waiting"),
         writes_skills=True,
         depends_on=promote.DEPENDS_ON,
     ),
     Step(
         name="generate",
-        run=lazy("generate:step"),
-        waiting=lazy("generate:waiting"),
+        run=lazy("loop.generate:step"),
+        waiting=lazy("loop.generate:waiting"),
         writes_skills=True,
         depends_on=generate.DEPENDS_ON,
     ),
     Step(
         name="distill",
-        run=lazy("distill:step"),
-        waiting=lazy("distill:waiting"),
+        run=lazy("loop.distill:step"),
+        waiting=lazy("loop.distill:waiting"),
         writes_skills=True,
         depends_on=distill.DEPENDS_ON,
     ),
     Step(
         name="refresh",
-        run=lazy("refresh:step"),
-        waiting=lazy("refresh:waiting"),
+        run=lazy("loop.refresh:step"),
+        waiting=lazy("loop.refresh:waiting"),
         writes_skills=True,
         moves=True,
         depends_on=refresh.DEPENDS_ON,
     ),
     Step(
         name="merge",
-        run=lazy("merge:step"),
-        waiting=lazy("merge:waiting"),
+        run=lazy("loop.merge:step"),
+        waiting=lazy("loop.merge:waiting"),
         writes_skills=True,
         moves=True,
         depends_on=merge.DEPENDS_ON,
@@ -119,19 +127,21 @@ _LOOP = (
     ),
     Step(
         name="assess",
-        run=lazy("assess:step"),
-        waiting=lazy("assess:waiting"),
+        run=lazy("loop.assess:step"),
+        waiting=lazy("loop.assess:waiting"),
         moves=True,
         depends_on=effect.DEPENDS_ON,
     ),
     Step(
         name="capture",
-        run=lazy("capture:step"),
-        waiting=lazy("capture:waiting"),
+        run=lazy("loop.capture:step"),
+        waiting=lazy("loop.capture:waiting"),
         writes_skills=True,  # the one that holds the patterns
         everywhere=True,  # the code bases stand beside each clone
     ),
-    Step(name="expire", run=lazy("expire:step"), waiting=lazy("expire:waiting"), moves=True),
+    Step(
+        name="expire", run=lazy("loop.expire:step"), waiting=lazy("loop.expire:waiting"), moves=True
+    ),
 )
 # What a person takes back: the steps above then do again what rested on it, in the same commit.
 RECOMPUTING = ("retract", "undo")

@@ -35,6 +35,7 @@ from skillvault.loop.next_versions import (
     programs_words,
     with_versions_removed,
 )
+from skillvault.loop.profiles import rules_of
 from skillvault.loop.refusals import refusals, refused
 from skillvault.loop.registry import RECOMPUTING, WRITERS
 from skillvault.model.change import Change, by_neighbours, headline_of
@@ -219,6 +220,7 @@ class Run:
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
         self.policy: Policy = self.view.policy
+        self.rules = rules_of(self.policy)
         self.report = Report()
         self.gate = VersionGate(
             GateMaterial(
@@ -246,6 +248,7 @@ class Run:
             accounts.Surroundings(
                 view=self.view,
                 policy=self.policy,
+                rules=self.rules,
                 now=self.now,
                 writes=None if self.options.asks else self.store.staged.subjects,
                 rejections=lambda: self.rejections,

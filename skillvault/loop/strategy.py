@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from skillvault.learning.account.rules import action_rules
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate import STRATEGY, strategy
 from skillvault.learning.generate.strategy import period_of
@@ -56,7 +55,7 @@ def waiting(run: Run) -> int:
 
 
 def _clock(run: Run, domain: str) -> datetime:
-    return clock(run.view, domain, run.now) or run.now
+    return clock(run.view, domain, run.now, run.rules) or run.now
 
 
 def material(run: Run, domain: str) -> strategy.StrategyMaterial:
@@ -64,12 +63,11 @@ def material(run: Run, domain: str) -> strategy.StrategyMaterial:
     target = Ref("skill", strategy_name(domain))
     skill = run.view.skills.find(target.id)
     is_recounted = target.id in run.options.recounts
-    by_run = run.policy.choices.clock == "run"
     return strategy.StrategyMaterial(
         domain=domain,
-        **_outcomes(run, domain)._asdict(),
+        **run.rules.strategy_window(run, domain)._asdict(),
         is_recounted=is_recounted,
-        made_at=run.now if by_run else None,
+        made_at=run.rules.time(None, run.now),
         skill=with_waiting_account(run.view, skill) if skill else None,
         path=run.view.records.path_of(target),
         expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
@@ -77,7 +75,7 @@ def material(run: Run, domain: str) -> strategy.StrategyMaterial:
     )
 
 
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """Which outcomes a strategy looks at, and how many it does not, or not yet."""
 
     read: tuple[str, ...]
@@ -86,44 +84,36 @@ class _Window(NamedTuple):
     waits: bool = False
 
 
-def _outcomes(run: Run, domain: str) -> _Window:
-    """Those of full tens, or the latest once there are enough since the last strategy."""
+def full_window(run: Run, domain: str) -> Window:
+    """The outcomes up to the last full `strategy_every`."""
     rules, outcomes = run.policy.generate, run.view.outcomes
-    if run.policy.choices.strategies == "tens":
-        count = outcomes.count_evaluated(domain)
-        unread = strategy.unread(count, rules)
-        size = min(count - unread, rules.strategy_max)
-        names = outcomes.evaluated_before_latest(domain, size, unread) if size else []
-        return _Window(tuple(names), unread, frozenset(_linked(run, domain, names)))
-    most = max(rules.strategy_max, rules.strategy_every)
-    names = outcomes.evaluated_before_latest(domain, most, 0)
-    linked = _linked(run, domain, names)
-    since = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
-    read = tuple(names[-rules.strategy_max :])
-    return _Window(read, since, frozenset(linked), waits=since < rules.strategy_every)
+    count = outcomes.count_evaluated(domain)
+    unread = strategy.unread(count, rules)
+    size = min(count - unread, rules.strategy_max)
+    names = outcomes.evaluated_before_latest(domain, size, unread) if size else []
+    return Window(tuple(names), unread, frozenset(linked(run, domain, names)))
 
 
-def _linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
+def linked(run: Run, domain: str, ids: Collection[str]) -> set[str]:
     """Those of these that its strategy was made of; a link that a person removed is not remade."""
     own = strategy_name(domain)
     sources = [Ref("evaluation", name) for name in ids]
     made = run.view.history.targets_of(STEP, "skill", sources)
-    linked = {source for source, name in made if name == own}
+    sources_of = {source for source, name in made if name == own}
     ends = with_version(run.view, own)
-    return linked.union(*(run.view.links.sources_among(sources, end) for end in ends))
+    return sources_of.union(*(run.view.links.sources_among(sources, end) for end in ends))
 
 
 def rules(run: Run, read: Sequence[Outcome]) -> dict[str, tuple[Separation, ...]]:
-    """What separates the outcomes of each action, up to the last that a strategy looks at."""
-    actions = {outcome.decision.action: outcome.domain for outcome in read}
-    alone = run.policy.choices.strategies == "latest"
-    by_action = {
-        action: action_rules([o for o in read if o.decision.action == action], run.policy)
-        if alone
-        else run.accounts.actions.rules(domain, action, until=read[-1].id)
-        for action, domain in sorted(actions.items())
-    }
+    """What separates the outcomes of each action that a strategy looks at."""
+    actions = sorted({outcome.decision.action for outcome in read})
+    by_action = {action: run.rules.separations(run, read, action) for action in actions}
     return {action: separations for action, separations in by_action.items() if separations}
+
+
+def separations(run: Run, read: Sequence[Outcome], action: str) -> tuple[Separation, ...]:
+    """What separates the outcomes of an action, up to the last that a strategy looks at."""
+    return run.accounts.actions.rules(read[-1].domain, action, until=read[-1].id)
 
 
 def brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, field
 from skillvault.model.claude_models import FAST, MODELS, THOROUGH, Price
 from skillvault.model.conversion import stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.profiles import PROFILES, Choices, ProfileName
+from skillvault.model.profiles import SETTINGS, ProfileName
 from skillvault.model.records import SkillKind
 from skillvault.model.text.text import is_slug
 
@@ -728,11 +728,6 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hook: HookPolicy = field(default_factory=HookPolicy)
 
     @property
-    def choices(self) -> Choices:
-        """Which rules hold, of those that a vault can choose between."""
-        return PROFILES[self.profile].choices
-
-    @property
     def ahead(self) -> timedelta:
         """How far in the future an outcome may lie."""
         return timedelta(days=self.record.days_ahead)
@@ -778,9 +773,9 @@ def policy_from(raw: Any) -> Policy:
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
     """What `vault.yaml` says, and what it leaves to its profile."""
     name = raw.get("profile")
-    profile = PROFILES.get(name) if isinstance(name, str) else None
+    settings = SETTINGS.get(name, {}) if isinstance(name, str) else {}
     complete = dict(raw)
-    for section, numbers in profile.settings.items() if profile else ():
+    for section, numbers in settings.items():
         own = raw.get(section, {})
         complete[section] = {**numbers, **own} if isinstance(own, Mapping) else own
     return complete

@@ -13,6 +13,7 @@ from skillvault.learning import curate as rules
 from skillvault.loop import next_versions, run
 from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
+from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import AGENDA
 from skillvault.model.records import Ref, Shelved, Skill
 from skillvault.review import installed, installing
@@ -183,7 +184,7 @@ class Curator:
 
     def _restored(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
-        begins = clock(head, skill.domain, now) or now
+        begins = clock(head, skill.domain, now, rules_of(head.policy)) or now
         return rules.restore(skill, shelf, now=begins, policy=head.policy)
 
     def _decide(

@@ -25,11 +25,12 @@ from skillvault.learning.recommend import TASK, recommend, shelf
 from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
+from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses, assessed
+from skillvault.loop.profiles import rules_of
 from skillvault.model import claims
 from skillvault.model.errors import UsageError
-from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Evaluation,
     Fact,
@@ -227,7 +228,7 @@ class Shelf:
         read = self._text(head)
         background = background_of(head, query, None if scores is None else (task, scores))
         answer = recommend.recommend(
-            candidates, query, head.policy, read, scores=scores, background=background
+            candidates, query, rules_of(head.policy), read, scores=scores, background=background
         )
         if not (query.explain and query.context):
             return answer
@@ -252,7 +253,7 @@ class Shelf:
             return found
         there = {one.name for one in found}
         rows = head.skills.candidates_named(recommend.pin_places(query))
-        pinned = _rows(rows, known, head.policy, query.domain)
+        pinned = _rows(rows, known, rules_of(head.policy), query.domain)
         return [*found, *(one for one in pinned if one.name not in there)]
 
     @staticmethod
@@ -330,7 +331,7 @@ class Shelf:
                     _qualified_at(head, one) if one.status == "proven" else None,
                     one.trial,
                 ),
-                head.policy,
+                rules_of(head.policy),
             )
             for one in self._named(head, wanted)
             if domain in (None, one.domain)
@@ -345,7 +346,7 @@ class Shelf:
             found = head.skills.find(name)
             if found is None and (other := head.layers.of_name(name)) is not None:
                 evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
-                status = _earned(name, other.skill.status, evidence, head.policy)
+                status = _earned(name, other.skill.status, evidence, rules_of(head.policy))
                 found = msgspec.structs.replace(other.skill, status=status)
             if found is not None:
                 yield msgspec.structs.replace(found, name=name)
@@ -438,7 +439,7 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     """
     head = shelf.ready()
     known = shelf.uses.evidence(head)
-    return recommend.by_effect(_candidates_of(head, known, domain), head.policy)
+    return recommend.by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
 
 
 def _no_decision(decision: str, agent: str | None) -> str:
@@ -500,7 +501,7 @@ def _candidates_of(
     head: Topics, known: Mapping[str, Evidence], domain: str | None
 ) -> list[Candidate]:
     """The skills in force of a domain and of none, or of all, by name."""
-    rows = _rows(head.skills.candidates(domain), known, head.policy, domain)
+    rows = _rows(head.skills.candidates(domain), known, rules_of(head.policy), domain)
     counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
     expected = {name: expected_lift(one, scale) for name, one in counts.items()}
     return [
@@ -510,20 +511,21 @@ def _candidates_of(
 
 
 def _rows(
-    rows: Iterable[SkillRow], known: Mapping[str, Evidence], policy: Policy, domain: str | None
+    rows: Iterable[SkillRow], known: Mapping[str, Evidence], rules: Rules, domain: str | None
 ) -> Iterator[Candidate]:
     """The skills in force as candidates; of two of one name in the vault the first.
 
     One of another layer has the status that it earned.
     """
-    seeds = bool(policy.shelf.seeds) if domain is None else domain in policy.shelf.seeds
+    asked = rules.policy.shelf.seeds
+    seeds = bool(asked) if domain is None else domain in asked
     seen: set[str] = set()
     for name, kind, size, of, status, roles, stages, blob, layer in rows:
         if name in seen:
             continue
         seen.add(name)
         evidence = known.get(name, recommend.NO_EVIDENCE)
-        earned = status if layer == "vault" else _earned(name, status, evidence, policy)
+        earned = status if layer == "vault" else _earned(name, status, evidence, rules)
         # One that hurts is left out with its numbers, not for its status.
         now = status if earned == "retired" else earned
         whom = (_listed(roles), _listed(stages))
@@ -536,7 +538,8 @@ def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: da
     evidence = known.get(skill.name, recommend.NO_EVIDENCE)
     other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
     (*_, row) = [other, *head.skills.statuses([skill.name])]
-    return assessed(head, row, evidence, clock(head, skill.domain, now) or now)
+    at = clock(head, skill.domain, now, rules_of(head.policy)) or now
+    return assessed(head, row, evidence, at)
 
 
 def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
@@ -563,13 +566,13 @@ def _place(name: str) -> str:
     return f"skills/{name}/SKILL.md"
 
 
-def _earned(name: str, status: str, evidence: Evidence, policy: Policy) -> str:
+def _earned(name: str, status: str, evidence: Evidence, rules: Rules) -> str:
     """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
-    if name in policy.shelf.pinned:
+    if name in rules.policy.shelf.pinned:
         return "pinned"
     if evidence is recommend.NO_EVIDENCE or status not in ("testing", "proven"):
         return status
-    return effect.next_status(status, evidence, policy).status
+    return effect.next_status(status, evidence, rules).status
 
 
 def _by_score(hit: Hit) -> tuple[float, str]:

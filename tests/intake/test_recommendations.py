@@ -7,6 +7,7 @@ import pytest
 
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
+from skillvault.loop.profiles import rules_of
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import MAX_SHOWN, recommendation_from
@@ -79,7 +80,7 @@ def test_secrets_go_and_versions_stay() -> None:
 
 def test_the_record_of_an_answer_is_taken() -> None:
     query = Query(domain="perps", decision="d-1")
-    answer = recommend([Candidate("a", "guide", 10)], query, Policy(), lambda _: "Text.")
+    answer = recommend([Candidate("a", "guide", 10)], query, rules_of(Policy()), lambda _: "Text.")
     raw = pack.record(answer, query, NOW)
     found = recommendation_from(raw, trust="local", now=NOW)
     assert isinstance(found, Recommendation)

@@ -8,6 +8,7 @@ from skillvault.learning.assess import Assessed
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.stats import decision
+from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import EffectPolicy, Policy
 
 
@@ -33,16 +34,19 @@ def known(lift: float, times: int) -> Evidence:
     ],
 )
 def test_what_is_known_of_a_testing_skill_is_said(evidence: Evidence, said: str) -> None:
-    assert decision(judged("testing", evidence), Policy()) == f"testing: {said}"
+    assert decision(judged("testing", evidence), rules_of(Policy())) == f"testing: {said}"
 
 
 def test_where_nothing_is_tried_nothing_is_said_of_it() -> None:
     never = Policy(effect=EffectPolicy(explore=0))
-    assert decision(judged("testing", known(-0.08, 6)), never).endswith("is below 0.27")
+    assert decision(judged("testing", known(-0.08, 6)), rules_of(never)).endswith("is below 0.27")
 
 
 def test_what_the_next_run_changes_is_said_first() -> None:
-    assert decision(judged("testing", known(0.3, 9)), Policy()) == "proven at the next run"
     assert (
-        decision(judged("proposed", known(0.3, 9)), Policy()) == "proposed: it waits for a person"
+        decision(judged("testing", known(0.3, 9)), rules_of(Policy())) == "proven at the next run"
+    )
+    assert (
+        decision(judged("proposed", known(0.3, 9)), rules_of(Policy()))
+        == "proposed: it waits for a person"
     )

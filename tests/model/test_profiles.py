@@ -1,5 +1,6 @@
 """The rows of docs/seed.md: what holds under `profile: seed`, and not under the default."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.daemon import Watch
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.effect.verdict import Evidence, next_status, proven
+from skillvault.learning.effect.verdict import Evidence, next_status
 from skillvault.learning.recommend.facts import FactHit
 from skillvault.learning.recommend.recommend import (
     Background,
@@ -19,12 +20,13 @@ from skillvault.learning.recommend.recommend import (
     recommend,
 )
 from skillvault.learning.recommend.relevance import Match
+from skillvault.loop.profiles import rules_of
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.policy import Policy, policy_from
 from skillvault.model.records import Decision, stamp
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
-from tests.tables import seed_rows
+from tests.tables import DOCS
 
 # A row is the seed's alone: under the default its test must fail.
 _UNDER_DEFAULT = pytest.param(
@@ -104,7 +106,9 @@ def from_memory(vault: Vault) -> list[str]:
 
 
 def test_every_row_has_a_test() -> None:
-    assert [row.test for row in seed_rows() if row.test not in globals()] == []
+    named = re.findall(r"test_profiles\.py::(\w+)", (DOCS / "seed.md").read_text(encoding="utf-8"))
+    assert len(named) == 18
+    assert [name for name in named if name not in globals()] == []
 
 
 # ── promote ──────────────────────────────────────────────────────────────────────────
@@ -268,7 +272,7 @@ def ask(policy: Policy, decision: str | None = None, **scores: float) -> Selecti
     among = [Candidate(name, "warning", size, "coding") for name, size in (("a", 90), ("b", 5000))]
     query = Query(domain="coding", decision=decision, strategy="hybrid")
     matches = {name: Match(score, score) for name, score in scores.items()}
-    return recommend(among, query, policy, lambda name: name, scores=matches or None)
+    return recommend(among, query, rules_of(policy), lambda name: name, scores=matches or None)
 
 
 def shown(answer: Selection) -> dict[str, float]:
@@ -279,14 +283,14 @@ def shown(answer: Selection) -> dict[str, float]:
 def test_recommend_budget(policy: Policy) -> None:
     """No budget: the length of a text decides nothing."""
     among = [Candidate("a", "warning", 9, "coding")]
-    answer = recommend(among, Query(domain="coding"), policy, lambda _: "word " * 5000)
+    answer = recommend(among, Query(domain="coding"), rules_of(policy), lambda _: "word " * 5000)
     assert answer.recommended[0].how == "whole"
 
 
 def test_recommend_bodies(policy: Policy) -> None:
     """As many texts as the limit lets through."""
     among = [Candidate(name, "warning", 9, "coding") for name in "abcde"]
-    answer = recommend(among, Query(domain="coding"), policy, lambda name: name)
+    answer = recommend(among, Query(domain="coding"), rules_of(policy), lambda name: name)
     assert [skill.how for skill in answer.recommended] == ["whole"] * 5
 
 
@@ -296,7 +300,9 @@ def test_recommend_facts(policy: Policy) -> None:
     hit = FactHit("f", "coding", "Pin the clock of a flaky test.", 0.5)
     query = Query(domain="coding", strategy="hybrid")
     weighed = msgspec.structs.replace(policy, recommend=rules)
-    answer = recommend([], query, weighed, str, scores={}, background=Background(facts=[hit]))
+    answer = recommend(
+        [], query, rules_of(weighed), str, scores={}, background=Background(facts=[hit])
+    )
     assert answer.facts == []
 
 
@@ -317,12 +323,13 @@ def test_effect_holdout(policy: Policy) -> None:
 
 def test_proof(policy: Policy) -> None:
     """Three uses at 50 %, and no more than that keeps a skill proven."""
-    assert proven(Evidence(4, 2, 2, 0.5), policy)
-    assert not proven(Evidence(2, 2, 0, 1.0), policy)
-    assert next_status("proven", Evidence(9, 4, 5, 4 / 9), policy).status == "testing"
+    rules = rules_of(policy)
+    assert rules.proves(Evidence(4, 2, 2, 0.5), policy)
+    assert not rules.proves(Evidence(2, 2, 0, 1.0), policy)
+    assert next_status("proven", Evidence(9, 4, 5, 4 / 9), rules).status == "testing"
     ends = {"a": Evidence(4, 2, 2, 0.5), "b": Evidence(4, 1, 3, 0.25), "c": Evidence(2, 0, 2, 0.0)}
     among = [Candidate(name, "warning", 1, "coding", evidence=ends[name]) for name in ends]
-    answer = recommend(among, Query(domain="coding"), policy, lambda name: name)
+    answer = recommend(among, Query(domain="coding"), rules, lambda name: name)
     assert list(shown(answer)) == ["a", "c"]
     assert answer.recommended[0].badge == "✅ Proven (50% success, 4 uses)"
 
@@ -332,7 +339,7 @@ def test_retirement(policy: Policy) -> None:
     ends = [(4, "testing"), (5, "retired")]
     for streak, status in ends:
         evidence = Evidence(20, 5, 15, 0.25, consecutive_failures=streak)
-        assert next_status("testing", evidence, policy).status == status
+        assert next_status("testing", evidence, rules_of(policy)).status == status
 
 
 def test_clock(school: Vault) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, cast, get_args
 from msgspec import Struct
 
 from skillvault.inspect.page.contents import Contents
-from skillvault.learning.promote.facts import is_surprise, statement_of
+from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
 from skillvault.model.change import FORGET, parts_in
 from skillvault.model.records import Commit, Outcome, RecordKind, Ref, Skill
@@ -289,7 +289,7 @@ def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
             seen = outcome.result.evidence or outcome.result.summary or outcome.result.claim
             title = _REFUSED.format(_observer(outcome))
             yield _surprise(outcome, title, seen)
-        elif evaluation is not None and is_surprise(evaluation, vault.run.policy):
+        elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
             good = "good" if evaluation.was_good_decision else "bad"
             title = f"looked like a {good} decision, ended in {outcome.result.status}"
             yield _surprise(outcome, title, evaluation.key_insight or outcome.result.summary)

@@ -6,7 +6,7 @@ order in which it became known.
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.effect.lift import Lift
+from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
 from skillvault.model.records import Elsewhere, Status
 from skillvault.model.text.text import count_of
@@ -41,9 +42,7 @@ def expected_lift(counters: Elsewhere, scale: float) -> float:
 
 Verdict = Literal["helps", "hurts", "open"]
 Z = 1.645  # one-sided 95 %
-_STREAK = 5  # failures in a row that may retire a skill
 _EVEN = 0.5  # P(lift > 0) of what may as well help as hurt
-_MARGIN = 0.1  # what `wilson` loses before a proven skill is lost: no flapping
 
 
 class Use(Struct, frozen=True, order=True):
@@ -203,24 +202,11 @@ def wilson_lower(successes: float, total: float, z: float = Z) -> float:
 # ── what follows ─────────────────────────────────────────────────────────────────────
 
 
-def proven(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
-    """True if the evidence is enough to call a skill proven, or (`already`) to leave it so.
-
-    rate: 3 applications at 0.5, at each look anew; wilson: 5 at 0.55 with a lower bound of 0.45;
-    lift: as the policy says.
-    """
-    rate, times, less = evidence.success_rate or 0.0, evidence.times_applied, _MARGIN * already
-    match policy.choices.proof:
-        case "rate":
-            return times >= 3 and rate >= 0.5
-        case "wilson":
-            return times >= 5 and rate >= 0.55 - less and evidence.wilson >= 0.45 - less
-        case "lift":
-            if evidence.lift is None or times < policy.effect.min_applied:
-                return False
-            return (
-                _stays_proven(evidence.lift, policy) if already else _gets_proven(evidence, policy)
-            )
+def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool:
+    """Return True if the lift proves a skill, or (`already`) leaves it proven."""
+    if evidence.lift is None or evidence.times_applied < policy.effect.min_applied:
+        return False
+    return _stays_proven(evidence.lift, policy) if already else _gets_proven(evidence, policy)
 
 
 def _gets_proven(evidence: Evidence, policy: Policy) -> bool:
@@ -238,6 +224,24 @@ def _gets_proven(evidence: Evidence, policy: Policy) -> bool:
 def _stays_proven(lift: Lift, policy: Policy) -> bool:
     rules = policy.effect
     return lift.helps >= rules.proven_below and lift.recent.helps >= rules.hurts_below
+
+
+def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
+    """Return why a skill is retired, or (`already`) stays so; None if nothing says so."""
+    lift, rules = evidence.lift, policy.effect
+    if lift is None or evidence.times_applied < rules.retire_after:
+        return None
+    if already:
+        below = lately = rules.restored_above
+    else:
+        below, lately = rules.retired_below, rules.retired_lately
+    if lift.latest and lift.recent.helps < lately:
+        return "It hurts of late"
+    # What it did long ago retires no skill that helps now.
+    if lift.helps >= below or lift.recent.helps > _EVEN:
+        return None
+    chance = lift.chance_of_none(rules.scale, evidence.looks)
+    return "It hurts" if already or chance < rules.retired_chance else None
 
 
 def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
@@ -277,15 +281,15 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
     return lift is None or times < rules.min_applied or lift.recent.helps >= rules.restored_above
 
 
-def next_status(status: str, evidence: Evidence, policy: Policy) -> NextStatus:
+def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
     """The status that follows for a skill that is testing, proven or retired."""
     numbers = evidence_line(evidence)
-    against = _retirement_reason(evidence, policy, already=status == "retired")
+    against = rules.retires(evidence, rules.policy, already=status == "retired")
     if against:
         return NextStatus("retired", f"{against}: {numbers}.")
     if status == "retired":
         return NextStatus("testing", f"The evidence turned: {numbers}.")
-    if proven(evidence, policy, already=status == "proven"):
+    if rules.proves(evidence, rules.policy, already=status == "proven"):
         return NextStatus("proven", f"It helps: {numbers}.")
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
@@ -308,21 +312,54 @@ def evidence_line(evidence: Evidence) -> str:
     return ", ".join(parts)
 
 
-def _retirement_reason(evidence: Evidence, policy: Policy, *, already: bool) -> str | None:
-    """Why a skill is to be retired, or (`already`) to stay so; None if nothing says so."""
-    if policy.choices.retirement == "streak":
-        return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
-    lift, rules = evidence.lift, policy.effect
-    if lift is None or evidence.times_applied < rules.retire_after:
-        return None
-    if already:
-        below = lately = rules.restored_above
-    else:
-        below, lately = rules.retired_below, rules.retired_lately
-    if lift.latest and lift.recent.helps < lately:
-        return "It hurts of late"
-    # What it did long ago retires no skill that helps now.
-    if lift.helps >= below or lift.recent.helps > _EVEN:
-        return None
-    chance = lift.chance_of_none(rules.scale, evidence.looks)
-    return "It hurts" if already or chance < rules.retired_chance else None
+# ── by the lift ──────────────────────────────────────────────────────────────────────
+
+
+def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
+    """Return True if a skill neither hurts nor is to be retired, whatever its file says."""
+    is_retired = retires(evidence, policy, already=status == "retired")
+    return not is_retired and verdict_on(evidence, policy) != "hurts"
+
+
+def gains(
+    evidence: Evidence, elsewhere: float, draw: Callable[[], float] | None, policy: Policy
+) -> dict[str, float]:
+    """Return what the order of a skill gains by its lift, or by what is expected of it, by part.
+
+    `draw` gives a number of the normal distribution, None where nothing is tried.
+    """
+    rules, lift = policy.effect, evidence.lift
+    if lift is None:
+        return {"elsewhere": rules.bonus * elsewhere} if elsewhere else {}
+    parts = {"lift": rules.bonus * lift.recent.lift}
+    if draw is not None and rules.sampling:
+        parts["sampling"] = rules.bonus * (rules.sampling * lift.recent.error * draw())
+    return parts
+
+
+def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
+    """Say what is known of a skill if nothing is to be done."""
+    rules = policy.effect
+    if is_on_trial(evidence, policy):
+        shown = count_of(evidence.shown, rules.trial_shown)
+        return f"tried again, {shown} decisions that a trial asks for"
+    if evidence.times_applied < rules.min_applied:
+        return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
+    explored = rules.explore > 0 and is_new(evidence, policy)
+    return {
+        "helps": "it helps as far as is known"
+        + ("" if status == "proven" else f"; {_unproven(evidence, policy)}"),
+        "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
+        + ("; still tried as a new one" if explored else ""),
+        "open": "whether it helps is open",
+    }[verdict_on(evidence, policy)]
+
+
+def _unproven(evidence: Evidence, policy: Policy) -> str:
+    """Why a skill that helps is not proven."""
+    rules = policy.effect
+    if not evidence.is_selection_known:
+        return "not proven, for no receipt says to which decisions it was offered"
+    if evidence.lift and evidence.lift.helps > rules.proven_above:
+        return "so many looks may have found it by chance"
+    return f"proven above {rules.proven_above:g}"

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from skillvault.learning.naming import is_general
 from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.learning.rules import Rules
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy, PromotePolicy
@@ -168,7 +169,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     sessions_of: Callable[[Sequence[str]], Collection[str]]
     counts: FactCounts
     clock: Callable[[str], datetime | None]
-    weighs: bool = True
+    rules: Rules
     by_arrival: Callable[[Collection[str]], Sequence[Collection[str]]] | None = None
 
     @cached_property
@@ -203,7 +204,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     @cached_property
     def contested(self) -> frozenset[str]:
         """The facts that have as much against them as for them; a person's word is one for."""
-        if not self.weighs:
+        if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
         against = self.counts.against(facts)
@@ -253,30 +254,6 @@ class PromotionState(Struct, frozen=True):
 
     state: str
     reason: str
-
-
-class Promotion(Struct, frozen=True):
-    """An insight that becomes a fact."""
-
-    evaluation: Evaluation
-    fact: str
-    importance: Importance
-    made_at: datetime
-
-
-class Repetition(Struct, frozen=True):
-    """Insights that repeat a fact."""
-
-    fact: str
-    evaluations: tuple[Evaluation, ...]
-
-
-class FactPlan(Struct, frozen=True):
-    """The first arrow's work, and what a person rejected before."""
-
-    promotions: tuple[Promotion, ...]
-    repetitions: tuple[Repetition, ...]
-    rejected: tuple[Rejection, ...]
 
 
 # ── first arrow: evaluation -> fact ──────────────────────────────────────────────────
@@ -333,7 +310,7 @@ def unmet(
         return PromotionState(
             "untrusted", "its source is untrusted; `skillvault fact add` takes it over"
         )
-    if not evaluation.judge_was_right and not is_surprise(evaluation, policy):
+    if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
         ended = outcome.result.status
         how = "confirms no verdict" if ended == "neutral" else "contradicts the verdict"
         return PromotionState("not confirmed", f"the result ({ended}) {how}")
@@ -343,7 +320,7 @@ def unmet(
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
     """Whether a strong verdict was wrong: what the judge did not know teaches most."""
     sure = strength(evaluation, policy.promote) >= policy.promote.quality
-    return policy.choices.facts == "support" and evaluation.judge_was_right is False and sure
+    return evaluation.judge_was_right is False and sure
 
 
 def statement_of(fact: Fact) -> str:
@@ -363,60 +340,6 @@ def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None
     verdict = "good" if was_good else "bad"
     reason = f"quality {quality:.2f}; a {verdict} decision needs {needs}"
     return PromotionState("weak", reason)
-
-
-def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
-    """What the first arrow has to do, strongest first."""
-    rules = policy.promote
-    domains: dict[str, DomainTexts] = {}
-    promotions: list[Promotion] = []
-    repeats: dict[str, list[Evaluation]] = defaultdict(list)
-    rejected: list[Rejection] = []
-    for evaluation in _candidates(material, policy, rejected):
-        domain = evaluation.domain
-        if domain not in domains:
-            domains[domain] = DomainTexts(domain, material, rules)
-        facts = domains[domain]
-        refused, repeated = facts.repeated(evaluation)
-        if refused:
-            rejected.append(refused)
-        elif repeated is not None:
-            repeats[repeated].append(evaluation)
-        else:
-            high = strength(evaluation, rules) >= rules.high_from
-            made_at = material.outcomes[evaluation.outcome].occurred_at
-            importance: Importance = "high" if high else "medium"
-            promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
-            promotions.append(promotion)
-            facts.add_fact(promotion.fact, evaluation.key_insight or "")
-    return FactPlan(
-        tuple(promotions),
-        tuple(Repetition(fact, tuple(repeating)) for fact, repeating in repeats.items()),
-        tuple(sorted(set(rejected))),
-    )
-
-
-def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
-    """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
-    if evaluation.id in material.fact_links:
-        return False
-    return bool(taken_away(evaluation, material)) or not unmet(evaluation, material, policy)
-
-
-def _candidates(
-    material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
-) -> Iterator[Evaluation]:
-    """The evaluations that meet every condition but for their text, strongest first."""
-    order = sorted(
-        material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
-    )
-    for evaluation in order:
-        if not may_be_due(evaluation, material, policy):
-            continue
-        if refused := taken_away(evaluation, material):
-            rejected.append(refused)
-        else:
-            yield evaluation
 
 
 def taken_away(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
@@ -460,55 +383,9 @@ class DomainTexts:
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
-def promotion_change(promotion: Promotion, policy: Policy) -> Change:
-    """The commit that makes an insight a fact, with what it says to do."""
-    evaluation = promotion.evaluation
-    source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
-    fact = Fact(
-        id=promotion.fact,
-        domain=evaluation.domain,
-        text=fact_text(evaluation, policy),
-        importance=promotion.importance,
-        kind="judge",
-        created_at=promotion.made_at,
-        insight_type=evaluation.insight_type,
-    )
-    verdict = "good" if evaluation.was_good_decision else "bad"
-    ended = "confirmed by" if evaluation.judge_was_right else "a surprise by"
-    return Change(
-        step=STEP,
-        subject=promotion.fact,
-        reason=(
-            f"A {verdict} decision (quality {evaluation.quality_score:.2f}), {ended} the "
-            f"result; importance {promotion.importance}.\n{fact.text}"
-        ),
-        writes=(fact, link_of("promoted", source, target, promotion.made_at)),
-        sources=(source,),
-        targets=(target,),
-        judge=f"{evaluation.judge.name} {evaluation.judge.version}",
-    )
-
-
-def fact_text(evaluation: Evaluation, policy: Policy) -> str:
-    """What it states, and in a line of its own what to do, unless the verdict alone decides."""
-    advice = evaluation.better_approach if policy.choices.facts == "support" else None
-    return "\n".join(filter(None, [evaluation.key_insight, advice]))
-
-
-def repetition_change(repetition: Repetition, now: datetime) -> Change:
-    """The commit that links insights to the fact they repeat."""
-    target = Ref("fact", repetition.fact)
-    sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
-    links = tuple(link_of("reinforced", source, target, now) for source in sources)
-    times = "once more" if len(links) == 1 else f"{len(links)} times more"
-    return Change(
-        step=STEP,
-        subject=f"reinforce {repetition.fact}",
-        reason=f"Confirmed {times}.",
-        writes=links,
-        sources=sources,
-        targets=tuple(Ref("link", link.id) for link in links),
-    )
+def fact_text(evaluation: Evaluation) -> str:
+    """What it states, and in a line of its own what to do."""
+    return "\n".join(filter(None, [evaluation.key_insight, evaluation.better_approach]))
 
 
 def by_hand(

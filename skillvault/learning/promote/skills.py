@@ -18,7 +18,6 @@ from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
 from skillvault.learning.gate import home_of
-from skillvault.learning.naming import free_name, numbered_name
 from skillvault.learning.promote.facts import (
     STEP,
     PromotionMaterial,
@@ -27,6 +26,7 @@ from skillvault.learning.promote.facts import (
     statement_of,
 )
 from skillvault.learning.rejection import Rejection
+from skillvault.learning.rules import Rules
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy
@@ -119,8 +119,7 @@ def _pattern_of(
     policy: Policy,
 ) -> Pattern:
     """What recurs, with the skill of most of its facts, and what that is to tell now."""
-    weighs = policy.choices.facts == "support"
-    reading = _reading(facts, material) if weighs else _Reading()
+    reading = _reading(facts, material) if material.rules.weighs else _Reading()
     return Pattern(
         facts=facts,
         fresh=tuple(f for f in facts if f.id not in material.skills_of),
@@ -218,7 +217,7 @@ def _without_grounds(
     material: PromotionMaterial, skills: Mapping[str, Skill], standing: Collection[str]
 ) -> tuple[Skill, ...]:
     """The skills whose facts recur no more: contested, or told since in words that differ."""
-    if not material.weighs:
+    if not material.rules.weighs:
         return ()
     return tuple(
         skill
@@ -238,7 +237,7 @@ def _recurring(
     """
     groups: dict[tuple[str, str, SkillKind], list[Fact]] = defaultdict(list)
     rules, endings = policy.promote, dict[str, Status]()
-    if policy.choices.facts == "support":
+    if material.rules.weighs:
         endings |= material.counts.endings([fact.id for fact in material.current_facts])
     for fact in material.current_facts:
         if fact.id not in material.contested:
@@ -275,15 +274,11 @@ def fact_state(
         return PromotionState("contested", f"as much speaks against it as for it: {sides}{left}")
     if any(fact in cluster for _, cluster in _recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
-    alone = policy.choices.patterns == "recurrences"
-    return PromotionState("alone", _too_few(fact, material, policy.promote, alone=alone))
+    return PromotionState("alone", _too_few(fact, material, policy.promote))
 
 
-def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy, *, alone: bool) -> str:
-    """How many facts are like this one, and what is missing, in numbers.
-
-    `alone`: so many sessions would do, too.
-    """
+def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy) -> str:
+    """How many facts are like this one, and what is missing, in numbers."""
     peers = [
         other
         for other in material.current_facts
@@ -296,15 +291,14 @@ def _too_few(fact: Fact, material: PromotionMaterial, rules: PromotePolicy, *, a
     by_itself = f"; sessions that support it: {sessions}, alone it needs {rules.cluster_size}"
     return (
         f"other facts more than {rules.cluster_above:.2f} similar: {like}, a pattern needs "
-        f"{rules.cluster_size - 1}{nearest}{by_itself if alone else ''}"
+        f"{rules.cluster_size - 1}{nearest}{by_itself if material.rules.weighs else ''}"
     )
 
 
 def _recurs_alone(fact: Fact, material: PromotionMaterial, policy: Policy) -> bool:
     """Whether so many sessions support a fact that it is a pattern by itself."""
-    if policy.choices.patterns == "clusters":
-        return False
-    return len(material.sessions([fact])) >= policy.promote.cluster_size
+    enough = policy.promote.cluster_size
+    return material.rules.weighs and len(material.sessions([fact])) >= enough
 
 
 def _skill_taken_away(fact: Fact, material: PromotionMaterial) -> Rejection | None:
@@ -362,19 +356,15 @@ def skill_change(
     *,
     taken: Callable[[str], bool],
     now: datetime,
-    policy: Policy,
+    rules: Rules,
 ) -> Change:
     """The commit that makes a pattern skill of facts."""
     lead = pattern.facts[0]
     served = pattern.independent and lead.trust == "local"
     about = f"{slug(lead.domain, limit=32)}-{slug(draft.title) or lead.id}"
     created = pattern.ended or now
-    if policy.choices.names == "title":
-        name = numbered_name(pattern.kind, about, taken)
-    else:
-        name = free_name(pattern.kind, about, (fact.id for fact in pattern.facts), taken)
     skill = Skill(
-        name=name,
+        name=rules.pattern_name(pattern.kind, about, [fact.id for fact in pattern.facts], taken),
         description=shorten(draft.description, 1024),
         body=pattern_body(pattern, draft),
         tags=_pattern_tags(lead.domain, draft.title),
@@ -383,7 +373,7 @@ def skill_change(
         status="testing" if served else "proposed",
         origin="generated",
         created=stamp(created),
-        expires=stamp(created + timedelta(days=policy.days(pattern.kind) or 0)),
+        expires=stamp(created + timedelta(days=rules.policy.days(pattern.kind) or 0)),
         trust=lead.trust,
         account=pattern.digest,
     )

@@ -689,21 +689,21 @@ def support_state(
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
-def fact_changes(new: Iterable[NewFact], policy: Policy) -> Iterator[Change]:
+def fact_changes(new: Iterable[NewFact]) -> Iterator[Change]:
     """The commits that make insights facts; those of one run in one domain share them."""
     by_domain: dict[str, list[NewFact]] = defaultdict(list)
     for fact in new:
         by_domain[fact.source.evaluation.domain].append(fact)
     for domain, facts in sorted(by_domain.items()):
         for start in range(0, len(facts), _TOGETHER):
-            yield _facts_change(domain, facts[start : start + _TOGETHER], policy)
+            yield _facts_change(domain, facts[start : start + _TOGETHER])
 
 
-def _facts_change(domain: str, new: Sequence[NewFact], policy: Policy) -> Change:
+def _facts_change(domain: str, new: Sequence[NewFact]) -> Change:
     """One commit; each source stands where the fact stands that was made of it."""
     alone = new[0].fact if len(new) == 1 else None
     if alone:
-        reason = _told(new[0], policy)
+        reason = _told(new[0])
     else:
         lines = [f"- {fact.fact}: {fact.why}" for fact in new[:_LISTED]]
         more = [f"- and {len(new) - _LISTED} more"] if len(new) > _LISTED else []
@@ -713,25 +713,25 @@ def _facts_change(domain: str, new: Sequence[NewFact], policy: Policy) -> Change
         step=STEP,
         subject=alone or f"{len(new)} facts in {domain}",
         reason=reason,
-        writes=tuple(record for fact in new for record in _records(fact, policy)),
+        writes=tuple(record for fact in new for record in _records(fact)),
         sources=tuple(Ref("evaluation", fact.source.id) for fact in new),
         targets=tuple(Ref("fact", fact.fact) for fact in new),
         judge=listed(sorted(judges)),
     )
 
 
-def _told(new: NewFact, policy: Policy) -> str:
-    text = fact_text(new.source.evaluation, policy)
+def _told(new: NewFact) -> str:
+    text = fact_text(new.source.evaluation)
     return f"{new.why} Importance {new.importance}.\n{text}"
 
 
-def _records(new: NewFact, policy: Policy) -> tuple[Fact, Link]:
+def _records(new: NewFact) -> tuple[Fact, Link]:
     """The fact, with what it says to do, and the link to what made it."""
     witness, at = new.source, new.source.outcome.occurred_at
     fact = Fact(
         id=new.fact,
         domain=witness.evaluation.domain,
-        text=fact_text(witness.evaluation, policy),
+        text=fact_text(witness.evaluation),
         importance=new.importance,
         kind="judge",
         created_at=at,
@@ -741,19 +741,15 @@ def _records(new: NewFact, policy: Policy) -> tuple[Fact, Link]:
     return fact, link_of("promoted", source, target, at)
 
 
-def weighing_changes(
-    links: Sequence[Link], retellings: Sequence[Retelling], policy: Policy
-) -> Iterator[Change]:
+def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:
     """The commits that link runs to the facts that they speak for and against, fact by fact."""
     ordered = sorted(links, key=lambda link: (link.target, link.source))
     for start in range(0, max(len(ordered), 1), _AT_ONCE):
         retold = retellings if not start else ()
-        yield _weighing_change(ordered[start : start + _AT_ONCE], retold, policy)
+        yield _weighing_change(ordered[start : start + _AT_ONCE], retold)
 
 
-def _weighing_change(
-    links: Sequence[Link], retellings: Sequence[Retelling], policy: Policy
-) -> Change:
+def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> Change:
     facts = sorted({link.target.id for link in links} | {each.fact.id for each in retellings})
     counts = {
         fact: [
@@ -777,7 +773,7 @@ def _weighing_change(
         writes=tuple(links),
         edits=tuple(edits),
         rewrites=tuple(
-            Rewrite(_path(each.fact), fact_text(each.witness.evaluation, policy) + "\n")
+            Rewrite(_path(each.fact), fact_text(each.witness.evaluation) + "\n")
             for each in retellings
             if each.is_earlier
         ),

@@ -8,6 +8,7 @@ the decision's id alone.
 import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heapify, heappop
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
@@ -21,8 +22,6 @@ from skillvault.learning.effect.verdict import (
     is_new,
     is_on_trial,
     next_status,
-    proven,
-    verdict_on,
 )
 from skillvault.learning.recommend import disclosure, shelf
 from skillvault.learning.recommend.disclosure import About, Given, How
@@ -36,6 +35,7 @@ from skillvault.learning.recommend.facts import (
 )
 from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
+from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy, RecommendPolicy
 from skillvault.model.records import Scalar
 from skillvault.model.text.html_table import html_table
@@ -179,6 +179,7 @@ class _Asking(NamedTuple):
     """A question, and by what it is answered."""
 
     query: Query
+    rules: Rules
     policy: Policy
     weighing: Weighing
     read: Callable[[str], str]
@@ -195,12 +196,6 @@ class _Weighed(NamedTuple):
     candidate: Candidate
 
 
-def qualified(times_applied: float, success_rate: float | None, consecutive_failures: int) -> bool:
-    """True for a skill that is new or helped often enough, and does not fail all the time."""
-    often = times_applied < 3 or (success_rate or 0.0) >= 0.5
-    return often and consecutive_failures < 5
-
-
 def badge_of(times_applied: float, success_rate: float | None, is_proven: bool) -> str:
     """What is known of a skill in a few words; halves of a percent are rounded up."""
     if is_proven:
@@ -212,7 +207,7 @@ def badge_of(times_applied: float, success_rate: float | None, is_proven: bool) 
 def recommend(
     candidates: Iterable[Candidate],
     query: Query,
-    policy: Policy,
+    rules: Rules,
     read: Callable[[str], str],
     *,
     scores: Mapping[str, Match] | None = None,
@@ -223,12 +218,13 @@ def recommend(
     `read` gives the text of a candidate by name. `scores` (name -> how well its text answers the
     task) count if a task is given and the strategy is not `tag`.
     """
+    policy = rules.policy
     is_read = query.strategy != "tag" and policy.recommend.task
     weighing = Weighing(query.context, policy.recommend, read, scores if is_read else None)
-    asking = _Asking(query, policy, weighing, read, background or Background())
+    asking = _Asking(query, rules, policy, weighing, read, background or Background())
     pinned = pin_places(query)
     among = _candidates(candidates, query, pinned)
-    doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, policy)]
+    doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, rules)]
     doubted_names = {c.name for c in doubted}
     unasked = {c.name for c in among if c.seed and not _is_asked(c, query, pinned)}
     eligible = _eligible(asking, pinned, unasked)
@@ -237,7 +233,7 @@ def recommend(
     high: list[_Weighed] = []
     for weighed in (_weighed(c, asking, pinned) for c in among if c.name not in doubted_names):
         (high if eligible(weighed) else low).append(weighed)
-    doubted_weighed = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, policy))
+    doubted_weighed = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, rules))
     order, explored = _explored(high, filter(eligible, doubted_weighed), pinned, asking)
     weak = [c for c in doubted if c is not explored]
     if weighing.has_task:  # what says nothing of the task is not missing for its effect
@@ -262,7 +258,7 @@ def recommend(
     )
 
 
-def by_effect(candidates: Iterable[Candidate], policy: Policy) -> list[Candidate]:
+def by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
     """Those that may be served whatever the task: the pinned first, then what helps most."""
     anything = Query(domain="")
     live = [
@@ -270,11 +266,11 @@ def by_effect(candidates: Iterable[Candidate], policy: Policy) -> list[Candidate
         for c in candidates
         if c.status not in _NOT_LIVE
         and (not c.seed or c.status == "pinned")
-        and _is_qualified(c, policy)
+        and _is_qualified(c, rules)
     ]
 
     def place(candidate: Candidate) -> tuple[bool, float, str]:
-        gain = sum(_gains(candidate, anything, policy).values())
+        gain = sum(_gains(candidate, anything, rules).values())
         return candidate.status != "pinned", -gain, candidate.name
 
     return sorted(live, key=place)
@@ -388,25 +384,16 @@ def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withhe
             yield Withheld(pin, "unknown-pin", "no live skill has this name")
 
 
-def _is_qualified(candidate: Candidate, policy: Policy) -> bool:
+def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
     evidence = candidate.evidence
     if candidate.status == "pinned" or evidence is NO_EVIDENCE:
         return True
-    if policy.choices.proof == "lift":
-        return not _is_retired(candidate, policy) and verdict_on(evidence, policy) != "hurts"
-    return qualified(evidence.times_applied, evidence.success_rate, evidence.consecutive_failures)
+    return rules.qualifies(candidate.status, evidence, rules.policy)
 
 
-def _is_retired(candidate: Candidate, policy: Policy) -> bool:
+def _is_retired(candidate: Candidate, rules: Rules) -> bool:
     """As its evidence says, whatever its file does."""
-    return next_status(candidate.status, candidate.evidence, policy).status == "retired"
-
-
-def _is_proven(candidate: Candidate, policy: Policy) -> bool:
-    """By its status, which its lift gave it; by the counts if those are the rule."""
-    if policy.choices.proof == "lift":
-        return candidate.status == "proven"
-    return candidate.evidence is not NO_EVIDENCE and proven(candidate.evidence, policy)
+    return next_status(candidate.status, candidate.evidence, rules).status == "retired"
 
 
 def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> _Weighed:
@@ -415,27 +402,18 @@ def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> 
     # Of a large library hardly any was used; the others gain nothing.
     known = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere
     if known or candidate.status == "proven":
-        score += sum(_gains(candidate, asking.query, asking.policy).values())
+        score += sum(_gains(candidate, asking.query, asking.rules).values())
     lead = asking.background.leads.get(name, LEADS)
     return _Weighed(pins.get(name, len(pins) + lead), -score, name, relevance, candidate)
 
 
-def _gains(candidate: Candidate, query: Query, policy: Policy) -> dict[str, float]:
+def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]:
     """What the order of a skill gains over its relevance, by part."""
-    gains: dict[str, float] = {}
-    if _is_proven(candidate, policy):
-        gains["proven"] = policy.recommend.proven
-    lift = candidate.evidence.lift
-    if policy.choices.proof == "lift" and lift is None and candidate.elsewhere:
-        gains["elsewhere"] = policy.effect.bonus * candidate.elsewhere
-    if policy.choices.proof == "lift" and lift is not None:
-        gains["lift"] = policy.effect.bonus * lift.recent.lift
-        if query.decision is not None and policy.effect.sampling:
-            drawn = (
-                policy.effect.sampling * lift.recent.error * _normal(query.decision, candidate.name)
-            )
-            gains["sampling"] = policy.effect.bonus * drawn
-    return gains
+    decision, name, evidence = query.decision, candidate.name, candidate.evidence
+    draw = None if decision is None else partial(_normal, decision, name)
+    is_proven = rules.is_proven(candidate.status, evidence, rules)
+    proven = {"proven": rules.policy.recommend.proven} if is_proven else {}
+    return proven | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
 
 
 # ── who is shown ─────────────────────────────────────────────────────────────────────
@@ -457,7 +435,7 @@ def _chosen(order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking)
     withheld: list[Withheld] = []
     for weighed in places:
         candidate = weighed.candidate
-        if candidate.name not in pins and _is_held_out(candidate, asking.query, asking.policy):
+        if candidate.name not in pins and _is_held_out(candidate, asking.query, asking.rules):
             detail = f"not shown for {asking.query.decision}, to compare with"
             withheld.append(Withheld(candidate.name, "held-out", detail, candidate.blob))
             held_out.append(candidate)
@@ -603,10 +581,8 @@ def _explored(
 
 def _explores(asking: _Asking) -> bool:
     """By the decision alone; without one there is no chance."""
-    query, policy = asking.query, asking.policy
-    if query.decision is None or policy.choices.proof != "lift":
-        return False
-    return _drawn(query.decision, "", "explore") < policy.effect.explore
+    decision, share = asking.query.decision, asking.rules.explored_share(asking.policy)
+    return decision is not None and _drawn(decision, "", "explore") < share
 
 
 def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
@@ -640,24 +616,24 @@ def _over_budget(weighed: _Weighed) -> Withheld:
     return Withheld(candidate.name, "budget", "no room for another line", candidate.blob)
 
 
-def _is_held_out(candidate: Candidate, query: Query, policy: Policy) -> bool:
+def _is_held_out(candidate: Candidate, query: Query, rules: Rules) -> bool:
     """By the decision and the name alone, so that the same question has the same answer."""
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
-    return _drawn(query.decision, candidate.name) < _share_held_out(candidate, policy)
+    return _drawn(query.decision, candidate.name) < _share_held_out(candidate, rules)
 
 
-def _share_held_out(candidate: Candidate, policy: Policy) -> float:
+def _share_held_out(candidate: Candidate, rules: Rules) -> float:
     """The less is open about a skill that helps, the less is learned by doing without it."""
-    rules, lift = policy.effect, candidate.evidence.lift
-    least = min(rules.holdout, rules.holdout_proven)
-    if _is_proven(candidate, policy):
+    numbers, lift = rules.policy.effect, candidate.evidence.lift
+    least = min(numbers.holdout, numbers.holdout_proven)
+    if rules.is_proven(candidate.status, candidate.evidence, rules):
         return least
     helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
-    if helps >= rules.proven_above:
+    if helps >= numbers.proven_above:
         return least
-    is_open = (rules.proven_above - helps) / (rules.proven_above - 0.5)
-    return least + (rules.holdout - least) * is_open**2
+    is_open = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
+    return least + (numbers.holdout - least) * is_open**2
 
 
 def _drawn(*words: str) -> float:
@@ -684,7 +660,7 @@ def _served(
 ) -> Served:
     _, score, name, total, candidate = weighed
     evidence = candidate.evidence
-    gains = _gains(candidate, asking.query, asking.policy)
+    gains = _gains(candidate, asking.query, asking.rules)
     parts = {part: round(value, 6) for part, value in gains.items()}
     return Served(
         name=name,

@@ -13,7 +13,6 @@ from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.questions import Question
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.promote.facts import is_surprise
 from skillvault.loop.clock import clock
 from skillvault.loop.judging.cases import case_of
 from skillvault.loop.judging.judge_replies import AnswerPlace, place_of, place_of_brief
@@ -101,7 +100,7 @@ def _recent(run: Run, domain: str, *, untrusted: bool) -> list[str]:
 
 
 def _since(run: Run, domain: str) -> datetime:
-    now = clock(run.view, domain, run.now) or run.now
+    now = clock(run.view, domain, run.now, run.rules) or run.now
     return now - timedelta(days=run.policy.judge.patience)
 
 
@@ -125,7 +124,7 @@ def _of_outcome(
         saw = (answer.session for answer in run.view.answers.about(outcome.id))
         sessions = frozenset(filter(None, [outcome.source.session, *saw]))
         yield OpenQuestion(blind, outcome.id, _VERDICT, place, sessions)
-    surprise = is_surprise(evaluation, run.policy)
+    surprise = run.rules.is_surprise(evaluation, run.policy)
     rank = _SURPRISE if surprise else _RANKS.get(insight.matter.kind, _INSIGHT)
     yield OpenQuestion(insight, outcome.id, rank, place)
 

@@ -43,12 +43,15 @@ class RewritableText(NamedTuple):
 
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """The texts of a domain: accounts that these outcomes are told in, and all others."""
-    if run.policy.choices.skills == "subject":
-        yield from _accounts(run, outcomes)
-    if run.policy.choices.merges == "causes":
-        yield from _agreements(run, domain)
+    yield from run.rules.account_texts(run, domain, outcomes)
     yield from _strategy(run, domain)
     yield from _recurrences(run, domain)
+
+
+def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
+    """The texts of the accounts that tell these outcomes, and of the subjects that agree."""
+    yield from _accounts(run, outcomes)
+    yield from _agreements(run, domain)
 
 
 def general_texts(run: Run) -> Iterator[RewritableText]:

@@ -220,7 +220,7 @@ def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iter
 def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
-    chosen = repr(profiles.PROFILES)  # a kept policy has the numbers of its profile
+    chosen = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
     said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
     said += map(_told, filter(_is_struct, kinds))
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF

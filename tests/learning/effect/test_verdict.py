@@ -17,10 +17,10 @@ from skillvault.learning.effect.verdict import (
     ema,
     evidence_by_version,
     next_status,
-    proven,
     verdict_on,
     wilson_lower,
 )
+from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import Status
 from tests.given import START
@@ -92,13 +92,14 @@ def test_the_order_of_arrival_and_repetition_change_nothing(order: list[Use], tw
 )
 def test_proven_is_what_the_profile_says(statuses: str, seed: bool, wilson: bool) -> None:
     evidence = count_uses(uses(statuses))
-    assert proven(evidence, Policy(profile="seed")) == seed
-    assert proven(evidence, Policy(profile="wilson")) == wilson
+    assert rules_of(Policy(profile="seed")).proves(evidence, Policy()) == seed
+    assert rules_of(Policy(profile="wilson")).proves(evidence, Policy()) == wilson
 
 
 # ── what follows of a lift ───────────────────────────────────────────────────────────
 
 POLICY = Policy()
+RULES = rules_of(POLICY)
 
 
 def effect(helps: float, error: float) -> Effect:
@@ -133,17 +134,17 @@ def likely(helps: float, times: int = 10, lately: float | None = None, **counts:
 def test_a_status_is_gained_and_lost_at_different_bounds(
     status: str, helps: float, times: int, expected: str
 ) -> None:
-    assert next_status(status, likely(helps, times), POLICY).status == expected
+    assert next_status(status, likely(helps, times), RULES).status == expected
 
 
 def test_without_a_receipt_selection_is_unknown_and_nothing_is_proven() -> None:
     unknown = likely(0.9999, 100, shown=0)
     assert not unknown.is_selection_known
-    assert next_status("testing", unknown, POLICY).status == "testing"
+    assert next_status("testing", unknown, RULES).status == "testing"
     assert (
-        next_status("testing", likely(0.9999, 100, shown=0, held_out=1), POLICY).status == "proven"
+        next_status("testing", likely(0.9999, 100, shown=0, held_out=1), RULES).status == "proven"
     )
-    assert next_status("testing", likely(0.0001, 100, shown=0), POLICY).status == "retired"
+    assert next_status("testing", likely(0.0001, 100, shown=0), RULES).status == "retired"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_the_more_often_one_looks_the_more_is_asked(
 ) -> None:
     """What few looks find is surer than what one of many does."""
     evidence = likely(helps, 100, error=error, looks=looks)
-    assert next_status("testing", evidence, POLICY).status == expected
+    assert next_status("testing", evidence, RULES).status == expected
 
 
 @given(st.floats(0, 0.5), st.floats(0.01, 0.14), st.integers(1, 400))
@@ -205,17 +206,17 @@ def test_the_commits_that_brought_decisions_are_the_looks_at_them() -> None:
 def test_what_a_skill_does_of_late_retires_it_and_keeps_it(
     helps: float, lately: float, status: str, expected: str
 ) -> None:
-    assert next_status(status, likely(helps, 100, lately), POLICY).status == expected
+    assert next_status(status, likely(helps, 100, lately), RULES).status == expected
 
 
 @pytest.mark.parametrize("streak", [5, 50])
 def test_no_streak_retires_what_helped_on_the_whole(streak: int) -> None:
     evidence = likely(0.9999996, 128, consecutive_failures=streak)
-    assert next_status("proven", evidence, POLICY).status == "proven"
+    assert next_status("proven", evidence, RULES).status == "proven"
 
 
 def test_by_the_seed_rule_five_failures_in_a_row_retire() -> None:
-    seed = Policy(profile="seed")
+    seed = rules_of(Policy(profile="seed"))
     assert next_status("testing", count_uses(uses("+----")), seed).status == "testing"
     assert next_status("proven", count_uses(uses("+-----")), seed).status == "retired"
 
@@ -223,14 +224,14 @@ def test_by_the_seed_rule_five_failures_in_a_row_retire() -> None:
 @given(st.text("+-", min_size=3, max_size=60), st.sampled_from(["seed", "wilson"]))
 def test_what_a_status_says_holds_for_itself(statuses: str, profile: Any) -> None:
     """A status that was just given is not taken back on the same evidence."""
-    policy = Policy(profile=profile)
+    rules = rules_of(Policy(profile=profile))
     evidence = count_uses(uses(statuses))
-    given_now = next_status("testing", evidence, policy).status
-    assert next_status(given_now, evidence, policy).status == given_now
+    given_now = next_status("testing", evidence, rules).status
+    assert next_status(given_now, evidence, rules).status == given_now
 
 
 def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
-    assert next_status("proven", Evidence(), POLICY).status == "proven"
+    assert next_status("proven", Evidence(), RULES).status == "proven"
 
 
 @pytest.mark.parametrize(

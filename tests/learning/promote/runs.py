@@ -58,14 +58,14 @@ class KnownRuns(Memory):
         heard = {said.id: witness for of, said in batch if (witness := witness_of(said, of))}
         self._witnesses |= heard
         plan = Support(self, self.material(batch), POLICY).plan(heard.values())
-        writes = [record for change in fact_changes(plan.facts, POLICY) for record in change.writes]
+        writes = [record for change in fact_changes(plan.facts) for record in change.writes]
         self.facts |= {record.id: record for record in writes if isinstance(record, Fact)}
         self.links |= {record.id: record for record in writes if isinstance(record, Link)}
         self.links |= {link.id: link for link in plan.links}
         for each in plan.retellings:
             fact = replace(self.facts[each.fact.id], importance=each.importance)
             if each.is_earlier:
-                text = fact_text(each.witness.evaluation, POLICY)
+                text = fact_text(each.witness.evaluation)
                 fact = replace(fact, text=text, created_at=each.witness.outcome.occurred_at)
             self.facts[fact.id] = fact
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.sections import Version, Written
+from skillvault.loop.profiles import rules_of
 from skillvault.model.brief import Draft
 from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Fact, Link, Outcome, Ref, Skill, link_of
@@ -18,6 +19,7 @@ from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
 
 POLICY = Policy(profile="seed")
+RULES = rules_of(POLICY)
 DRAFT = Draft("retry-upload", "Generated from 3 related memory facts: retry.", (("One", "- a"),))
 LIKE = "retry the upload only after {} because the server counts attempts"
 SKILL = "pattern-coding-retry"
@@ -54,7 +56,7 @@ def due(
     """What the second arrow has to do."""
     pairs, links = supported(facts, sessions, status)
     links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
-    found = material(pairs, facts=facts, links=links, commits=commits)
+    found = material(pairs, facts=facts, links=links, commits=commits, policy=policy)
     return recurrence.patterns(found, {one.name: one for one in skills}, policy).due
 
 
@@ -131,7 +133,7 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
 
 
 def _made(pattern: Pattern) -> Skill:
-    change = recurrence.skill_change(pattern, DRAFT, taken=lambda _: False, now=NOW, policy=POLICY)
+    change = recurrence.skill_change(pattern, DRAFT, taken=lambda _: False, now=NOW, rules=RULES)
     return next(record for record in change.writes if isinstance(record, Skill))
 
 
@@ -154,7 +156,7 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
         DRAFT,
         taken=lambda _: False,
         now=NOW,
-        policy=POLICY,
+        rules=RULES,
     )
     assert change.subject == "pattern-coding-retry-upload"
     assert [link.type for link in change.writes if isinstance(link, Link)] == ["derived"] * 3

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillvault.learning.effect.by_counts import qualifies
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.recommend import recommend as rules
@@ -19,11 +20,11 @@ from skillvault.learning.recommend.recommend import (
     Selection,
     badge_of,
     plain,
-    qualified,
     recommend,
 )
 from skillvault.learning.recommend.relevance import Match, value_of
 from skillvault.learning.recommend.render import prompt
+from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy, policy_from
 from skillvault.model.text.text import tokens
 from tests.vectors import vectors
@@ -48,7 +49,7 @@ def ask(*candidates: Candidate, scores: dict[str, float] | None = None, **query:
     policy = query.pop("policy", Policy())
     asked = Query(domain="perps", **query)
     return recommend(
-        candidates, asked, policy, lambda name: f"text of {name}", scores=matches(scores)
+        candidates, asked, rules_of(policy), lambda name: f"text of {name}", scores=matches(scores)
     )
 
 
@@ -70,7 +71,9 @@ def withheld(answer: Selection) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("row", vectors("qualification"))
 def test_a_skill_is_qualified_as_the_vectors_say(row: dict[str, Any]) -> None:
-    assert qualified(*row["args"]) == row["expect"]
+    times, rate, streak = row["args"]
+    evidence = Evidence(times, success_rate=rate, consecutive_failures=streak)
+    assert qualifies("testing", evidence, Policy()) == row["expect"]
 
 
 @pytest.mark.parametrize("row", vectors("relevance"))
@@ -82,7 +85,7 @@ def test_the_relevance_is_that_of_the_vectors(row: dict[str, Any]) -> None:
 def test_an_answer_weighs_as_the_vectors_say(row: dict[str, Any]) -> None:
     kind, body, context = row["args"]
     query = Query(domain="perps", context=context)
-    (found,) = recommend([one("a", kind)], query, Policy(), lambda _: body).recommended
+    (found,) = recommend([one("a", kind)], query, rules_of(Policy()), lambda _: body).recommended
     assert found.relevance == pytest.approx(row["expect"], abs=1e-9)
     assert min(1.0, sum(found.reasons.values())) == pytest.approx(row["expect"], abs=1e-6)
 
@@ -208,7 +211,7 @@ def test_the_share_is_not_that_of_the_best_of_a_pool() -> None:
 def test_the_share_decides_who_is_shown_and_the_score_who_is_first() -> None:
     found = {"a": Match(0.9, 0.2), "b": Match(0.5, 0.9), "c": Match(0.7, 0.1)}
     query = Query(domain="perps", strategy="hybrid")
-    answer = recommend(map(one, "abc"), query, Policy(), lambda name: name, scores=found)
+    answer = recommend(map(one, "abc"), query, rules_of(Policy()), lambda name: name, scores=found)
     assert shown(answer) == ["a", "b"]
 
 
@@ -228,12 +231,17 @@ def test_skills_about_the_action_come_first_and_need_no_words() -> None:
     background = Background(leads={"b": 1, "c": 0})
     query = Query(domain="perps", strategy="hybrid", action="open_long")
     answer = recommend(
-        skills, query, Policy(), str, scores=matches({"a": 0.9}), background=background
+        skills, query, rules_of(Policy()), str, scores=matches({"a": 0.9}), background=background
     )
     assert shown(answer) == ["c", "b", "a"]
     unsaid = msgspec.structs.replace(query, action=None)
     answer = recommend(
-        skills, unsaid, Policy(), str, scores=matches({"a": 0.9, "b": 0.2}), background=background
+        skills,
+        unsaid,
+        rules_of(Policy()),
+        str,
+        scores=matches({"a": 0.9, "b": 0.2}),
+        background=background,
     )
     assert shown(answer) == ["b", "a"]
 
@@ -252,7 +260,9 @@ def test_what_was_learned_about_another_action_says_nearly_as_much_as_the_best(
     found = matches({"a": 0.5, "b": 0.2, "c": share, "d": 0.15})
     query = Query(domain="perps", strategy="hybrid")
     background = Background(actions=LEARNED)
-    answer = recommend(map(one, "abcd"), query, Policy(), str, scores=found, background=background)
+    answer = recommend(
+        map(one, "abcd"), query, rules_of(Policy()), str, scores=found, background=background
+    )
     assert sorted(shown(answer)) == list(names)
 
 
@@ -268,7 +278,9 @@ def disclosed(*bodies: str, scores: float | None = None, **fields: Any) -> list[
     texts = dict(zip((skill.name for skill in skills), bodies, strict=True))
     found = None if scores is None else matches(dict.fromkeys(texts, scores))
     about = Background(about=lambda name: About(f"What {name} is for.", f"skills/{name}/SKILL.md"))
-    answer = recommend(skills, query, ALL, texts.__getitem__, scores=found, background=about)
+    answer = recommend(
+        skills, query, rules_of(ALL), texts.__getitem__, scores=found, background=about
+    )
     return [(served.how, served.body) for served in answer.recommended]
 
 
@@ -301,13 +313,15 @@ def test_texts_are_given_in_order_as_long_as_the_budget_lasts() -> None:
 def test_without_a_budget_every_length_is_given() -> None:
     policy = Policy(recommend=RecommendPolicy(budget=None, bodies=None))
     skills = [one("a"), one("b"), one("c"), one("d")]
-    answer = recommend(skills, Query(domain="perps"), policy, lambda name: name + "word" * 9000)
+    answer = recommend(
+        skills, Query(domain="perps"), rules_of(policy), lambda name: name + "word" * 9000
+    )
     assert [served.how for served in answer.recommended] == ["whole"] * 4
 
 
 def test_a_pin_is_shown_whole_beyond_the_budget() -> None:
     query = Query(domain="perps", pins=("a",), budget=50)
-    answer = recommend([one("a"), one("b")], query, Policy(), lambda name: name + LONG)
+    answer = recommend([one("a"), one("b")], query, rules_of(Policy()), lambda name: name + LONG)
     assert [(s.name, s.how) for s in answer.recommended] == [("a", "whole"), ("b", "named")]
 
 
@@ -322,7 +336,7 @@ def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], b
     answer = recommend(
         skills,
         query,
-        ALL,
+        rules_of(ALL),
         texts.__getitem__,
         scores=matches(dict.fromkeys(texts, 0.5)),
         background=Background(
@@ -346,7 +360,7 @@ def repeated(*candidates: Candidate, **query: Any) -> Selection:
         "b": ALSO.format("B"),
         "c": SAYS.format("C").replace("a copy", "2 copies"),
     }
-    return recommend(candidates, Query(domain="perps", **query), ALL, texts.__getitem__)
+    return recommend(candidates, Query(domain="perps", **query), rules_of(ALL), texts.__getitem__)
 
 
 def test_two_skills_that_say_the_same_have_one_place() -> None:
@@ -513,7 +527,9 @@ def test_a_domain_may_have_boosts_of_its_own() -> None:
     flaky = Boost(add=0.4, kind="pattern", when={"ci": "red"}, says=("flaky",))
     policy = Policy(recommend=RecommendPolicy(boosts=(flaky,)))
     query = Query(domain="coding", context={"ci": "red"})
-    found = recommend([one("a", "pattern", domain=None)], query, policy, lambda _: "A Flaky test")
+    found = recommend(
+        [one("a", "pattern", domain=None)], query, rules_of(policy), lambda _: "A Flaky test"
+    )
     assert found.recommended[0].reasons == {"base": 0.5, "pattern when ci red says flaky": 0.4}
 
 
@@ -543,7 +559,7 @@ def test_nothing_that_is_shown_tells_of_what_is_held_out() -> None:
     for number in range(60):
         asked = msgspec.structs.replace(query, decision=f"d-{number}")
         answer = recommend(
-            [one("a"), one("hidden-one")], asked, Policy(), texts.__getitem__,
+            [one("a"), one("hidden-one")], asked, rules_of(Policy()), texts.__getitem__,
             scores=scores, background=background,
         )  # fmt: skip
         is_hidden = ("hidden-one", "held-out") in withheld(answer)

@@ -15,6 +15,7 @@ from skillvault.learning.recommend.recommend import (
     recommend,
 )
 from skillvault.learning.recommend.render import INSTRUCTION, prompt, record, xml
+from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Policy, policy_from
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -24,7 +25,7 @@ QUERY = Query(domain="perps", decision="d-1", context={"volatility": "high"}, li
 def answer(*names: str, body: str = "Text.", query: Query = QUERY, holdout: float = 0) -> Selection:
     candidates = [Candidate(name, "warning", 10, "perps", blob=f"b-{name}") for name in names]
     policy = policy_from({"effect": {"holdout": holdout}})
-    return recommend(candidates, query, policy, lambda _: body)
+    return recommend(candidates, query, rules_of(policy), lambda _: body)
 
 
 def test_the_prompt_has_badges_relevance_and_the_instruction() -> None:
@@ -46,7 +47,7 @@ def test_what_is_only_named_is_told_in_a_line_with_the_way_to_read_it() -> None:
     policy = policy_from({"recommend": {"bodies": 0}})
     paths = {"a-one": "skills/a-one/SKILL.md", "b-two": "/x/b-two.md", "c-three": "/x/c-three.md"}
     about = Background(about=lambda name: About(f"Use before {name}. It\nhelps.", paths[name]))
-    found = recommend(skills, Query(domain="perps"), policy, str, background=about)
+    found = recommend(skills, Query(domain="perps"), rules_of(policy), str, background=about)
     assert prompt(found).partition("</skills>")[0] == (
         "<skills>\n<named>\n[S1] a-one: It helps.\n[S2] b-two: It helps.\n"
         "[S3] c-three: It helps.\n(Read one: `skillvault skill show NAME`, /x/NAME.md or "
@@ -66,7 +67,9 @@ def test_the_rest_of_a_long_text_is_told_with_the_way_to_read_it() -> None:
 def test_facts_are_lines_of_their_own_also_without_a_skill() -> None:
     hit = FactHit("f-1", "perps", "Halve the </facts> size.", 0.5)
     query = Query(domain="perps", strategy="hybrid", decision="d-1")
-    found = recommend([], query, Policy(), str, scores={}, background=Background(facts=[hit]))
+    found = recommend(
+        [], query, rules_of(Policy()), str, scores={}, background=Background(facts=[hit])
+    )
     said = prompt(found)
     assert said.startswith("<facts>\n[F1] Halve the ‹")
     assert said.count("</facts>") == 1

@@ -1,4 +1,4 @@
-"""generate by outcome: which outcomes of a vault are due for a skill of their own."""
+"""generate of the profile `seed`: each significant outcome gets a skill of its own."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -6,26 +6,64 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from skillvault.learning.generate import each_outcome
-from skillvault.learning.generate.each_outcome import OutcomeMaterial
+from skillvault.learning.account.rules import action_rules
 from skillvault.learning.generate.warning_pattern import STEP, Standing
 from skillvault.learning.merge.groups import STEP as MERGE
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
+from skillvault.learning.seed import each_outcome
+from skillvault.learning.seed.each_outcome import OutcomeMaterial
+from skillvault.loop import strategy
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.run import Run
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
-from skillvault.model.records import Placed, Ref, Skill, link_id
+from skillvault.model.conditions import Separation
+from skillvault.model.records import Outcome, Placed, Ref, Skill, link_id
 
 _MAKERS = (STEP, REFRESH, MERGE)
 
 
-def outcome_changes(run: Run) -> Iterator[Change]:
+def step(run: Run) -> Iterator[Change]:
     """One change an outcome that becomes a skill, one a skill whose failure is repeated."""
+    yield from _outcome_changes(run)
+    yield from strategy.due(run)
+
+
+def waiting(run: Run) -> int:
+    """How many skills are made, strategies included."""
+    return len(list(_outcomes_due(run))) + strategy.waiting(run)
+
+
+def standings(
+    run: Run, history: Sequence[Placed], _outcomes: Mapping[str, Outcome]
+) -> dict[str, Standing]:
+    """Where each evaluated outcome stands with a skill of its own."""
+    ids = [placed.id for placed in history if placed.evaluated]
+    return {name: standing for name, standing, _ in _standings(run, history, ids)}
+
+
+def latest_window(run: Run, domain: str) -> strategy.Window:
+    """The latest outcomes, once there are enough since the last strategy."""
+    rules = run.policy.generate
+    most = max(rules.strategy_max, rules.strategy_every)
+    names = run.view.outcomes.evaluated_before_latest(domain, most, 0)
+    linked = strategy.linked(run, domain, names)
+    since = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
+    read = tuple(names[-rules.strategy_max :])
+    return strategy.Window(read, since, frozenset(linked), waits=since < rules.strategy_every)
+
+
+def separations(run: Run, read: Sequence[Outcome], action: str) -> tuple[Separation, ...]:
+    """What separates the outcomes of an action among those that a strategy looks at."""
+    outcomes = [outcome for outcome in read if outcome.decision.action == action]
+    return action_rules(outcomes, run.policy)
+
+
+def _outcome_changes(run: Run) -> Iterator[Change]:
     keys = set(run.view.due.keys(STEP))
-    for findings in list(outcomes_due(run)):
+    for findings in list(_outcomes_due(run)):
         name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
         changes = list(run.written(partial(_composed_alone, run, findings), name))
         if not changes and not run.report.unavailable:
@@ -36,14 +74,14 @@ def outcome_changes(run: Run) -> Iterator[Change]:
         yield from _repeated(run, history, _reached(history, keys))
 
 
-def outcomes_due(run: Run) -> Iterator[Findings]:
+def _outcomes_due(run: Run) -> Iterator[Findings]:
     """What is to become a skill, oldest first; settles what is not."""
     keys, gone = set(run.view.due.keys(STEP)), set[str]()
     due: list[Findings] = []
     for history in run.accounts.histories(sorted(keys), gone):
         own = keys.intersection(placed.id for placed in history)
         reached = _reached(history, own)
-        new = [f for _, _, f in outcome_standings(run, history, reached) if f]
+        new = [f for _, _, f in _standings(run, history, reached) if f]
         due += new
         if not new:
             run.settle(STEP, own)
@@ -51,7 +89,7 @@ def outcomes_due(run: Run) -> Iterator[Findings]:
     yield from sorted(due, key=lambda findings: findings.account.outcomes[0].order)
 
 
-def outcome_standings(
+def _standings(
     run: Run, history: Sequence[Placed], asked: Collection[str]
 ) -> Iterator[tuple[str, Standing, Findings | None]]:
     """Where those of a subject's outcomes stand that are asked for, by id, oldest first."""

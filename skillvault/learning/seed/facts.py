@@ -1,0 +1,154 @@
+"""promote by verdict: a strong one that was right makes a fact, what repeats it supports it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from skillvault.learning.naming import numbered_name
+from skillvault.learning.promote.facts import (
+    STEP,
+    DomainTexts,
+    PromotionMaterial,
+    fact_id,
+    strength,
+    taken_away,
+    unmet,
+)
+from skillvault.learning.rejection import Rejection
+from skillvault.model.change import Change
+from skillvault.model.policy import Policy
+from skillvault.model.records import Evaluation, Fact, Importance, Ref, SkillKind, link_of
+
+
+class Promotion(Struct, frozen=True):
+    """An insight that becomes a fact."""
+
+    evaluation: Evaluation
+    fact: str
+    importance: Importance
+    made_at: datetime
+
+
+class Repetition(Struct, frozen=True):
+    """Insights that repeat a fact."""
+
+    fact: str
+    evaluations: tuple[Evaluation, ...]
+
+
+class FactPlan(Struct, frozen=True):
+    """The first arrow's work, and what a person rejected before."""
+
+    promotions: tuple[Promotion, ...]
+    repetitions: tuple[Repetition, ...]
+    rejected: tuple[Rejection, ...]
+
+
+def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
+    """What the first arrow has to do, strongest first."""
+    rules = policy.promote
+    domains: dict[str, DomainTexts] = {}
+    promotions: list[Promotion] = []
+    repeats: dict[str, list[Evaluation]] = defaultdict(list)
+    rejected: list[Rejection] = []
+    for evaluation in _candidates(material, policy, rejected):
+        domain = evaluation.domain
+        if domain not in domains:
+            domains[domain] = DomainTexts(domain, material, rules)
+        facts = domains[domain]
+        refused, repeated = facts.repeated(evaluation)
+        if refused:
+            rejected.append(refused)
+        elif repeated is not None:
+            repeats[repeated].append(evaluation)
+        else:
+            high = strength(evaluation, rules) >= rules.high_from
+            made_at = material.outcomes[evaluation.outcome].occurred_at
+            importance: Importance = "high" if high else "medium"
+            promotion = Promotion(evaluation, fact_id(evaluation), importance, made_at)
+            promotions.append(promotion)
+            facts.add_fact(promotion.fact, evaluation.key_insight or "")
+    return FactPlan(
+        tuple(promotions),
+        tuple(Repetition(fact, tuple(repeating)) for fact, repeating in repeats.items()),
+        tuple(sorted(set(rejected))),
+    )
+
+
+def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
+    """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
+    if evaluation.id in material.fact_links:
+        return False
+    return bool(taken_away(evaluation, material)) or not unmet(evaluation, material, policy)
+
+
+def _candidates(
+    material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
+) -> Iterator[Evaluation]:
+    """The evaluations that meet every condition but for their text, strongest first."""
+    order = sorted(
+        material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
+    )
+    for evaluation in order:
+        if not may_be_due(evaluation, material, policy):
+            continue
+        if refused := taken_away(evaluation, material):
+            rejected.append(refused)
+        else:
+            yield evaluation
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def promotion_change(promotion: Promotion) -> Change:
+    """The commit that makes an insight a fact."""
+    evaluation = promotion.evaluation
+    source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
+    fact = Fact(
+        id=promotion.fact,
+        domain=evaluation.domain,
+        text=evaluation.key_insight or "",
+        importance=promotion.importance,
+        kind="judge",
+        created_at=promotion.made_at,
+        insight_type=evaluation.insight_type,
+    )
+    verdict = "good" if evaluation.was_good_decision else "bad"
+    return Change(
+        step=STEP,
+        subject=promotion.fact,
+        reason=(
+            f"A {verdict} decision (quality {evaluation.quality_score:.2f}), confirmed by the "
+            f"result; importance {promotion.importance}.\n{fact.text}"
+        ),
+        writes=(fact, link_of("promoted", source, target, promotion.made_at)),
+        sources=(source,),
+        targets=(target,),
+        judge=f"{evaluation.judge.name} {evaluation.judge.version}",
+    )
+
+
+def repetition_change(repetition: Repetition, now: datetime) -> Change:
+    """The commit that links insights to the fact they repeat."""
+    target = Ref("fact", repetition.fact)
+    sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
+    links = tuple(link_of("reinforced", source, target, now) for source in sources)
+    times = "once more" if len(links) == 1 else f"{len(links)} times more"
+    return Change(
+        step=STEP,
+        subject=f"reinforce {repetition.fact}",
+        reason=f"Confirmed {times}.",
+        writes=links,
+        sources=sources,
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+def pattern_name(
+    kind: SkillKind, about: str, _facts: Sequence[str], taken: Callable[[str], bool]
+) -> str:
+    """The name of a skill of facts: its title, with a number if that is taken."""
+    return numbered_name(kind, about, taken)

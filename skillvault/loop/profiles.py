@@ -1,0 +1,77 @@
+"""The rules of each profile: one value, chosen when a run or a question starts.
+
+What is asked for by its name is imported when it is first used.
+"""
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from skillvault.learning.rules import Rules
+from skillvault.loop.registry import STEPS, lazy
+from skillvault.model.policy import Policy
+from skillvault.model.profiles import ProfileName
+
+
+def rules_of(policy: Policy) -> Rules:
+    """Return the rules of a vault with this policy."""
+    return replace(_RULES[policy.profile], policy=policy)
+
+
+_LIFT = Rules(
+    policy=Policy(),
+    proves=lazy("learning.effect.verdict:proves"),
+    retires=lazy("learning.effect.verdict:retires"),
+    tries_again=True,
+    is_proven=lambda status, *_: status == "proven",  # which its lift gave it
+    qualifies=lazy("learning.effect.verdict:qualifies"),
+    gains=lazy("learning.effect.verdict:gains"),
+    explored_share=lambda policy: policy.effect.explore,
+    open_words=lazy("learning.effect.verdict:open_words"),
+    weighs=True,
+    is_surprise=lazy("learning.promote.facts:is_surprise"),
+    insight_standing=lazy("learning.promote.support:support_standing"),
+    pattern_name=lazy("learning.naming:free_name"),
+    time=lambda at, _now: at,
+    steps=STEPS,
+    account_texts=lazy("loop.judging.texts:account_texts"),
+    standings=lazy("loop.generate:standings"),
+    strategy_window=lazy("loop.strategy:full_window"),
+    separations=lazy("loop.strategy:separations"),
+)
+_WILSON = replace(
+    _LIFT,
+    proves=lazy("learning.effect.by_counts:WILSON.proves"),
+    is_proven=lambda _status, evidence, rules: rules.proves(evidence, rules.policy),
+    qualifies=lazy("learning.effect.by_counts:qualifies"),
+    gains=lambda *_: {},
+    explored_share=lambda _policy: 0.0,
+    open_words=lambda _status, _evidence, policy: f"by the rule of the profile {policy.profile}",
+)
+_SEED = replace(
+    _WILSON,
+    proves=lazy("learning.effect.by_counts:RATE.proves"),
+    retires=lazy("learning.effect.by_counts:retires"),
+    tries_again=False,
+    weighs=False,
+    is_surprise=lambda *_: False,
+    insight_standing=lazy("learning.promote.facts:insight_state"),
+    pattern_name=lazy("learning.seed.facts:pattern_name"),
+    time=lambda _at, now: now,
+    steps={
+        **STEPS,
+        **{
+            name: replace(
+                STEPS[name],
+                run=lazy(f"loop.seed.{name}:step"),
+                waiting=lazy(f"loop.seed.{name}:waiting"),
+            )
+            for name in ("promote", "generate", "refresh", "merge")
+        },
+    },
+    account_texts=lambda *_: iter(()),
+    standings=lazy("loop.seed.generate:standings"),
+    strategy_window=lazy("loop.seed.generate:latest_window"),
+    separations=lazy("loop.seed.generate:separations"),
+)
+_RULES: Mapping[ProfileName, Rules] = {"lift": _LIFT, "seed": _SEED, "wilson": _WILSON}

@@ -1,0 +1,151 @@
+"""merge of the profile `seed`: skills that say the same by their words become one."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+
+from skillvault.learning.account.account import KINDS, findings_about
+from skillvault.learning.generate.warning_pattern import Present, makes_skill
+from skillvault.learning.merge.evolved import Merging
+from skillvault.learning.merge.groups import STEP, Group, rejected
+from skillvault.learning.seed.similar import Gathering, Wording, gatherings, statement_words
+from skillvault.loop.merge import composed, is_mergeable, references, settled_by_domain
+from skillvault.loop.run import Run
+from skillvault.loop.session_merges import session_changes, session_merges
+from skillvault.model.brief import Account, Agreement, Findings
+from skillvault.model.change import Change
+from skillvault.model.records import Outcome, Ref, Skill, SkillKind, Subject
+
+_LATEST = 5  # sources of an evolved skill with which others are compared
+
+
+def step(run: Run) -> Iterator[Change]:
+    """One change a merge, as long as anything is similar: what is made may be like another."""
+    for domain, keys in _domains_due(run).items():
+        tried: set[tuple[str, ...]] = set()
+        while merge := _next_merge(run, domain, keys, tried):
+            tried.add(merge.own)
+            yield from run.written(partial(composed, run, merge), merge.own[-1])
+        if not run.report.unavailable:
+            run.settle(STEP, keys)
+    yield from session_changes(run, partial(is_mergeable, run), references)
+
+
+def waiting(run: Run) -> int:
+    """How many skills come of it or grow."""
+    joined = len(list(session_merges(run, partial(is_mergeable, run))))
+    return joined + sum(bool(_next_merge(run, *due, ())) for due in _domains_due(run).items())
+
+
+def _domains_due(run: Run) -> dict[str, set[str]]:
+    return settled_by_domain(run, set(run.view.due.keys(STEP)))
+
+
+def _next_merge(
+    run: Run, domain: str, keys: set[str], tried: Collection[tuple[str, ...]]
+) -> Merging | None:
+    """The next merge of the skills that these outcomes made."""
+    return next((merge for merge in _merges(run, domain, keys) if merge.own not in tried), None)
+
+
+def _merges(run: Run, domain: str, keys: Collection[str]) -> Iterator[Merging]:
+    """What is to be done about the skills that these outcomes of a domain made."""
+    fresh = _made_of(run, keys)
+    for kind in KINDS:
+        skills = dict(_comparable(run, domain, kind))
+        wordings = [
+            Wording(
+                created=skill.created or "",
+                name=name,
+                texts=tuple(_texts(run, name, skill)),
+                evolved=skill.kind == "evolved",
+            )
+            for name, skill in skills.items()
+        ]
+        for gathering in gatherings(wordings, fresh, partial(is_mergeable, run), run.policy.merge):
+            if _is_free(run, gathering):
+                group = Group(domain=domain, kind=kind, key="", voices=())
+                yield _joint_merge(run, group, gathering, skills)
+
+
+def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
+    """The words of a skill, and of the latest ones that an evolved one stands for."""
+    yield statement_words(skill.body)
+    if skill.kind == "evolved":
+        created = run.view.skills.created(_sources(run, name))
+        for source in sorted(created, key=lambda one: (created[one], one))[-_LATEST:]:
+            if (behind := run.view.skills.find(source)) is not None:
+                yield statement_words(behind.body)
+
+
+def _sources(run: Run, name: str) -> list[str]:
+    """The skills that an evolved one stands for."""
+    return run.view.links.source_ids(Ref("skill", name), "merged")
+
+
+def _made_of(run: Run, keys: Collection[str]) -> set[str]:
+    """The skills that were made of these outcomes alone."""
+    links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
+    return {link.target.id for link in links if makes_skill(link)}
+
+
+def _comparable(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
+    """The program's own trusted skills of a kind in service, and those that stand for such."""
+    for name in run.view.skills.names("skills", domain):
+        skill = run.view.skills.get(name)
+        if skill is None or skill.origin != "generated" or skill.trust != "local":
+            continue
+        served = skill.status in ("testing", "proven")
+        if served and _side_of(run, name, skill) == kind and not run.view.skills.from_memory(name):
+            yield name, skill
+
+
+def _side_of(run: Run, name: str, skill: Skill) -> str | None:
+    """A skill's kind; of an evolved one that of what it stands for."""
+    if skill.kind != "evolved":
+        return skill.kind
+    sources = map(run.view.skills.find, _sources(run, name))
+    kinds = (source.kind for source in sources if source)
+    return next((kind for kind in kinds if kind in KINDS), None)
+
+
+def _is_free(run: Run, gathering: Gathering) -> bool:
+    """Whether no person took such a merge away."""
+    names = set(gathering.names)
+    if gathering.into:
+        names.update(_sources(run, gathering.into))
+    refused = rejected(names, run.rejections.sets(STEP))
+    if refused:
+        run.report.rejected.append(refused)
+    return refused is None
+
+
+def _joint_merge(
+    run: Run, group: Group, gathering: Gathering, skills: Mapping[str, Skill]
+) -> Merging:
+    into = gathering.into
+    names = [*gathering.names, *([into] if into else [])]
+    behind = run.view.skills.outcomes_behind(names)
+    outcomes = {o.id: o for some in behind.values() for o in some}
+    ordered = sorted(outcomes.values(), key=lambda outcome: outcome.order)
+    subjects: dict[Subject, list[Outcome]] = {}
+    for outcome in ordered:
+        subjects.setdefault(outcome.subject, []).append(outcome)
+    apart = (_findings_on(run, subjects[key], group.kind) for key in sorted(subjects, key=str))
+    return Merging(
+        group=group,
+        brief=Agreement(together=_findings_on(run, ordered, group.kind), apart=tuple(apart)),
+        read="",
+        present=Present(skill=skills[into], shelf="skills") if into else Present(),
+        own=tuple(f"skills/{name}" for name in gathering.names),
+        at=run.now,
+    )
+
+
+def _findings_on(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
+    """What these outcomes say together, all of them significant."""
+    account = Account(
+        outcomes=tuple(outcomes),
+        evaluations=run.view.evaluations.get_many(outcome.id for outcome in outcomes),
+        tasks=run.view.recommendations.tasks(outcomes),
+    )
+    return findings_about(account, kind, outcomes, run.policy)

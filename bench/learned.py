@@ -42,7 +42,7 @@ from skillvault.learning.merge.groups import Group, Voice
 from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
-from skillvault.loop.record import by_domain
+from skillvault.loop.evaluate import by_domain
 from skillvault.model.brief import (
     Account,
     Agreement,

@@ -16,10 +16,11 @@ from learned import DOMAINS, Dated, learned
 from stream import START
 
 from skillvault import Vault
+from skillvault.model import codec
 from skillvault.model.change import Change
 from skillvault.model.link_lists import edited_links, owner_of
 from skillvault.model.records import Evaluation, Link, Ref, ref_of
-from skillvault.vault.files import codec, internal, layout
+from skillvault.vault.files import internal, layout
 
 AUTHOR = "bench <bench@localhost>"
 

@@ -36,9 +36,18 @@ from skillvault.loop.judging import judges, questions
 from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
-from skillvault.model.intake import MAX_TEXT
 from skillvault.model.policy import Policy
-from skillvault.model.records import Answer, Commit, Outcome, Problem, Ref, Scalar, Skill, Trust
+from skillvault.model.records import (
+    MAX_TEXT,
+    Answer,
+    Commit,
+    Outcome,
+    Problem,
+    Ref,
+    Scalar,
+    Skill,
+    Trust,
+)
 from skillvault.model.text import html_table
 from skillvault.review import proposal_branches as branches
 from skillvault.review import recompute, review
@@ -47,8 +56,8 @@ from skillvault.review import undo as undoing
 from skillvault.review.curate import Curator
 from skillvault.review.memory import FactsOnRecord
 from skillvault.serving import advise as advising
+from skillvault.serving import folders
 from skillvault.serving import shelf as shelves
-from skillvault.serving import shelf_rules
 from skillvault.serving.exporting import Exporter
 from skillvault.serving.inquiry import Inquiry
 from skillvault.serving.notebook import Notebook
@@ -562,7 +571,7 @@ class Vault:
             with suppress(BadInputError):  # a policy that cannot be read is a problem already
                 named = head.policy.shelf
                 if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
-                    notes += shelf_rules.names_of_nothing(self.shelf.ready())
+                    notes += folders.names_of_nothing(self.shelf.ready())
             return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
         changed = {p for p, key in view.contents.items() if committed.get(p) != key}
         problems, notes = checks.findings(view, remover, changed)

@@ -16,10 +16,10 @@ from skillvault.learning.merge.groups import Voice, cause_keys, groups
 from skillvault.learning.naming import subject_key
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.change import Change
+from skillvault.model.codec import encode
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Skill
-from skillvault.vault.files.codec import encode
 from tests import lints
 from tests.given import START, outcome, raw
 from tests.lints import Text

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from skillvault.model.intake import outcome_from, recommendation_from, session_from
+from skillvault.model.intake import outcome_from, recommendation_from, record_from, session_from
 from skillvault.model.records import Evaluation, JudgeInfo, Outcome, Recommendation, Session, Trust
+from skillvault.vault.files.redact import cleaned
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 START = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
@@ -62,6 +63,11 @@ def trade(day: int = 0, score: float = -0.112, **changes: Any) -> dict[str, Any]
 def outcome(given: dict[str, Any] | None = None, trust: Trust = "local") -> Outcome:
     """An Outcome as the intake makes it."""
     return outcome_from(given or raw(), trust=trust, now=NOW)
+
+
+def redacted(given: dict[str, Any]) -> Any:
+    """A record as `record` makes it of a mapping with secrets."""
+    return record_from(given, trust="local", now=NOW, clean=cleaned(given))
 
 
 def evaluation(of: Outcome, **changes: Any) -> Evaluation:

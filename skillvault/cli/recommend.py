@@ -32,8 +32,8 @@ from skillvault.loop.learned import Learned
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
 from skillvault.model.text.text import shorten
+from skillvault.serving.background import is_taught
 from skillvault.serving.shelf import has_model
-from skillvault.serving.skill_actions import is_taught
 from skillvault.vault.files.arrival import shown
 
 

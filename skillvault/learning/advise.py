@@ -11,8 +11,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from skillvault.model.brief import Opinion, warnings_of
+from skillvault.model.conversion import stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from, stored
+from skillvault.model.intake import outcome_from
 from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import JudgeInfo, Outcome, Skill, stamp
 from skillvault.model.text.text import listed

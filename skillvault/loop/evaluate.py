@@ -15,7 +15,6 @@ from skillvault.loop import quota
 from skillvault.loop.judging.cases import case_of
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
 from skillvault.loop.judging.judges import judge_of
-from skillvault.loop.record import by_domain
 from skillvault.loop.run import Run, Waiting, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.change import BATCH, Change
@@ -227,3 +226,11 @@ def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
     place = place_of([outcome])
     given = filter(None, (verdict.answer, insight.answer if insight else None))
     return Judged(evaluation, tuple(answer_record(one, place) for one in given))
+
+
+def by_domain(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """The outcomes of each domain, in the order of their ids."""
+    domains: dict[str, list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: (outcome.domain, outcome.id)):
+        domains.setdefault(outcome.domain, []).append(outcome)
+    return domains

@@ -10,13 +10,11 @@ from functools import cached_property
 import msgspec
 
 from skillvault.learning import record
-from skillvault.model import aliases, claims
+from skillvault.model import aliases, claims, codec, intake
 from skillvault.model.claims import Claim
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import recommendation_from
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
-from skillvault.vault.files import codec
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.index.snapshot import Topics
 
@@ -112,6 +110,6 @@ def _read_one(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:
     try:
         file = inbox.read_file(name)
         raw = codec.incoming(name, file.data) if file else {}
-        return recommendation_from(raw, trust="local", now=now) if raw else None
+        return intake.recommendation_from(raw, trust="local", now=now) if raw else None
     except BadInputError:
         return None

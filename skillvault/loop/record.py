@@ -1,22 +1,39 @@
 """record: take in what arrived, refuse what cannot be taken."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from skillvault.learning import record
+from skillvault.learning.record import (
+    check_domain,
+    check_event,
+    check_session,
+    event_of,
+    record_change,
+)
 from skillvault.loop.quota import split_files
 from skillvault.loop.receipts import Receipts, with_names
-from skillvault.loop.results import NO_DECISION, DecisionDomains
 from skillvault.loop.run import Run
+from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from, recommendation_from, session_from
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
-from skillvault.model.text.text import listed
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 from skillvault.vault.files.arrival import Received
+from skillvault.vault.index.snapshot import Topics
 
 _Arrived = Outcome | Recommendation | Session
-_TYPES = ("outcome", "recommendation", "session")
+_NO_DECISION = (
+    "the vault knows no outcome and no recommendation of its decision yet, so it has no domain; "
+    "it is taken when one arrives, or give --domain"
+)
+
+
+class _InboxFile(NamedTuple):
+    """What a file says, and how far its folder is trusted."""
+
+    name: str
+    values: dict[str, Any]
+    trust: Trust
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -40,11 +57,11 @@ def step(run: Run) -> Iterator[Change]:
     free = run.free(fresh.values())
     ready = {ref: one for ref, one in fresh.items() if free[layout.path_of(one)]}
     for domain in sorted({one.domain for one in ready.values()}):
-        refs = sorted((ref for ref, one in ready.items() if one.domain == domain), key=_place)
+        refs = sorted(ref for ref, one in ready.items() if one.domain == domain)
         for start in range(0, len(refs), BATCH):
             batch = refs[start : start + BATCH]
             taken = [name for ref in batch for name in names[ref]]
-            yield record.record_change(domain, [ready[ref] for ref in batch], taken)
+            yield record_change(domain, [ready[ref] for ref in batch], taken)
 
 
 def waiting(run: Run) -> int:
@@ -55,10 +72,6 @@ def waiting(run: Run) -> int:
 def held(run: Run) -> int:
     """How many untrusted files there is no room for today."""
     return len(split_files(run.view, run.inbox, run.inbox.names(), run.now).held)
-
-
-def _place(ref: Ref) -> tuple[str, str]:
-    return ref.kind, ref.id
 
 
 def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
@@ -86,35 +99,33 @@ def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
 
 
 def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
-    """(inbox name, record) of what can be read; the rest is refused."""
-    homeless: list[tuple[str, Received]] = []
-    domains = DecisionDomains(run.view)
+    """(inbox name, record) of what can be read; the rest is refused.
+
+    A result that leaves its domain to its decision comes last; one of an unknown decision waits.
+    """
+    domains = _DecisionDomains(run.view)
+    without_domain: list[_InboxFile] = []
     for name, item in run.track(list(_received(run)), "reading"):
         try:
-            if isinstance(item, Received) and domains.is_wanted(item):
-                homeless.append((name, item))
+            file = _parsed(item)
+            if _needs_domain(file.values):
+                without_domain.append(file)
                 continue
-            record = _parsed(item, run)
+            record = _record_of(file, run)
         except BadInputError as error:
             run.refuse(name, error)
         else:
             domains.note(record)
             yield name, record
-    yield from _given_domains(run, homeless, domains)
-
-
-def _given_domains(
-    run: Run, homeless: Iterable[tuple[str, Received]], domains: DecisionDomains
-) -> Iterator[tuple[str, _Arrived]]:
-    """Results that leave their domain to their decision; one of an unknown decision waits."""
-    for name, item in homeless:
+    for file in without_domain:
         try:
-            if domain := domains.domain_of(item):
-                yield name, _parsed(item, run, domain)
+            if domain := domains.domain_of(file):
+                named = file._replace(values={**file.values, "domain": domain})
+                yield file.name, _record_of(named, run)
             else:
-                run.leave([name], NO_DECISION)
+                run.leave([file.name], _NO_DECISION)
         except BadInputError as error:
-            run.refuse(name, error)
+            run.refuse(file.name, error)
 
 
 def _admitted_sessions(
@@ -125,7 +136,7 @@ def _admitted_sessions(
     sessions = dict(run.view.sessions.get_many(session.id for _, session in ordered))
     for name, session in ordered:
         try:
-            record.check_session(session, sessions.get(session.id))
+            check_session(session, sessions.get(session.id))
         except BadInputError as error:
             run.refuse(name, error)
         else:
@@ -140,18 +151,18 @@ def _without_conflicts(
     # One record through both doors is local: `local` stands before `untrusted`.
     parsed = sorted(parsed, key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
     named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
-    events = {record.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
+    events = {event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
     recorded = run.view.records.existing(ref_of(outcome) for _, outcome in parsed)
     for name, outcome in parsed:
         try:
-            record.check_event(outcome, events)
+            check_event(outcome, events)
             if ref_of(outcome) not in recorded:  # else it was taken before
                 receipts.check_claim(outcome)
         except BadInputError as error:
             run.refuse(name, error)
             continue
         if outcome.event_id:
-            events.setdefault(record.event_of(outcome), outcome)
+            events.setdefault(event_of(outcome), outcome)
         receipts.take(outcome)
         yield name, outcome
 
@@ -169,51 +180,68 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError, run: Run, domain: str | None = None) -> _Arrived:
-    """The record in a file, without its secrets; BadInputError where it is none.
-
-    `domain` is that of a file that names none.
-    """
+def _parsed(item: Received | BadInputError) -> _InboxFile:
     if isinstance(item, BadInputError):
         raise item
-    from skillvault.vault.files import codec, redact  # noqa: PLC0415 (only who parses pays)
+    return _InboxFile(item.name, codec.incoming(item.name, item.data), item.trust)
 
-    raw = codec.incoming(item.name, item.data)
-    raw = raw if domain is None else {**raw, "domain": domain}
-    kind = raw.get("type", "outcome")
-    if kind not in _TYPES:
-        raise BadInputError(
-            f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}",
-            code="unknown-type",
-            key="type",
-        )
-    if kind == "recommendation":
-        shown = recommendation_from(raw, trust=item.trust, now=run.now, ahead=run.policy.ahead)
-        _check_domain(run, shown.domain, shown.trust)
-        return redact.redacted_recommendation(shown)
-    if kind == "session":
-        session = session_from(raw, trust=item.trust, now=run.now, ahead=run.policy.ahead)
-        _check_domain(run, session.domain, session.trust)
-        return redact.redacted_session(session)
-    outcome = outcome_from(
-        raw,
-        trust=item.trust,
+
+def _record_of(file: _InboxFile, run: Run) -> _Arrived:
+    """The record in a file, without its secrets; BadInputError where it is none."""
+    record = intake.record_from(
+        file.values,
+        trust=file.trust,
         now=run.now,
         unbounded=run.policy.record.scores == "unbounded",
         ahead=run.policy.ahead,
+        clean=redact.cleaned(file.values),
     )
-    _check_domain(run, outcome.domain, outcome.trust)
-    return redact.redacted(outcome)
+    if record.domain not in run.policy.domains:
+        domains = run.domains_seen[record.trust]
+        check_domain(record.domain, domains, run.policy)
+    return record
 
 
-def _check_domain(run: Run, domain: str, trust: Trust) -> None:
-    if domain not in run.policy.domains:
-        record.check_domain(domain, run.domains_seen[trust], run.policy)
+class _DecisionDomains:
+    """The domain of each decision, as an outcome or a receipt has it, recorded or arrived.
+
+    Who described the decision comes before who asked.
+    """
+
+    def __init__(self, view: Topics) -> None:
+        self._view = view
+        self._arrived: dict[tuple[Trust, str], list[tuple[bool, str, str]]] = {}
+
+    def note(self, record: _Arrived) -> None:
+        """Take in what arrived."""
+        if isinstance(record, Outcome) and record.decision.id:
+            self._note_domain(record.decision.id, record)
+        elif isinstance(record, Recommendation):
+            self._note_domain(record.decision, record)
+
+    def domain_of(self, file: _InboxFile) -> str | None:
+        """The domain of a result's decision; None while nobody knows it."""
+        decision: str = file.values["decision"]["id"]
+        for outcome in self._view.outcomes.by_decision(decision):
+            self._note_domain(decision, outcome)
+        for receipt in self._view.recommendations.by_decision(decision):
+            self._note_domain(decision, receipt)
+        trusts: tuple[Trust, Trust] = (file.trust, "local")
+        entries = next(
+            filter(None, (self._arrived.get((trust, decision)) for trust in trusts)), None
+        )
+        return min(entries)[2] if entries else None
+
+    def _note_domain(self, decision: str, record: Outcome | Recommendation) -> None:
+        is_receipt = isinstance(record, Recommendation)
+        key = record.trust, decision
+        self._arrived.setdefault(key, []).append((is_receipt, record.id, record.domain))
 
 
-def by_domain(records: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """The outcomes of each domain, in the order of their ids."""
-    found: dict[str, list[Outcome]] = {}
-    for one in sorted(records, key=lambda o: (o.domain, o.id)):
-        found.setdefault(one.domain, []).append(one)
-    return found
+def _needs_domain(values: Mapping[str, Any]) -> bool:
+    """Whether a file is a result that leaves its domain to its decision."""
+    decision, result = values.get("decision"), values.get("result")
+    is_named = isinstance(decision, dict) and isinstance(decision.get("id"), str)
+    is_observed = isinstance(result, dict) and result.get("observed_by") not in (None, "agent")
+    is_outcome = values.get("type", "outcome") == "outcome"
+    return is_outcome and values.get("domain") is None and is_named and is_observed

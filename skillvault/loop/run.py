@@ -38,7 +38,7 @@ from skillvault.loop.next_versions import (
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.refusals import refusals, refused
 from skillvault.loop.registry import RECOMPUTING, WRITERS
-from skillvault.model.change import Change, by_commit, by_neighbours, headline_of
+from skillvault.model.change import Change, by_neighbours, headline_of
 from skillvault.model.errors import BadInputError, EditedError, UnavailableError
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
@@ -362,7 +362,8 @@ class Run:
         if not self._rests(change):
             return
         change = gated(change, self.policy) if change.step in WRITERS else change
-        change = with_versions_removed(self.view, change)
+        if change.moves or change.step in WRITERS:
+            change = with_versions_removed(self.view, change)
         before = self._texts(change)
         try:
             laid = self.store.stage(change)
@@ -448,9 +449,11 @@ class Run:
         self._own.update(commits)
         names = [name for one in laid for name in one.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
-        sharing = [group for group in by_commit([one.change for one in laid]) for _ in group]
-        for changes, one, of, commit in zip(sharing, laid, texts, commits, strict=True):
-            self._finish(Done(one.change, commit, changes), of)
+        sharing: dict[str, list[Change]] = {}
+        for one, commit in zip(laid, commits, strict=True):
+            sharing.setdefault(commit, []).append(one.change)
+        for one, of, commit in zip(laid, texts, commits, strict=True):
+            self._finish(Done(one.change, commit, sharing[commit]), of)
 
     def _texts(self, change: Change) -> dict[str, Skill | None]:
         """The skills that a change is about, as they are now."""

@@ -1,51 +1,40 @@
 """From foreign data to a record, or a refusal that names the key and the next step.
 
-`outcome_from`, `recommendation_from` and `session_from` are the only ways from what an agent wrote
-to a record. Pure: the time and the trust of the source are arguments.
+`record_from` is the only way from what an agent wrote to a record. Pure: the time and the trust of
+the source are arguments.
 """
 
-import hashlib
-import json
 import math
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any
 
-import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
+from skillvault.model import codec
 from skillvault.model.aliases import handle_in
+from skillvault.model.conversion import value_in_words
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
-    Decision,
-    Extra,
+    MAX_TEXT,
     Lesson,
-    Observer,
     Outcome,
     Recommendation,
     Result,
     Scalar,
     Session,
-    SessionFailure,
-    SessionSuccess,
-    Source,
     Status,
     Trust,
     moment_of,
-    plain,
+    session_id,
     stamp,
 )
-from skillvault.model.text.text import MAX_SLUG, is_slug, slug
+from skillvault.model.text.text import is_slug, listed
 
-MAX_TEXT = 64 * 1024  # bytes of one text
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
 MAX_TOLD = 1000  # failures or successes of a session
-_HEX = 6  # digits by which a session's id differs from others that read alike
 
-_SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
 # Keys whose refusal says what to write instead.
 _HOW = {
     "agent": "name who asked, as source.agent of its outcomes does",
@@ -77,38 +66,30 @@ _TEXTS = {
     ("lesson", "because"): "say it in a sentence",
     ("lesson", "evidence"): "keep the words that it rests on",
 }
-_NESTED: dict[str, type[Struct]] = {
-    "decision": Decision,
-    "result": Result,
-    "lesson": Lesson,
-    "source": Source,
-}
 _ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
 _NOT_TAKEN = _ASSIGNED | {"type", "extra"}  # of a recommendation
-_NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})  # its `id` is its name
-_PARTS: dict[str, type[Struct]] = {"failures": SessionFailure, "successes": SessionSuccess}
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "result.status": get_args(Status),
-    "result.claimed": get_args(Status),
-    "result.observed_by": get_args(Observer),
-    "source.trust": get_args(Trust),
-    "trust": get_args(Trust),
-}
-_AT = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
-_EXPECTED = re.compile(
-    r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
-)
-_IN_WORDS = {
-    "float": "a number",
-    "int": "a whole number",
-    "str": "text",
-    "bool": "true or false",
-    "datetime": "a time with its timezone, such as 2026-11-20T10:15:00Z",
-    "object": "a mapping of keys to values",
-    "array": "a list",
-    "null": "nothing",
-}
-_RECORD = TypeVar("_RECORD", bound=Struct)
+_DAY = timedelta(days=1)
+_TYPES = ("outcome", "recommendation", "session")
+
+
+def record_from(
+    raw: Mapping[str, Any], *, unbounded: bool = False, **given: Any
+) -> Outcome | Recommendation | Session:
+    """A validated record of the type that a mapping names; see `outcome_from`."""
+    match raw.get("type", "outcome"):
+        case "outcome":
+            return outcome_from(raw, unbounded=unbounded, **given)
+        case "recommendation":
+            return recommendation_from(raw, **given)
+        case "session":
+            return session_from(raw, **given)
+        case kind:
+            raise BadInputError(
+                f"type: {kind!r} is not taken by this version; it takes "
+                f"{listed(_TYPES, last='or')}",
+                code="unknown-type",
+                key="type",
+            )
 
 
 def outcome_from(
@@ -117,168 +98,69 @@ def outcome_from(
     trust: Trust,
     now: datetime,
     unbounded: bool = False,
-    ahead: timedelta = timedelta(days=1),
+    ahead: timedelta = _DAY,
+    clean: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """A validated Outcome from a mapping as an agent wrote it.
 
-    `trust` is what the door gives; the record's own `source.trust` can only lower it.
-    Times are refused beyond `now + ahead`. Raises BadInputError with the dotted key.
+    `trust` is that of the folder it came to; the record's own `source.trust` can only lower it.
+    Times are refused beyond `now + ahead`. `clean` is the mapping without its secrets: that is what
+    the record says, under the id of what arrived. Raises BadInputError with the dotted key.
     """
+    arrived = _valid_outcome(raw, unbounded)
+    record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
+    _check_future("occurred_at", record.occurred_at, now, ahead, what="it ended")
+    _check_sizes(arrived)
+    digest = codec.outcome_digest(arrived)
+    return replace(
+        record,
+        id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
+        received=digest,
+        source=replace(record.source, trust=_least(trust, record.trust)),
+    )
+
+
+def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
+    """The outcome in a mapping, with its status and score; without an id."""
     values = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
-    claimed = _claimed_trust(values)
     if isinstance(values.get("result"), Mapping):
         values["result"] = _with_status(values["result"])
     _check_context(values.get("context"))
     try:
-        record = _convert({**values, "id": "", "received": ""}, Outcome, key_path="")
+        record = codec.outcome_of({**values, "received": ""}, "")
     except BadInputError as error:
         raise _with_next_step(error) from None
     check_slug(record.domain)
     _check_lesson(record.lesson)
-    _check_times(record)
+    _check_time("occurred_at", record.occurred_at, "it happened")
+    _check_time("decision.made_at", record.decision.made_at, "it happened")
     _check_handles(record)
-    record = msgspec.structs.replace(record, result=_checked_result(record.result, unbounded))
-    if record.occurred_at - now > ahead:
+    return replace(record, result=_checked_result(record.result, unbounded))
+
+
+def _least(*trusts: Trust) -> Trust:
+    return "untrusted" if "untrusted" in trusts else "local"
+
+
+def _check_time(key: str, at: datetime | None, what: str) -> None:
+    try:
+        _ = at and at.astimezone(UTC)
+    except OverflowError:
         raise BadInputError(
-            f"occurred_at: {stamp(record.occurred_at)} lies in the future "
-            f"(now is {stamp(now)}); give the time at which it ended",
-            code="future",
-            key="occurred_at",
-        )
-    digest = hashlib.sha256(_outcome_normal_form(record).encode()).hexdigest()
-    lowered: Trust = "untrusted" if "untrusted" in (trust, claimed) else "local"
-    _check_action(record, raw)
-    _check_sizes(record)
-    return msgspec.structs.replace(
-        record,
-        id=f"{moment_of(record.occurred_at)}-{digest[:10]}",
-        received=digest,
-        source=msgspec.structs.replace(record.source, trust=lowered),
-    )
+            f"{key}: {at} is no time in UTC; give the time at which {what}",
+            code="bad-value",
+            key=key,
+        ) from None
 
 
-def stored_outcome(raw: Mapping[str, Any], outcome_id: str) -> Outcome:
-    """An Outcome as it was recorded; only its shape is checked again."""
-    record = _convert({**raw, "id": outcome_id}, Outcome, key_path="")
-    _check_action(record, raw)
-    return record
-
-
-def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
-    """A record of the vault's own making; raises BadInputError with the dotted key."""
-    try:
-        return msgspec.convert(raw, kind)
-    except msgspec.ValidationError as error:
-        raise _in_words(error, "", raw) from None
-
-
-def recommendation_from(
-    raw: Mapping[str, Any],
-    *,
-    trust: Trust,
-    now: datetime,
-    ahead: timedelta = timedelta(days=1),
-) -> Recommendation:
-    """A validated Recommendation from a mapping; BadInputError names the key.
-
-    `trust` is what the door gives; the record's own can only lower it. Times are refused
-    beyond `now + ahead`.
-    """
-    values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN}
-    try:
-        record = stored_recommendation({**values, "received": ""}, "")
-    except BadInputError as error:
-        raise _with_next_step(error) from None
-    _check_recommendation(record)
-    if record.at - now > ahead:
+def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, what: str) -> None:
+    if at - now > ahead:
         raise BadInputError(
-            f"at: {stamp(record.at)} lies in the future (now is {stamp(now)}); give the time at "
-            "which it was shown",
+            f"{key}: {stamp(at)} lies in the future (now is {stamp(now)}); give the time at which "
+            f"{what}",
             code="future",
-            key="at",
+            key=key,
         )
-    digest = hashlib.sha256(_recommendation_normal_form(record).encode()).hexdigest()
-    _check_lists(record)
-    return msgspec.structs.replace(
-        record,
-        id=f"{moment_of(record.at)}-{digest[:10]}",
-        received=digest,
-        trust="untrusted" if "untrusted" in (trust, record.trust) else "local",
-    )
-
-
-def stored_recommendation(raw: Mapping[str, Any], recommendation_id: str) -> Recommendation:
-    """A Recommendation as it was recorded; only its shape is checked again."""
-    return _convert({**raw, "id": recommendation_id}, Recommendation, key_path="")
-
-
-def plain_recommendation(record: Recommendation) -> dict[str, Any]:
-    """The record as a mapping in the format's key order, without its id."""
-    values: dict[str, Any] = msgspec.to_builtins(record)
-    extra = values.pop("extra")
-    received = values.pop("received")
-    del values["id"]
-    if record.trust == "local":
-        del values["trust"]
-    facts = values["facts"]
-    for part in (*values["shown"], *facts):
-        for key in _SHOWN_AS:
-            if not part.get(key):
-                part.pop(key, None)
-    values["facts"] = facts or None
-    present = {key: value for key, value in values.items() if value not in (None, "", {})}
-    return {**present, "at": stamp(record.at), **extra, "received": received}
-
-
-def _outcome_normal_form(record: Outcome) -> str:
-    """The record as canonical JSON, without what the vault gives (id, trust)."""
-    body = plain(record)
-    body.pop("received")
-    body["source"] = {k: v for k, v in body["source"].items() if k != "trust"}
-    if not body["source"]:
-        del body["source"]
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _claimed_trust(raw: Mapping[str, Any]) -> str | None:
-    source = raw.get("source")
-    claimed = source.get("trust") if isinstance(source, Mapping) else None
-    return claimed if isinstance(claimed, str) else None
-
-
-def _convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str) -> _RECORD:
-    """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise.
-
-    A null or an empty text says nothing, where the key may be left out.
-    """
-    required = _required_keys(kind)
-    values: dict[str, Any] = {"extra": {}}
-    for key, value in raw.items():
-        if not isinstance(key, str):
-            raise BadInputError(
-                f"{_join(key_path, str(key))}: keys must be text; quote {key!r}",
-                code="bad-key",
-                key=_join(key_path, str(key)),
-            )
-        if key not in required:
-            values["extra"][key] = value
-        elif value in (None, "") and not required[key]:
-            continue
-        elif key in _NESTED and isinstance(value, Mapping):
-            values[key] = _convert(value, _NESTED[key], key_path=_join(key_path, key))
-        else:
-            values[key] = value
-    try:
-        return msgspec.convert(values, kind)
-    except msgspec.ValidationError as error:
-        raise _in_words(error, key_path, raw) from None
-
-
-@cache
-def _required_keys(kind: type[Struct]) -> Mapping[str, bool]:
-    """The keys of a record, and whether each must be there."""
-    fields = msgspec.structs.fields(kind)
-    return {field.name: field.required for field in fields if field.name != "extra"}
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
@@ -287,70 +169,6 @@ def _with_next_step(error: BadInputError) -> BadInputError:
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
     return BadInputError(f"{error.message}; {step}", code=error.code, key=error.key)
-
-
-def _join(path: str, key: str) -> str:
-    dot = "" if key.startswith("[") else "."
-    return f"{path}{dot}{key}" if path else key
-
-
-def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
-    """Msgspec's message as one sentence that names the key and the next step."""
-    message = str(error)
-    at = _AT.search(message)
-    key = _join(path, at["key"]) if at else path
-    text = _AT.sub("", message)
-    if missing := re.match(r"Object missing required field `(.+)`", text):
-        key = _join(key, missing[1])
-        return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
-    value = _dig(raw, at["key"] if at else "")
-    if text.startswith("Invalid enum value"):
-        problem = f"{value!r} is not one of the values it may have"
-        return BadInputError(f"{key}: {problem}{_choices(key)}", code="bad-value", key=key)
-    if "RFC3339" in text:
-        text = "Expected `datetime`"
-    expected = _EXPECTED.match(text)
-    if expected is None:
-        return BadInputError(f"{key}: {text}", code="bad-value", key=key)
-    want = _types_in_words(expected["want"])
-    if expected["bound"]:
-        want += f"{expected['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
-    elif text.startswith("Expected `str` of length"):
-        want = "text that is not empty"
-    return BadInputError(
-        f"{key or 'the record'}: expected {want}, found {_value_in_words(value)}",
-        code="bad-value" if expected["bound"] else "wrong-type",
-        key=key or None,
-    )
-
-
-def _types_in_words(want: str) -> str:
-    parts = [_IN_WORDS.get(part.strip(), part.strip()) for part in want.split("|")]
-    return " or ".join(part for part in parts if part != "nothing") or "nothing"
-
-
-def _choices(key: str) -> str:
-    choices = _CHOICES.get(key)
-    return f"; write {', '.join(choices)}" if choices else ""
-
-
-def _dig(raw: Any, path: str) -> Any:
-    """The value at a msgspec path; the container if the path leaves plain keys."""
-    for part in filter(None, path.split(".")):
-        if not isinstance(raw, Mapping) or part not in raw:
-            return raw
-        raw = raw[part]
-    return raw
-
-
-def _value_in_words(value: Any) -> str:
-    if isinstance(value, str):
-        return f"text {json.dumps(value[:40], ensure_ascii=False)}"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return "nothing" if value is None else json.dumps(value, default=str)[:40]
 
 
 def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -390,18 +208,6 @@ def check_slug(domain: str) -> None:
         )
 
 
-def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
-    """A result alone says whose decision it is the end of; anything else says what was decided."""
-    if record.is_described or (record.decision.id and record.observer != "agent"):
-        return
-    key = "decision.action"
-    if "action" not in raw["decision"]:
-        raise BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
-    raise BadInputError(
-        f'{key}: expected text that is not empty, found text ""', code="wrong-type", key=key
-    )
-
-
 def _check_lesson(lesson: Lesson | None) -> None:
     if lesson is not None and not (lesson.when.strip() or lesson.do.strip()):
         raise BadInputError(
@@ -425,24 +231,11 @@ def _check_size(key: str, text: str, how: str) -> None:
         )
 
 
-def _check_times(record: Outcome) -> None:
-    times = {"occurred_at": record.occurred_at, "decision.made_at": record.decision.made_at}
-    for key, at in times.items():
-        try:
-            _ = at and at.astimezone(UTC)
-        except OverflowError:
-            raise BadInputError(
-                f"{key}: {at} is no time in UTC; give the time at which it happened",
-                code="bad-value",
-                key=key,
-            ) from None
-
-
 def _check_context(context: Any) -> None:
     for key, value in context.items() if isinstance(context, Mapping) else ():
         if not isinstance(value, Scalar):
             raise BadInputError(
-                f"context.{key}: expected one value, found {_value_in_words(value)}; "
+                f"context.{key}: expected one value, found {value_in_words(value)}; "
                 "write its parts as keys of their own",
                 code="wrong-type",
                 key=f"context.{key}",
@@ -480,7 +273,7 @@ def _checked_result(result: Result, unbounded: bool) -> Result:
             code="contradiction",
             key="result.status",
         )
-    return msgspec.structs.replace(result, score=score)
+    return replace(result, score=score)
 
 
 def _check_ratio(score: float, computed: float) -> None:
@@ -510,6 +303,39 @@ def _check_handles(record: Outcome) -> None:
 # ── recommendations ──────────────────────────────────────────────────────────────────
 
 
+def recommendation_from(
+    raw: Mapping[str, Any],
+    *,
+    trust: Trust,
+    now: datetime,
+    ahead: timedelta = _DAY,
+    clean: Mapping[str, Any] | None = None,
+) -> Recommendation:
+    """A validated Recommendation from a mapping, as `outcome_from` does it."""
+    arrived = _valid_recommendation(raw)
+    record = arrived if clean is None or clean == raw else _valid_recommendation(clean)
+    _check_future("at", record.at, now, ahead, what="it was shown")
+    _check_lists(arrived)
+    digest = codec.recommendation_digest(arrived)
+    return replace(
+        record,
+        id=f"{moment_of(record.at)}-{digest[:10]}",
+        received=digest,
+        trust=_least(trust, record.trust),
+    )
+
+
+def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
+    values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN}
+    try:
+        record = codec.recommendation_of({**values, "received": ""}, "")
+    except BadInputError as error:
+        raise _with_next_step(error) from None
+    check_slug(record.domain)
+    _check_time("at", record.at, "it was shown")
+    return record
+
+
 def _check_lists(record: Recommendation) -> None:
     _check_size("task", record.task, _TEXTS["decision", "task"])
     for key in ("facts", "shown", "held_out", "next"):
@@ -522,28 +348,6 @@ def _check_lists(record: Recommendation) -> None:
             )
 
 
-def _check_recommendation(record: Recommendation) -> None:
-    check_slug(record.domain)
-    try:
-        record.at.astimezone(UTC)
-    except OverflowError:
-        raise BadInputError(
-            f"at: {record.at} is no time in UTC; give the time at which it was shown",
-            code="bad-value",
-            key="at",
-        ) from None
-
-
-def _recommendation_normal_form(record: Recommendation) -> str:
-    """The record as canonical JSON, without what the vault gives (id, trust)."""
-    body = plain_recommendation(msgspec.structs.replace(record, trust="local"))
-    del body["received"]
-    for shown in body.get("shown", ()):
-        for key in _SHOWN_AS:
-            shown.pop(key, None)
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
 # ── sessions ─────────────────────────────────────────────────────────────────────────
 
 
@@ -552,125 +356,30 @@ def session_from(
     *,
     trust: Trust,
     now: datetime,
-    ahead: timedelta = timedelta(days=1),
+    ahead: timedelta = _DAY,
+    clean: Mapping[str, Any] | None = None,
 ) -> Session:
-    """A validated Session from a mapping; BadInputError names the key.
+    """A validated Session from a mapping, as `outcome_from` does it.
 
-    `trust` is what the door gives; the record's own can only lower it. A session that ended beyond
-    `now + ahead` is refused, and so is one in which nothing failed and nothing worked.
+    One in which nothing failed and nothing worked is refused.
     """
-    record = _recorded_session({**raw, "received": ""}, "")
-    _check_session(record)
-    if record.ended_at - now > ahead:
-        raise BadInputError(
-            f"ended_at: {stamp(record.ended_at)} lies in the future (now is {stamp(now)}); give "
-            "the time at which it ended",
-            code="future",
-            key="ended_at",
-        )
-    body = plain_session(msgspec.structs.replace(record, trust="local"))
-    del body["received"]
-    normal = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    least: Trust = "untrusted" if "untrusted" in (trust, record.trust) else "local"
-    return msgspec.structs.replace(
+    arrived = _valid_session(raw)
+    record = arrived if clean is None or clean == raw else _valid_session(clean)
+    _check_session_sizes(arrived)
+    _check_future("ended_at", record.ended_at, now, ahead, what="it ended")
+    least = _least(trust, record.trust)
+    return replace(
         record,
         id=session_id(record.name, least),
-        received=hashlib.sha256(normal.encode()).hexdigest(),
+        received=codec.session_digest(arrived),
         trust=least,
     )
 
 
-def stored_session(raw: Mapping[str, Any], record_id: str) -> Session:
-    """A Session as it was recorded; only its shape is checked again."""
-    return _recorded_session(raw, record_id)
-
-
-def session_id(name: str, trust: Trust = "local") -> str:
-    """The id of the session that outcomes of this trust call so: the name if it can be a file's.
-
-    Else, or of an untrusted one, as much of it as can, with hex that tells it from others that
-    read alike: who is not trusted takes no other's id.
-    """
-    plain_name = name.replace("_", "-")
-    if trust == "local" and is_slug(plain_name):
-        return plain_name
-    whole = name if trust == "local" else f"{trust} {name}"
-    digits = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_HEX]
-    return f"{slug(name, limit=MAX_SLUG - 1 - _HEX) or 'session'}-{digits}"
-
-
-def plain_session(record: Session) -> dict[str, Any]:
-    """The record as a mapping in the format's key order; its name stands as `id`."""
-    values: dict[str, Any] = {
-        "id": record.name,
-        "domain": record.domain,
-        "ended_at": stamp(record.ended_at),
-        "agent": record.agent,
-        "failures": [_plain_part(failure) for failure in record.failures],
-        "successes": [_plain_part(success) for success in record.successes],
-        "tags": list(record.tags),
-        "roles": list(record.roles),
-        "stages": list(record.stages),
-        "transcript": record.transcript,
-        "trust": None if record.trust == "local" else record.trust,
-    }
-    told = {key: value for key, value in values.items() if value not in (None, [])}
-    return {**told, **record.extra, "received": record.received}
-
-
-def _plain_part(part: SessionFailure | SessionSuccess) -> dict[str, Any]:
-    values: dict[str, Any] = msgspec.structs.asdict(part)
-    extra: Extra = values.pop("extra")
-    return {key: value for key, value in values.items() if value} | extra
-
-
-def _recorded_session(raw: Mapping[str, Any], record_id: str) -> Session:
-    """The record; its `id` is what outcomes call it."""
-    if raw.get("id") in (None, ""):
-        raise BadInputError(
-            "id: missing; write the session's id, as its outcomes have it in source.session",
-            code="missing-key",
-            key="id",
-        )
-    values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN_OF_SESSION}
-    for key, kind in _PARTS.items():
-        if isinstance(values.get(key), list):
-            values[key] = [
-                _converted_part(part, kind, f"{key}[{place}]")
-                for place, part in enumerate(values[key])
-            ]
-    try:
-        record = _convert({**values, "id": "", "name": raw["id"]}, Session, key_path="")
-    except BadInputError as error:
-        if error.key != "name":
-            raise
-        message = error.message.replace("name:", "id:", 1)
-        raise BadInputError(message, code=error.code, key="id") from None
-    return msgspec.structs.replace(record, id=record_id)
-
-
-def _converted_part(part: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
-    """A failure or a success; an empty value of it says nothing."""
-    if not isinstance(part, Mapping):
-        raise BadInputError(
-            f"{key_path}: expected a mapping, found {_value_in_words(part)}; write "
-            f"{{{', '.join(kind.__struct_fields__[:-1])}}}",
-            code="wrong-type",
-            key=key_path,
-        )
-    return _convert(part, kind, key_path=key_path)
-
-
-def _check_session(record: Session) -> None:
+def _valid_session(raw: Mapping[str, Any]) -> Session:
+    record = codec.session_of({**raw, "received": ""}, "")
     check_slug(record.domain)
-    try:
-        record.ended_at.astimezone(UTC)
-    except OverflowError:
-        raise BadInputError(
-            f"ended_at: {record.ended_at} is no time in UTC; give the time at which it ended",
-            code="bad-value",
-            key="ended_at",
-        ) from None
+    _check_time("ended_at", record.ended_at, "it ended")
     if not (record.failures or record.successes):
         raise BadInputError(
             "failures: missing, and so are successes; write what failed as {lemma, reason, "
@@ -678,8 +387,12 @@ def _check_session(record: Session) -> None:
             code="missing-key",
             key="failures",
         )
+    return record
+
+
+def _check_session_sizes(record: Session) -> None:
     _check_size("id", record.name, "keep what tells it from others")
-    for key in _PARTS:
+    for key in ("failures", "successes"):
         parts = getattr(record, key)
         if len(parts) > MAX_TOLD:
             raise BadInputError(

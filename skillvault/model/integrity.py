@@ -9,7 +9,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.model.intake import session_id
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     LEARNED,
@@ -25,6 +24,7 @@ from skillvault.model.records import (
     Session,
     Skill,
     question_key,
+    session_id,
 )
 from skillvault.model.text.text import is_slug
 

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from skillvault.model.claude_models import FAST, MODELS, THOROUGH, Price
+from skillvault.model.conversion import stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import stored
 from skillvault.model.profiles import SETTINGS, ProfileName
 from skillvault.model.records import SkillKind
 from skillvault.model.text.text import is_slug

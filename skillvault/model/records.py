@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
-import msgspec
 from msgspec import Meta, Struct, field
 
-from skillvault.model.text.text import rule_key, slug
+from skillvault.model.text.text import MAX_SLUG, is_slug, rule_key, slug
 
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
@@ -48,7 +47,9 @@ FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 
 LEARNED = "learned"  # the name of the skill that holds the patterns; no other has it
 CAPTURED = "skill_sync"  # how a pattern says that it was captured
+MAX_TEXT = 64 * 1024  # bytes of one text
 _PATTERN_WORDS = 40  # characters of a pattern's first words in its id
+_SESSION_HEX = 6  # digits by which a session's id differs from others that read alike
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -615,6 +616,20 @@ def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link
     return Link(id=derived_id, type=link_type, source=source, target=target, created_at=at)
 
 
+def session_id(name: str, trust: Trust = "local") -> str:
+    """The id of the session that outcomes of this trust call so: the name if it can be a file's.
+
+    Else, or of an untrusted one, as much of it as can, with hex that tells it from others that
+    read alike: who is not trusted takes no other's id.
+    """
+    plain_name = name.replace("_", "-")
+    if trust == "local" and is_slug(plain_name):
+        return plain_name
+    whole = name if trust == "local" else f"{trust} {name}"
+    digits = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
+    return f"{slug(name, limit=MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"
+
+
 def moment_of(at: datetime) -> str:
     """A time as an outcome's id begins with it: `20261120t101500z`."""
     return at.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
@@ -625,36 +640,5 @@ def stamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def plain(record: Outcome) -> dict[str, Any]:
-    """The outcome as a mapping in the format's key order, absent values left out."""
-    decision, result, source = record.decision, record.result, record.source
-    body: dict[str, Any] = {
-        "event_id": record.event_id,
-        "domain": record.domain,
-        "occurred_at": stamp(record.occurred_at),
-        "decision": {**_fields(decision), "made_at": _maybe_stamp(decision.made_at)},
-        "result": _fields(result),
-        "context": record.context or None,
-        "applied": None if record.applied is None else list(record.applied),
-        "lesson": None if record.lesson is None else _fields(record.lesson),
-        "source": _fields(source),
-        **record.extra,
-        "received": record.received,
-    }
-    body["decision"] = {k: v for k, v in body["decision"].items() if v is not None}
-    return {key: value for key, value in body.items() if value is not None}
-
-
-def _fields(record: Decision | Result | Lesson | Source) -> dict[str, Any]:
-    """A nested record's set values in field order, its unknown keys last."""
-    values: dict[str, Any] = msgspec.structs.asdict(record)
-    extra: Extra = values.pop("extra")
-    return {k: v for k, v in values.items() if v not in (None, "")} | extra
-
-
 def _folded(text: str) -> str:
     return " ".join(text.split())
-
-
-def _maybe_stamp(at: datetime | None) -> str | None:
-    return stamp(at) if at else None

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from skillvault.vault.commit.publish import StagedChange
 from typing import Any
 
-from skillvault.model import integrity
+from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.vault.commit.publish import StagedChange
-from skillvault.vault.files import codec, redact
+from skillvault.vault.files import redact
 
 _OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
 _LONGEST = 60  # characters of a value that is quoted

@@ -13,11 +13,11 @@ from skillvault.learning import advise
 from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.judging.judges import accuracy_of, policy_judge
 from skillvault.loop.receipts import Receipts, with_names
+from skillvault.model import codec
 from skillvault.model.errors import UnansweredError, UnavailableError
 from skillvault.model.records import Skill
 from skillvault.serving.shelf import Shelf
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import codec
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.redact import cleaned
 

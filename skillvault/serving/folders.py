@@ -6,13 +6,15 @@ deleted at any time.
 
 import hashlib
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from skillvault.learning.recommend import shelf
 from skillvault.model.policy import ShelfPolicy
 from skillvault.model.records import Problem, Shelved
+from skillvault.serving.background import unknown_domain
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import layers
+from skillvault.vault.files import layers, layout
 from skillvault.vault.files.listing import EMPTY, listed
 from skillvault.vault.index.snapshot import Staged, Topics
 
@@ -52,8 +54,8 @@ class Folders:
             folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
         }
         changed = head.layers.keep_files(self._places, listings)
-        layout = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
-        digest = hashlib.sha256(layout).hexdigest()
+        arrangement = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
+        digest = hashlib.sha256(arrangement).hexdigest()
         if changed or not (head.layers.state or "").startswith(digest):
             winners = shelf.winners(self.layers(head))
             head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
@@ -89,3 +91,26 @@ class Folders:
         domains = dict.fromkeys(map(str, reversed(folders)))
         places = [("domain", folder) for folder in reversed(domains)]
         return [("seed", str(layers.seeds())), *places], problems
+
+
+def names_of_nothing(head: Topics) -> Iterator[Problem]:
+    """A note for each name that `shelf` of vault.yaml hides, pins or serves, and nothing has.
+
+    `head` has the layers before the vault's as they are.
+    """
+    rules = head.policy.shelf
+    there = set(head.layers.names())
+    for key, names in (("hidden", rules.hidden), ("pinned", rules.pinned)):
+        for name in names:
+            if name not in there:
+                message = f"{name}: no package and no folder has a skill of this name; remove it"
+                yield _note(key, "unknown-skill", message)
+    for domain in rules.seeds:
+        near = unknown_domain(head, domain)
+        if near is not None:
+            hint = f"did you mean {near}?" if near else "remove it, or record an outcome of it"
+            yield _note("seeds", "unknown-domain", f"{domain}: no such domain; {hint}")
+
+
+def _note(key: str, code: str, message: str) -> Problem:
+    return Problem(layout.MARK, f"shelf.{key}", code, message)

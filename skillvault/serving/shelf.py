@@ -21,7 +21,7 @@ from skillvault.learning.assess import Assessed
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, capped, expected_lift
-from skillvault.learning.recommend import recommend, shelf
+from skillvault.learning.recommend import TASK, recommend, shelf
 from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
 from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
@@ -43,11 +43,13 @@ from skillvault.model.records import (
     Skill,
 )
 from skillvault.model.text.text import shorten
-from skillvault.serving import tasks
-from skillvault.serving.background import background_of, unknown_domain
-from skillvault.serving.fact_hits import holding_abroad
+from skillvault.serving.background import (
+    background_of,
+    holding_abroad,
+    unknown_context,
+    unknown_domain,
+)
 from skillvault.serving.folders import Folders
-from skillvault.serving.unknown_context import unknown_context
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.index.records import ref_from
@@ -60,6 +62,8 @@ from skillvault.vault.search.ranking import Hit, Near
 KINDS = ("skill", "fact", "evaluation")
 _TASKS = 200  # skills of which is asked how well they answer a task
 _SHOWN = 200  # characters of a text that was found
+_PAGE = 500  # skills of which is asked at once by which tasks they are found
+_LATEST = 50  # different tasks of a skill by which it is found
 _LIFT_DIGITS = 9  # of a lift that order skills
 
 
@@ -388,7 +392,7 @@ class Shelf:
         """Compute what changed of the uses and of the other layers."""
         self._folders.follow(head)  # before the uses, which ask for the names of all skills
         self.uses.follow(head)
-        tasks.follow(head)
+        _follow_tasks(head)
 
     def _head(self) -> Snapshot:
         """The committed vault, with the other layers as they are."""
@@ -399,6 +403,33 @@ class Shelf:
         follow(self._store.staged)
         self._store.save_index()
         return self._store.head()
+
+
+def _follow_tasks(head: Staged) -> None:
+    """Let skills be found by the tasks behind them now."""
+    due = head.due.keys(TASK)
+    for start in range(0, len(due), _PAGE):
+        page = due[start : start + _PAGE]
+        served = {row.name for row in head.skills.candidates_named(page)}
+        head.tasks.keep({**dict.fromkeys(page, ""), **dict(_tasks(head, sorted(served)))})
+        head.due.mark_done(TASK, page)
+
+
+def _tasks(head: Staged, skills: list[str]) -> Iterator[tuple[str, str]]:
+    # A strategy rests on all of its domain, so that any task there would find it.
+    kinds = {name: skill.kind for name in skills if (skill := head.skills.get(name))}
+    skills = [name for name in skills if kinds.get(name) != "strategy"]
+    made, users = head.skills.outcome_ids_behind(skills), head.tasks.users(skills)
+    behind = {name: {*made[name], *users.get(name, ())} for name in skills}
+    asked = head.tasks.of_outcomes(sorted(set().union(*behind.values())))
+    for name, outcomes in behind.items():
+        yield name, "\n".join(_latest({id_: asked[id_] for id_ in outcomes if id_ in asked}))
+
+
+def _latest(asked: Mapping[str, tuple[int, str]]) -> list[str]:
+    """The different tasks, the latest first."""
+    ordered = sorted(asked, key=lambda id_: (asked[id_][0], id_), reverse=True)
+    return list(dict.fromkeys(" ".join(asked[id_][1].split()) for id_ in ordered))[:_LATEST]
 
 
 def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:

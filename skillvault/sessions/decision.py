@@ -15,15 +15,16 @@ from msgspec import Struct
 
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, Served
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
-from skillvault.model.records import OBSERVERS, Observer, Outcome, Scalar, Status, plain, stamp
+from skillvault.model.records import OBSERVERS, Observer, Outcome, Scalar, Status, stamp
 from skillvault.model.text.html_table import html_table
 from skillvault.sessions import transcripts
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
     """(file name, bytes); BadInputError for values that no file can hold."""
-    values = plain(outcome) if isinstance(outcome, Outcome) else dict(outcome)
+    values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
         return "outcome.json", text.encode()

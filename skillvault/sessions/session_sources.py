@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 from skillvault.exchange.transcripts.extract import session_of
 from skillvault.exchange.transcripts.reader import Transcript
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.intake import session_id
 from skillvault.model.reading import how
-from skillvault.model.records import Outcome, Ref, Trust, stamp
+from skillvault.model.records import Outcome, Ref, Trust, session_id, stamp
 from skillvault.model.text.text import listed, shorten
-from skillvault.vault.files import codec
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redacted_text
 from skillvault.vault.index.snapshot import Topics

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
+from skillvault.model.codec import incoming
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import outcome_from
 from skillvault.model.text.front_matter import MAX_FRONT_MATTER
 from skillvault.vault.files.arrival import MAX_OUTCOME
-from skillvault.vault.files.codec import incoming
 from skillvault.vault.files.inbox import Inbox
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw

@@ -7,17 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import (
     MAX_SHOWN,
     outcome_from,
-    plain_recommendation,
     recommendation_from,
 )
-from skillvault.model.records import Lesson, Outcome, Recommendation, ShownFact, plain, ref_of
-from skillvault.vault.files import codec
-from skillvault.vault.files.redact import redacted, redacted_recommendation
-from tests.given import NOW, outcome, raw, recommendation, shown
+from skillvault.model.records import Lesson, Outcome, Recommendation, ShownFact, ref_of
+from tests.given import NOW, outcome, raw, recommendation, redacted, shown
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
 LESSON: dict[str, Any] = {
@@ -72,7 +70,7 @@ def test_the_keys_are_read_and_written_in_the_format_s_order() -> None:
     assert (made.decision.report, made.result.answer) == ("The pool was empty.", "24")
     assert made.lesson == Lesson(**LESSON, extra={"own": [1]})
     assert (made.source.batch, made.session) == ("b-3", made.id)
-    written = plain(made)
+    written = codec.outcome_values(made)
     assert list(written) == [
         "domain", "occurred_at", "decision", "result", "lesson", "source", "received",
     ]  # fmt: skip
@@ -98,7 +96,7 @@ def test_a_recommendation_keeps_the_task_and_the_facts_that_were_shown() -> None
 def test_a_recommendation_without_them_has_no_such_keys() -> None:
     made = recommendation()
     assert (made.task, made.facts) == ("", ())
-    assert not {"task", "facts"} & set(plain_recommendation(made))
+    assert not {"task", "facts"} & set(codec.recommendation_values(made))
 
 
 @pytest.mark.parametrize(
@@ -161,11 +159,11 @@ def test_a_refused_recommendation_names_the_key_too(
     ],
 )
 def test_a_secret_in_any_of_them_goes(changes: dict[str, Any]) -> None:
-    assert SECRET not in str(redacted(outcome(raw(**changes))))
+    assert SECRET not in str(redacted(raw(**changes)))
 
 
 def test_a_secret_in_the_task_of_a_recommendation_goes() -> None:
-    assert SECRET not in str(redacted_recommendation(recommendation(task=f"use {SECRET}")))
+    assert SECRET not in str(redacted(shown(task=f"use {SECRET}")))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ import pytest
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.loop.profiles import rules_of
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import MAX_SHOWN, recommendation_from
 from skillvault.model.policy import Policy
 from skillvault.model.records import Recommendation, Ref
-from skillvault.vault.files import codec
-from skillvault.vault.files.redact import redacted_recommendation
-from tests.given import NOW, recommendation, shown
+from tests.given import NOW, recommendation, redacted, shown
 
 
 def test_its_id_is_its_time_and_a_digest_of_what_it_says() -> None:
@@ -74,7 +73,7 @@ def test_what_cannot_be_taken_is_named(changes: dict[str, Any], key: str) -> Non
 
 def test_secrets_go_and_versions_stay() -> None:
     token = "ghp_" + "a1B2" * 9
-    one = redacted_recommendation(recommendation(context={"note": f"token {token}"}))
+    one = redacted(shown(context={"note": f"token {token}"}))
     assert token not in str(one)
     assert one.shown == recommendation().shown
 

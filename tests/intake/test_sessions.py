@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import MAX_TEXT, MAX_TOLD, session_from, session_id
-from skillvault.model.records import Ref
+from skillvault.model.intake import MAX_TOLD, session_from
+from skillvault.model.records import MAX_TEXT, Ref, session_id
 from skillvault.model.text.text import is_slug
-from skillvault.vault.files import codec, layout
-from skillvault.vault.files.redact import redacted_session
+from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
 from tests.conftest import Person
-from tests.given import NOW, as_file, ended, raw, session
+from tests.given import NOW, as_file, ended, raw, redacted, session
 
 SECRET = "sk-ant-api03-" + "Zk9x" * 8
 SECRETS = (SECRET, "ghp_" + "a1B2" * 9, "password = hunter2-but-longer-9")
@@ -103,8 +103,8 @@ def test_what_cannot_be_taken_is_named(changes: dict[str, Any], key: str) -> Non
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_no_secret_of_it_is_kept_in_text_or_name(secret: str) -> None:
-    one = redacted_session(
-        session(
+    one = redacted(
+        ended(
             secret,
             failures=[{"lemma": secret, "reason": f"x {secret}", "attempt": secret, "k": secret}],
             successes=[{"lemma": "a", "text": f"exported {secret}"}],

@@ -11,17 +11,15 @@ import sys
 import time
 from pathlib import Path
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from
-from skillvault.vault.files import codec
-from skillvault.vault.files.redact import redacted
-from tests.given import NOW
+from tests.given import redacted
 
 
 def taken(name: str, data: bytes) -> str:
     """What becomes of a file: the code of its refusal, or `taken`."""
     try:
-        redacted(outcome_from(codec.incoming(name, data), trust="local", now=NOW))
+        redacted(codec.incoming(name, data))
     except BadInputError as error:
         return error.code
     return "taken"

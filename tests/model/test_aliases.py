@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from skillvault.model import codec
 from skillvault.model.aliases import aliases_of, handle_in, resolved, title_of, unresolved
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import outcome_from, recommendation_from
 from skillvault.model.records import Recommendation, ref_of
-from skillvault.vault.files import codec
 from tests.given import NOW, raw, recommendation, shown
 
 TITLES = {"warning-a": "Warning: flaky checkout tests", "pattern-b": "Pattern: seeded runs"}

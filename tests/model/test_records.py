@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillvault.model.codec import incoming, outcome_of, outcome_values
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from, stored_outcome
-from skillvault.model.records import Ref, Trust, link_id, link_of, plain
+from skillvault.model.intake import outcome_from
+from skillvault.model.records import Ref, Trust, link_id, link_of
 from skillvault.model.text.strict_yaml import dump
-from skillvault.vault.files.codec import incoming
 from tests.given import NOW, outcome, raw, trade
 
 
@@ -173,7 +173,7 @@ def test_unknown_keys_are_kept_at_every_level() -> None:
         own={"a": [1, {"b": None}]}, extra="top", decision__fee=2, decision__extra={"x": 1},
         result__extra=[1], result__more="m", source__host="h", context={"x": 1, "extra": None},
     )  # fmt: skip
-    found = plain(outcome(given))
+    found = outcome_values(outcome(given))
     assert (found["own"], found["extra"]) == ({"a": [1, {"b": None}]}, "top")
     assert (found["decision"]["fee"], found["decision"]["extra"]) == (2, {"x": 1})
     assert (found["result"]["extra"], found["result"]["more"]) == ([1], "m")
@@ -254,7 +254,7 @@ def test_what_differs_has_another_id(other: dict[str, Any]) -> None:
 
 def test_a_recorded_outcome_reads_back() -> None:
     made = outcome(trade(own={"x": 1}))
-    assert stored_outcome(plain(made), made.id) == made
+    assert outcome_of(outcome_values(made), made.id) == made
 
 
 def test_a_link_s_id_derives_from_its_type_and_ends() -> None:

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from skillvault.api import Vault
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.records import Ref, Skill
 from skillvault.review.curate import cleaned
-from skillvault.vault.files import codec
 from skillvault.vault.files.layers import seeds
 from tests.conftest import Person
 from tests.given import NOW

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from skillvault.api import Vault
 from skillvault.loop.registry import AGENDA
 from skillvault.model.change import Change
+from skillvault.model.codec import encode
 from skillvault.model.errors import EditedError
 from skillvault.model.link_lists import edited_links, owner_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Record, Ref, ref_of
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.codec import encode
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.snapshot import Snapshot, Staged
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.disclosure import paths_of
-from skillvault.learning.recommend.facts import ServedFact
-from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served, Withheld
+from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served
 from skillvault.model.records import Skill, stamp
 from skillvault.model.text.hidden_characters import escaped
 from skillvault.model.text.text import listed
@@ -41,7 +40,7 @@ def _blocks(answer: Selection, shown: Callable[[Served], str]) -> list[str]:
     named = [skill for skill in answer.recommended if skill.how == "named"]
     texts += [element("named", _named_lines(named))] if named else []
     blocks = [element("skills", "\n".join(texts))] if texts else []
-    facts = "\n".join(map(_fact_line, answer.facts))
+    facts = "\n".join(inert_body(f"[{fact.handle}] {fact.text}") for fact in answer.facts)
     return [*blocks, element("facts", facts)] if facts else blocks
 
 
@@ -67,7 +66,8 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "low_relevance": answer.excluded_low_relevance,
         "budget": answer.over_budget,
     }
-    raw: dict[str, Any] = {
+    facts = [{"fact": fact.id, "blob": fact.blob, "handle": fact.handle} for fact in answer.facts]
+    return {
         "type": "recommendation",
         "decision": answer.decision,
         **({"agent": query.agent} if query.agent else {}),
@@ -75,13 +75,12 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "at": stamp(at),
         **({"task": task} if task.strip() else {}),
         "context": dict(query.context),
-        **({"facts": [_fact_entry(fact) for fact in answer.facts]} if answer.facts else {}),
+        **({"facts": facts} if facts else {}),
         "shown": [_shown_entry(skill) for skill in answer.recommended],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
-        "next": [_next_entry(skill) for skill in passed_over[:NEXT]],
+        "next": [{"skill": skill.name, "reason": skill.reason} for skill in passed_over[:NEXT]],
         "counts": counts,
     }
-    return raw
 
 
 def _text(skill: Served | Skill) -> str:
@@ -120,14 +119,6 @@ def _named_line(skill: Served) -> str:
     return " ".join(f"[{skill.handle}] {skill.name}{about}".split())
 
 
-def _fact_line(fact: ServedFact) -> str:
-    return inert_body(f"[{fact.handle}] {fact.text}")
-
-
-def _fact_entry(fact: ServedFact) -> dict[str, str]:
-    return {"fact": fact.id, "blob": fact.blob, "handle": fact.handle}
-
-
 def _shown_entry(skill: Served) -> dict[str, Any]:
     return {
         "skill": skill.name,
@@ -137,10 +128,6 @@ def _shown_entry(skill: Served) -> dict[str, Any]:
         "handle": skill.handle,
         "how": skill.how,
     }
-
-
-def _next_entry(withheld: Withheld) -> dict[str, str]:
-    return {"skill": withheld.name, "reason": withheld.reason}
 
 
 # ── the frame, which the text inside cannot leave ────────────────────────────────────

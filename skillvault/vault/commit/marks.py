@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
+from skillvault.model import codec
 from skillvault.model.records import Record, Skill
 from skillvault.model.text import front_matter
 from skillvault.model.written import (
@@ -21,7 +22,7 @@ from skillvault.model.written import (
     read_marks,
     text_mark,
 )
-from skillvault.vault.files import codec, internal, layout
+from skillvault.vault.files import internal, layout
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.history import History

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.model.change import Change, by_commit, headline_of, message_of
+from skillvault.model.change import Change, by_commit, message_of
 from skillvault.model.errors import EditedError, GitError, VaultBusyError
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_tree
@@ -57,42 +57,37 @@ class StagedChange(Struct, frozen=True):
     links: tuple[Link, ...] = ()
 
 
-class StagedChanges(Struct, frozen=True):
-    """What staged changes do together, the last word on each path."""
+class _StagedChanges(Struct, frozen=True):
+    """What staged changes do together: those of each commit, the last word on each path.
 
-    changes: Sequence[StagedChange]
+    `origins` says where each file that is moved stood before the first of them, `growths` what the
+    first of them stands for of each file that agents append to.
+    """
 
-    @property
-    def by_commit(self) -> Iterator[Sequence[StagedChange]]:
-        """The staged changes that become one commit each."""
-        staged = iter(self.changes)
-        for changes in by_commit([staged.change for staged in self.changes]):
-            yield list(islice(staged, len(changes)))
+    by_commit: Sequence[Sequence[StagedChange]]
+    files: Mapping[str, bytes | None]
+    origins: Mapping[str, str]
+    growths: Mapping[str, Growth]
 
-    @property
-    def files(self) -> dict[str, bytes | None]:
-        """path -> the bytes after all of them."""
-        files: dict[str, bytes | None] = {}
-        for change in self.changes:
-            files |= change.files
-        return files
 
-    @property
-    def origins(self) -> dict[str, str]:
-        """Where each file that is moved stood before the first of them."""
-        origins: dict[str, str] = {}
-        for change in self.changes:
-            origins |= {to: origins.get(source, source) for to, source in change.origins.items()}
-        created = frozenset().union(*(change.created for change in self.changes))
-        return {to: source for to, source in origins.items() if source not in created}
-
-    @property
-    def growths(self) -> dict[str, Growth]:
-        """What the first of them stands for of each file that agents append to."""
-        growths: dict[str, Growth] = {}
-        for change in self.changes:
-            growths = {**change.growths, **growths}
-        return growths
+def _combined(staged: Sequence[StagedChange]) -> _StagedChanges:
+    """What these staged changes do together."""
+    following = iter(staged)
+    groups = by_commit([part.change for part in staged])
+    files: dict[str, bytes | None] = {}
+    origins: dict[str, str] = {}
+    growths: dict[str, Growth] = {}
+    for part in staged:
+        files |= part.files
+        origins |= {to: origins.get(source, source) for to, source in part.origins.items()}
+        growths = {**part.growths, **growths}
+    created = frozenset().union(*(part.created for part in staged))
+    return _StagedChanges(
+        [list(islice(following, len(changes))) for changes in groups],
+        files,
+        {to: source for to, source in origins.items() if source not in created},
+        growths,
+    )
 
 
 class _Base(Struct, frozen=True):
@@ -109,7 +104,7 @@ class _Prepared(Struct, frozen=True):
     `checksum` is of the index that `index` was drawn from.
     """
 
-    group: StagedChanges
+    group: _StagedChanges
     base: _Base
     entries: Mapping[str, Entry | None]
     drafts: Mapping[str, Path]
@@ -149,39 +144,43 @@ class Writer:
     def _folder(self) -> Path:
         return self._git.dirs()[0] / "skillvault"
 
-    def publish(self, group: StagedChanges, parent: str | None, at: datetime) -> list[str] | None:
-        """The commit of each change, oldest first; None if the branch moved meanwhile.
+    def publish(
+        self, staged: Sequence[StagedChange], parent: str | None, at: datetime
+    ) -> list[tuple[str, Sequence[StagedChange]]] | None:
+        """Each commit and the changes in it, oldest first; None if the branch moved meanwhile.
 
         EditedError if a path is edited locally, VaultBusyError while another git is at work;
         then nothing is published.
         """
+        group = _combined(staged)
         # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
         base = self._base(group, parent, self._git.settings())
         self._check_closed(group)
-        commits, entries = self._commits(group, base, at)
+        drafts, entries = self._drafts(group, base)
+        commits = self._committed(group, drafts, base, at)
         new = commits[-1]
         with self._git.pinned(new) as pin:
             reach("objects-written")
             plain = {p: data for p, data in group.files.items() if p not in group.growths}
-            with work_tree.drafted(self._folder / "drafts", plain) as drafts:
+            with work_tree.drafted(self._folder / "drafts", plain) as places:
                 intent = self._intent(group, entries, base, new)
                 checksum = self._git.index_file.checksum()
                 index = self._git.index_file.draw(entries, base.settings.staging)
-                prepared = _Prepared(group, base, entries, drafts, intent, index, checksum)
+                prepared = _Prepared(group, base, entries, places, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
                 updates = [RefUpdate(branch, new, parent or ABSENT), RefUpdate(pin, ABSENT, new)]
-                published = self._publish(prepared, updates)
-        return commits if published else None
+                headline, _, _ = drafts[-1].message.partition("\n")
+                note = f"skillvault: {headline}"
+                published = self._publish(prepared, updates, note)
+        return list(zip(commits, group.by_commit, strict=True)) if published else None
 
-    def _publish(self, prepared: _Prepared, updates: list[RefUpdate]) -> bool:
+    def _publish(self, prepared: _Prepared, updates: list[RefUpdate], note: str) -> bool:
         """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
         self._begun = False
         try:
             self._journal.intend(prepared.intent)
             self._sync()  # all that takes long is done before anybody has to wait for us
             reach("intent-written")
-            *_, latest = prepared.group.by_commit
-            note = f"skillvault: {headline_of([staged.change for staged in latest])}"
             transaction = self._git.ref_transaction(updates, note, durable=self._durable)
             try:
                 with self._lock_without_commit():
@@ -204,7 +203,7 @@ class Writer:
             prepared.index.unlink(missing_ok=True)
         return published
 
-    def _check_closed(self, group: StagedChanges) -> None:
+    def _check_closed(self, group: _StagedChanges) -> None:
         """EditedError if somebody holds a file open to append to it that is to be replaced."""
         for path, growth in group.growths.items():
             unchanged = group.files[path] == growth.start and not growth.left
@@ -351,7 +350,7 @@ class Writer:
         if self._durable:
             all_synced(self._root, self._git.dirs()[1])
 
-    def _base(self, group: StagedChanges, parent: str | None, settings: Settings) -> _Base:
+    def _base(self, group: _StagedChanges, parent: str | None, settings: Settings) -> _Base:
         """What to publish a group on; EditedError if a path of it is edited locally."""
         files, origins = group.files, group.origins
         ground = ground_of(self._git, parent, files, origins, modes=settings.modes)
@@ -360,13 +359,10 @@ class Writer:
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
         return _Base(parent, ground, settings)
 
-    def _commits(
-        self,
-        group: StagedChanges,
-        base: _Base,
-        at: datetime,
-    ) -> tuple[list[str], dict[str, Entry | None]]:
-        """(each change's commit, path -> index entry after them), nothing of it published."""
+    def _drafts(
+        self, group: _StagedChanges, base: _Base
+    ) -> tuple[list[CommitDraft], dict[str, Entry | None]]:
+        """(the commits to be made, path -> index entry after them), nothing of it published."""
         objects, tree = self._git.objects, base.ground.tree
         root = objects.root(base.parent) if base.parent else None
         now: dict[str, Entry | None] = dict(tree)
@@ -381,16 +377,13 @@ class Writer:
                 now |= entries
             root = objects.write_tree(root, entries)
             drafts.append(_draft(root, [staged.change for staged in changes], self._steps))
-        entries = {path: now[path] for path in group.files if now[path] or path in tree}
-        shas = self._committed(group, drafts, base, at)
-        by_change = zip(shas, group.by_commit, strict=True)
-        return [sha for sha, changes in by_change for _ in changes], entries
+        return drafts, {path: now[path] for path in group.files if now[path] or path in tree}
 
     def _committed(
-        self, group: StagedChanges, drafts: Sequence[CommitDraft], base: _Base, at: datetime
+        self, group: _StagedChanges, drafts: Sequence[CommitDraft], base: _Base, at: datetime
     ) -> list[str]:
         """The commits of drafts; of a history that holds all of ours its own last one."""
-        join = group.changes[-1].change.joins
+        join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
             return self._git.committer.commits(drafts, base.parent, at, base.settings)
         if self._git.objects.root(join.commit) != drafts[-1].tree:
@@ -411,7 +404,7 @@ class Writer:
 
     def _intent(
         self,
-        group: StagedChanges,
+        group: _StagedChanges,
         entries: Mapping[str, Entry | None],
         base: _Base,
         new: str,
@@ -433,7 +426,9 @@ class Writer:
         growths = prepared.group.growths
         for path, place in intent.places.items():
             if path in growths and place.after:
-                self._place_growing(path, growths[path], prepared.group.files[path])
+                content = prepared.group.files[path] or b""
+                late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)
+                self._late += [late] if late else []
                 continue
             mode = _new_mode(place, prepared.base.ground.tree.get(path))
             if place.after == place.before and mode in (None, mode_at(self._root, path)):
@@ -445,10 +440,6 @@ class Writer:
             else:
                 draft, replace = prepared.drafts[path], place.before is not None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
-
-    def _place_growing(self, path: str, growth: Growth, content: bytes | None) -> None:
-        late = GrowingFile(self._root, path, self._folder).grow(growth, content or b"")
-        self._late += [late] if late else []
 
     def _roll_back(self, intent: Intent, cause: BaseException) -> None:
         """Undo what was done; if even that fails the journal stays, for the next writer."""

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillvault.model import link_lists
-from skillvault.model.change import LINK, Change, Edit, Move, headline_of, parts_of
+from skillvault.model import codec, link_lists
+from skillvault.model.change import LINK, Change, Edit, headline_of, parts_of
 from skillvault.model.due import Agenda
 from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
 from skillvault.model.policy import Policy
@@ -24,7 +24,7 @@ from skillvault.model.text import front_matter
 from skillvault.vault import spending
 from skillvault.vault.commit import fence, growing, journal, locks, marks, publish, recovery
 from skillvault.vault.commit import local_edits as edits
-from skillvault.vault.files import codec, layout
+from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
@@ -192,9 +192,9 @@ class Store(threading.local):
     def stage(self, change: Change) -> StagedChange:
         """What a change does to files; `staged` shows them from now on."""
         self.index.begin()
+        origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         files = self.files_of(change, self.staged)
         created = files.keys() - self.staged.files.existing(files)
-        origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         links = tuple(_links_changed(files, self.staged))
         self.staged.stage(files)
         return publish.StagedChange(change, files, origins, frozenset(created), growths, links)
@@ -295,18 +295,18 @@ class Store(threading.local):
                     with self.index.without_waiting():
                         self.follow()
                         changes = [self.stage(staged.change) for staged in changes]
-                group = publish.StagedChanges(changes)
                 _refuse_outrun(changes, base, parent)
-                _refuse_stale(self.git, group.files, base, parent)
+                _refuse_stale(self.git, {p for one in changes for p in one.files}, base, parent)
                 _refuse_misjudged(self, changes, parent)
-                commits = writer.publish(group, parent, now)
-                if commits and changes[-1].change.joins:
+                commits = writer.publish(changes, parent, now)
+                if commits is None:
+                    continue
+                if changes[-1].change.joins:
                     self.roll_back()
                     self.follow()  # there is a history to be entered, not only our commit
-                elif commits:
-                    _enter(self, changes, commits, now)
-                if commits:
-                    return commits
+                else:
+                    _enter(self, commits, now)
+                return [sha for sha, group in commits for _ in group]
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
     def recover(self, *, wait: bool = True) -> bool:
@@ -412,14 +412,12 @@ def _rewritten_skills(change: Change) -> list[str]:
     return [path for path in dict.fromkeys(texts) if layout.is_skill(path)]
 
 
-def _moved(move: Move, path: str) -> str:
-    return move.target + path.removeprefix(move.source)
-
-
 def _origins(change: Change, base: Topics) -> dict[str, str]:
     """Where each file that a change moves stood before."""
     return {
-        _moved(move, path): path for move in change.moves for path in base.files.below(move.source)
+        move.target + path.removeprefix(move.source): path
+        for move in change.moves
+        for path in base.files.below(move.source)
     }
 
 
@@ -465,32 +463,30 @@ def _vault_files(root: Path) -> Iterator[str]:
 
 
 def _enter(
-    store: Store, changes: Sequence[StagedChange], commits: Sequence[str], now: datetime
+    store: Store, commits: Sequence[tuple[str, Sequence[StagedChange]]], now: datetime
 ) -> None:
     """Let the index show our own commits, whose files it shows already."""
-    groups = zip(dict.fromkeys(commits), publish.StagedChanges(changes).by_commit, strict=True)
     store.index.enter(
         part
-        for number, (sha, group) in enumerate(groups, store.index.depth + 1)
+        for number, (sha, changes) in enumerate(commits, store.index.depth + 1)
         for part in indexed(
-            _parts(sha, [staged.change for staged in group], utc(stamp(now))),
+            _parts(sha, [staged.change for staged in changes], utc(stamp(now))),
             number,
             refs_of(
-                (path for staged in group for path in staged.files),
-                (link for staged in group for link in staged.links),
+                (path for staged in changes for path in staged.files),
+                (link for staged in changes for link in staged.links),
             ),
         )
     )
-    if any(layout.MARK in staged.files for staged in changes):
+    if any(layout.MARK in staged.files for _, changes in commits for staged in changes):
         keep_policy(store.index, store.git)
-    store.index.show(commits[-1])
+    store.index.show(commits[-1][0])
     store.index.save()
 
 
 def _parts(sha: str, changes: Sequence[Change], date: str) -> list[Commit]:
     """What each step did in a commit of ours."""
-    subject = headline_of(changes)
-    parts = parts_of(changes)
+    subject, parts = headline_of(changes), parts_of(changes)
     return [Commit(sha, part.step, subject, date, part.sources, part.targets) for part in parts]
 
 

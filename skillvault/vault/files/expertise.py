@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec.structs import fields
 
+from skillvault.model.conversion import convert
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import stored
 from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
 from skillvault.model.text import strict_yaml
 from skillvault.model.text.front_matter import text_of
@@ -16,10 +15,13 @@ from skillvault.model.text.front_matter import text_of
 def decode(content: bytes) -> Expertise:
     """The patterns that the bytes of the file state; BadInputError names the key."""
     values = _values_in(text_of(content))
-    patterns = _entries(values, "patterns", LearnedPattern)
-    log = _entries(values, "evolution_log", EvolutionEntry)
-    known = {"patterns": patterns, "evolution_log": log}
-    return stored(_with_extra({**values, **known}, Expertise), Expertise)
+    for key in ("patterns", "evolution_log"):
+        entries = values.get(key) or []
+        if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+            raise BadInputError(
+                f"{key}: expected a list of entries with keys", code="wrong-type", key=key
+            )
+    return convert(values, Expertise)
 
 
 def _values_in(text: str) -> dict[str, Any]:
@@ -29,30 +31,6 @@ def _values_in(text: str) -> dict[str, Any]:
             "expected keys and values: version, patterns, evolution_log", code="wrong-type"
         )
     return dict(raw or {})
-
-
-def _entries(values: Mapping[str, Any], key: str, kind: type[msgspec.Struct]) -> list[Any]:
-    entries = values.get(key) or []
-    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
-        raise BadInputError(
-            f"{key}: expected a list of entries with keys", code="wrong-type", key=key
-        )
-    return [_record_of(entry, f"{key}[{number}]", kind) for number, entry in enumerate(entries)]
-
-
-def _record_of(entry: Mapping[str, Any], place: str, kind: type[msgspec.Struct]) -> msgspec.Struct:
-    try:
-        return stored(_with_extra(entry, kind), kind)
-    except BadInputError as error:
-        key = f"{place}.{error.key}" if error.key else place
-        raise BadInputError(f"{place}.{error.message}", code=error.code, key=key) from None
-
-
-def _with_extra(values: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """A mapping as its record has it: what the format does not know stands in `extra`."""
-    names = {field.name for field in fields(kind)} - {"extra"}
-    known = {key: value for key, value in values.items() if key in names}
-    return {**known, "extra": {k: v for k, v in values.items() if k not in names}}
 
 
 def encode(expertise: Expertise) -> bytes:

@@ -15,10 +15,11 @@ from zipfile import is_zipfile
 import msgspec
 from msgspec import Struct
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem, Shelved, Skill
 from skillvault.model.text.text import is_slug
-from skillvault.vault.files import codec, layout, listing
+from skillvault.vault.files import layout, listing
 from skillvault.vault.files.work_tree import blob_id
 
 if TYPE_CHECKING:

@@ -225,7 +225,8 @@ class Quarantine:
         UsageError, before any is removed, for a name that is not there or is a folder's.
         """
         existing = self._existing(names)
-        folders = [name for name in existing if _is_folder(self._folder / name)]
+        places = {name: self._folder / name for name in existing}
+        folders = [n for n, place in places.items() if place.is_dir() and not place.is_symlink()]
         if folders and names is not None:
             raise UsageError(f"{folders[0]}: is a folder; look into it and remove it by hand")
         files = [name for name in existing if name not in folders]
@@ -262,10 +263,6 @@ class Quarantine:
         plain = plain_name(Path(origin).name)
         arrived_as = plain if plain and not IGNORED.search(plain) else plain_name(name)
         return "untrusted/" if is_untrusted(origin) else "", arrived_as
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 def _same(folder: Path, name: str, origin: str, digest: str) -> str | None:

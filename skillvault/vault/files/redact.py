@@ -24,15 +24,6 @@ from detect_secrets.plugins.keyword import (
 )
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import (
-    plain_recommendation,
-    plain_session,
-    session_id,
-    stored_outcome,
-    stored_recommendation,
-    stored_session,
-)
-from skillvault.model.records import Outcome, Recommendation, Session, plain
 from skillvault.model.text import hidden_characters
 from skillvault.vault.files.secret_cues import is_no_secret, with_markers
 
@@ -139,28 +130,6 @@ _ASSIGNMENTS = [
 ]
 
 
-def redacted(outcome: Outcome) -> Outcome:
-    """The outcome without hidden characters, with a marker in place of each secret."""
-    before = {k: v for k, v in plain(outcome).items() if k != "received"}
-    fields = _clean(before)
-    if fields == before:
-        return outcome
-    return stored_outcome({**fields, "received": outcome.received}, outcome.id)
-
-
-def redacted_recommendation(record: Recommendation) -> Recommendation:
-    """The recommendation without hidden characters, with a marker in place of each secret."""
-    fields = _clean({k: v for k, v in plain_recommendation(record).items() if k != "received"})
-    return stored_recommendation({**fields, "received": record.received}, record.id)
-
-
-def redacted_session(record: Session) -> Session:
-    """The session with every secret in its texts replaced by a marker, in its id too."""
-    fields = _clean({k: v for k, v in plain_session(record).items() if k != "received"})
-    own = session_id(fields["id"], record.trust)
-    return stored_session({**fields, "received": record.received}, own)
-
-
 def redacted_text(text: str) -> str:
     """`text` with `[redacted: <kind>]` in place of each secret.
 
@@ -180,7 +149,7 @@ def redacted_text(text: str) -> str:
 def _redacted_text(text: str) -> str:
     for kind, pattern in _DETECTORS:
         text = pattern.sub(f"[redacted: {kind}]", text)
-    text = TOKEN.sub(_token_marker, text)
+    text = TOKEN.sub(lambda match: f"[redacted: {kind_of_token(match[0])}]", text)
     text = with_markers(text)
     if not _KEYWORD.search(text):
         return text
@@ -194,19 +163,7 @@ def secret_kinds(text: str) -> list[str]:
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
 
 
-def _token_marker(match: re.Match[str]) -> str:
-    return f"[redacted: {kind_of_token(match[0])}]"
-
-
-def cleaned(value: Any) -> Any:
-    """Mappings, lists and texts without hidden characters, a marker in place of each secret.
-
-    BadInputError if two keys become one.
-    """
-    return _clean(value)
-
-
-def _clean_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
+def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
     clean: dict[str, Any] = {}
     for key, member in mapping.items():
         name = _redacted_key(key)
@@ -217,7 +174,7 @@ def _clean_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any
                 code="duplicate-key",
                 key=name,
             )
-        clean[name] = _clean(member, secret=secret or bool(_KEY.search(name)))
+        clean[name] = cleaned(member, secret=secret or bool(_KEY.search(name)))
     return clean
 
 
@@ -243,14 +200,18 @@ def _without(match: re.Match[str], *, group: int) -> str:
     return f"{match[0][:start]}{_MARKER}{match[0][end:]}"
 
 
-def _clean(value: Any, *, secret: bool = False) -> Any:
-    """`value` at any depth; `secret`: below a key named so text and long numbers go whole."""
+def cleaned(value: Any, *, secret: bool = False) -> Any:
+    """Mappings, lists and texts without hidden characters, a marker in place of each secret.
+
+    `secret`: below a key named so text and long numbers go whole. BadInputError if two keys become
+    one.
+    """
     if isinstance(value, str):
         return _MARKER if value and secret else redacted_text(hidden_characters.cleaned(value))
     if isinstance(value, Mapping):
-        return _clean_mapping(value, secret=secret)
+        return _cleaned_mapping(value, secret=secret)
     if isinstance(value, list | tuple):
-        return [_clean(member, secret=secret) for member in value]
+        return [cleaned(member, secret=secret) for member in value]
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
         return _MARKER
     return value

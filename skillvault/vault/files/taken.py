@@ -8,7 +8,6 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,13 +45,11 @@ class Taken:
 
     def put_back(self, commit: str) -> None:
         """Return the files of a commit to the inbox."""
-        for place in self._files(commit):
-            name = place.relative_to(self._folder / commit)
-            _move(place, self._root / layout.INBOX / name)
+        folder = self._folder / commit
+        for place in sorted(folder.rglob("*")):
+            if place.is_file():
+                _move(place, self._root / layout.INBOX / place.relative_to(folder))
         self.forget(commit)
-
-    def _files(self, commit: str) -> Iterator[Path]:
-        return (path for path in sorted((self._folder / commit).rglob("*")) if path.is_file())
 
 
 def _move(source: Path, wish: Path) -> None:

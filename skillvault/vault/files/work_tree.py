@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList, read_links
 from skillvault.model.policy import Policy, policy_from
@@ -23,7 +24,7 @@ from skillvault.model.records import (
     stamp,
 )
 from skillvault.model.text import front_matter, strict_yaml
-from skillvault.vault.files import codec, layout
+from skillvault.vault.files import layout
 
 Parsed = Record | LinkList | Problem
 Key = tuple[str, str]  # a path, and the id of the blob that stands there

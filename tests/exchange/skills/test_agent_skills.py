@@ -16,9 +16,9 @@ from skillvault.exchange.skills.agent_skills import (
     read_skill,
     write_skill,
 )
+from skillvault.model.codec import decode
 from skillvault.model.records import Problem, Ref, Skill
 from skillvault.model.text import front_matter, strict_yaml
-from skillvault.vault.files.codec import decode
 
 BODY = "# Review\n\n---\n\nLook twice.\n"
 NAMES = st.from_regex(r"[a-z][a-z_-]{0,8}", fullmatch=True)

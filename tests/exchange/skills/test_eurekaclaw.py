@@ -7,9 +7,9 @@ import yaml
 
 from skillvault.exchange.skills.eurekaclaw import OWN
 from skillvault.exchange.source_tree import tree_of
+from skillvault.model.codec import decode
 from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import Elsewhere, Problem, Ref, Skill
-from skillvault.vault.files.codec import decode
 from tests.exchange.skills.given import (
     body_of,
     every,

@@ -18,10 +18,10 @@ from skillvault.learning.generate.warning_pattern import Present, standing
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
+from skillvault.model.codec import encode
 from skillvault.model.policy import GeneratePolicy, Policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind, link_of
 from skillvault.model.text.text import tokens
-from skillvault.vault.files.codec import encode
 from tests.given import NOW, outcome, raw, trade
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
 

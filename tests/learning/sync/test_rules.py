@@ -12,10 +12,10 @@ from skillvault.learning.sync.skill import is_edited
 from skillvault.learning.sync.standing import FILE, PlacedSkill, merged_standing
 from skillvault.learning.sync.table import rule_of, stays, undecided
 from skillvault.learning.sync.three_way import Versions, joined_set
+from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Fact, JudgeInfo, Skill
 from skillvault.vault.commit.marks import encoded_with_marks, remarked
-from skillvault.vault.files import codec
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.sync.histories import met
 

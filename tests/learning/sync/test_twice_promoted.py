@@ -3,8 +3,8 @@
 from itertools import permutations
 
 from skillvault.learning.sync.standing import superseding
+from skillvault.model import codec
 from skillvault.model.records import Fact, Ref
-from skillvault.vault.files import codec
 from tests.given import NOW
 
 

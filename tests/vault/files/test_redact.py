@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.api import Vault
-from skillvault.model.records import plain
-from skillvault.vault.files.redact import redacted, redacted_text
+from skillvault.model.codec import outcome_values
+from skillvault.vault.files.redact import redacted_text
 from tests.conftest import Person
-from tests.given import NOW, as_file, outcome, raw
+from tests.given import NOW, as_file, ended, outcome, raw, redacted, shown
 
 # Put together here so that no scanner takes this file for a leak.
 AWS = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -66,19 +66,19 @@ def test_a_secret_given_to_a_name_is_found(text: str, gone: str) -> None:
 )
 def test_what_stands_under_a_key_named_like_a_secret_goes_whole(key: str) -> None:
     given = raw(context={key: "plain", "kept": "plain"})
-    assert redacted(outcome(given)).context == {key: "[redacted: Secret Keyword]", "kept": "plain"}
+    assert redacted(given).context == {key: "[redacted: Secret Keyword]", "kept": "plain"}
 
 
 def test_text_and_long_numbers_below_such_a_key_go_at_any_depth() -> None:
     given = raw(own={"password": {"value": "a", "list": ["b", 12345678], "tries": 3}})
     marker = "[redacted: Secret Keyword]"
-    assert redacted(outcome(given)).extra["own"] == {
+    assert redacted(given).extra["own"] == {
         "password": {"value": marker, "list": [marker, marker], "tries": 3}
     }
 
 
 def test_a_secret_that_is_a_key_goes_too() -> None:
-    made = redacted(outcome(raw(context={AWS: 1})))
+    made = redacted(raw(context={AWS: 1}))
     assert made.context == {"[redacted: AWS Access Key]": 1}
 
 
@@ -88,7 +88,7 @@ def test_a_secret_that_is_a_key_goes_too() -> None:
      ("secrets_found", 3), ("key", "value"), ("keyboard", "qwerty"), ("author", "ada")],
 )  # fmt: skip
 def test_a_key_that_only_sounds_like_a_secret_keeps_its_value(key: str, value: Any) -> None:
-    assert redacted(outcome(raw(context={key: value}))).context == {key: value}
+    assert redacted(raw(context={key: value})).context == {key: value}
 
 
 @pytest.mark.parametrize(
@@ -124,15 +124,27 @@ def test_prose_stays_byte_for_byte(words: list[str]) -> None:
 
 
 def test_the_id_does_not_depend_on_what_was_redacted() -> None:
-    made = outcome(raw(decision__reasoning=f"with {GITHUB}"))
-    clean = redacted(made)
+    given = raw(decision__reasoning=f"with {GITHUB}")
+    made, clean = outcome(given), redacted(given)
     assert (clean.id, clean.received) == (made.id, made.received)
     assert clean.decision.reasoning == "with [redacted: GitHub Token]"
 
 
 def test_an_outcome_without_secrets_is_unchanged() -> None:
-    made = outcome(raw(context={"a": None, "b": 1.5, "c": True}, own={"x": [1, {"y": "z"}]}))
-    assert plain(redacted(made)) == plain(made)
+    given = raw(context={"a": None, "b": 1.5, "c": True}, own={"x": [1, {"y": "z"}]})
+    assert outcome_values(redacted(given)) == outcome_values(outcome(given))
+
+
+@pytest.mark.parametrize("given", [raw(), shown(), ended()], ids=lambda given: given.get("type"))
+def test_a_domain_that_is_a_secret_is_refused_and_holds_nothing_up(
+    vault: Vault, given: dict[str, Any]
+) -> None:
+    secret = "sk" + "-ant-" + "a1" * 12
+    files = [("bad.json", as_file({**given, "domain": secret})), ("good.json", as_file(raw()))]
+    report = vault.record(files, now=NOW)
+    assert [one.code for one in report.quarantined] == ["bad-domain"]
+    assert secret not in report.quarantined[0].message
+    assert [done.subject for done in report.done] == ["record: 1 outcome in coding"]
 
 
 def test_no_secret_reaches_any_object_of_the_repository(vault: Vault, person: Person) -> None:

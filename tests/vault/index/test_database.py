@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.loop.registry import AGENDA
+from skillvault.model import codec
 from skillvault.model.records import (
     Evaluation,
     Fact,
@@ -23,7 +24,6 @@ from skillvault.model.records import (
     Skill,
     link_of,
 )
-from skillvault.vault.files import codec
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.follow import follow
 from skillvault.vault.index.rows import decoded

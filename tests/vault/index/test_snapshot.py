@@ -12,8 +12,9 @@ from skillvault.learning import record
 from skillvault.learning.effect import detect, mentions
 from skillvault.learning.evaluate import evaluate
 from skillvault.loop.run import Run
+from skillvault.model import codec
 from skillvault.model.records import Link, Ref, Skill, link_of
-from skillvault.vault.files import codec, layout
+from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Snapshot
 from skillvault.vault.index.subjects import VoiceRow
 from tests.given import NOW, as_file, evaluation, outcome, raw, recommendation, trade

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
+from skillvault.model.codec import decode, encode, incoming, outcome_values
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import outcome_from
 from skillvault.model.records import (
@@ -21,16 +22,10 @@ from skillvault.model.records import (
     Outcome,
     Ref,
     Skill,
-    plain,
 )
 from skillvault.model.text.front_matter import read as front_matter
 from skillvault.model.text.front_matter import split, text_of, with_body, with_key, without_key
 from skillvault.vault.files import layout
-from skillvault.vault.files.codec import (
-    decode,
-    encode,
-    incoming,
-)
 from tests.given import NOW, as_file, outcome, raw
 from tests.vault.given import DATA, HAND_MADE, TEXTS, front_matters, nested, spliced
 
@@ -284,7 +279,7 @@ def test_an_outcome_reads_back_as_it_was_recorded(given: dict[str, Any]) -> None
     data = encode(made)
     found = decode(Ref("outcome", made.id), data)
     assert isinstance(found, Outcome)
-    assert plain(found) == plain(made)
+    assert outcome_values(found) == outcome_values(made)
     assert encode(found) == data
 
 
@@ -378,7 +373,7 @@ def test_a_mistake_in_a_skill_is_named_by_its_key(
 
 def test_a_conflict_marker_within_evidence_is_only_text() -> None:
     made = outcome(raw(result__evidence="<<<<<<< HEAD\na\n=======\nb\n>>>>>>> theirs\n"))
-    assert plain(decode(Ref("outcome", made.id), encode(made))) == plain(made)  # type: ignore[arg-type]
+    assert outcome_values(decode(Ref("outcome", made.id), encode(made))) == outcome_values(made)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["outcome", "evaluation"])

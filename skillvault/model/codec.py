@@ -1,0 +1,490 @@
+"""Record <-> text: what a kind's file says, and the record in it, stand beside each other.
+
+What a person wrote is read leniently in form and strictly in kind, and changed only by
+surgical edits of named keys (`front_matter`).
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.model.conversion import convert, stored
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import (
+    ORIGINS,
+    SKILL_KINDS,
+    SKILL_STATUSES,
+    Answer,
+    Elsewhere,
+    Evaluation,
+    Extra,
+    Fact,
+    Outcome,
+    Recommendation,
+    Record,
+    Ref,
+    Retraction,
+    Session,
+    Skill,
+    Trust,
+    kind_of,
+    stamp,
+)
+from skillvault.model.text import front_matter, strict_json, strict_yaml
+
+# EurekaClaw's own keys: read as aliases, never written.
+ALIASES = {
+    "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "source": "origin",
+    "version": "version", "created_at": "created",
+}  # fmt: skip
+_COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
+_MANY = 10**9
+_SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
+# Of a session's file: what the vault gives. Its `id` is the session's name.
+_NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})
+_KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
+
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+_CHOICES = {
+    "kind": SKILL_KINDS, "status": SKILL_STATUSES, "origin": ORIGINS, "trust": get_args(Trust),
+}  # fmt: skip
+
+
+# ── text ─────────────────────────────────────────────────────────────────────────────
+
+
+def incoming(name: str, content: bytes) -> dict[str, Any]:
+    """What an agent dropped, as a mapping: by its ending json, yaml, or markdown.
+
+    A markdown body is the reasoning. Raises BadInputError.
+    """
+    text = front_matter.text_of(content)
+    if not text.strip():
+        raise BadInputError("the file is empty", code="truncated")
+    if name.endswith(".md"):
+        return _with_reasoning(*front_matter.read(text))
+    mapping = front_matter.as_mapping(
+        strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text)
+    )
+    _refuse_nul(mapping, "")
+    return mapping
+
+
+def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
+    _refuse_nul(meta, "")
+    decision = meta.get("decision", {})
+    if body and isinstance(decision, Mapping):
+        if decision.get("reasoning"):
+            raise BadInputError(
+                "decision.reasoning: is in the front matter and in the body; keep one",
+                code="duplicate-key",
+                key="decision.reasoning",
+            )
+        meta["decision"] = {**decision, "reasoning": body}
+    return meta
+
+
+def _refuse_nul(value: Any, key: str) -> None:
+    """An escaped NUL would make a commit message and a markdown file unreadable."""
+    if isinstance(value, str) and "\0" in value:
+        raise BadInputError(f"{key}: contains a NUL character; remove it", code="nul", key=key)
+    if isinstance(value, list):
+        for member in value:
+            _refuse_nul(member, key)
+    if isinstance(value, dict):
+        for name, member in value.items():
+            _refuse_nul(name, key or "a key")
+            _refuse_nul(member, f"{key}.{name}" if key else name)
+
+
+# ── any kind ─────────────────────────────────────────────────────────────────────────
+
+
+def encode(record: Record) -> bytes:
+    """A new record's whole text, in the format's key order."""
+    return _FORMS[kind_of(record)].to_text(record).encode()
+
+
+def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
+    """The record that `content` holds under this address; raises BadInputError.
+
+    `domain` is the folder it stands in, which a fact written by hand need not repeat.
+    """
+    return _FORMS[ref.kind].from_text(_whole(content), ref.id, domain)
+
+
+def _whole(content: bytes) -> str:
+    """A committed file's text; BadInputError if a merge left its markers in it."""
+    text = front_matter.text_of(content)
+    if conflict := _CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        raise BadInputError(
+            f"line {line}: a merge conflict marker; resolve the conflict and commit",
+            code="conflict",
+            line=line,
+        )
+    return text
+
+
+class _Form(NamedTuple):
+    """A record's kind as text: the text of a record, the record in a text by its id and domain."""
+
+    to_text: Callable[[Any], str]
+    from_text: Callable[[str, str, str | None], Record]
+
+
+def _yaml(
+    values_of: Callable[[Any], dict[str, Any]], record_of: Callable[[dict[str, Any], str], Record]
+) -> _Form:
+    """The form of a kind whose file is YAML."""
+
+    def from_text(text: str, name: str, _domain: str | None) -> Record:
+        return record_of(front_matter.as_mapping(strict_yaml.load(text)), name)
+
+    return _Form(lambda record: strict_yaml.dump(values_of(record)), from_text)
+
+
+def _canonical_digest(values: dict[str, Any]) -> str:
+    """The sha256 of a record's values as canonical JSON."""
+    del values["received"]
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ── outcomes ─────────────────────────────────────────────────────────────────────────
+
+
+def outcome_values(record: Outcome) -> dict[str, Any]:
+    """The outcome as a mapping in the format's key order, absent values left out."""
+    decision = _part_values(record.decision)
+    if record.decision.made_at:
+        decision["made_at"] = stamp(record.decision.made_at)
+    values: dict[str, Any] = {
+        "event_id": record.event_id,
+        "domain": record.domain,
+        "occurred_at": stamp(record.occurred_at),
+        "decision": {key: value for key, value in decision.items() if value is not None},
+        "result": _part_values(record.result),
+        "context": record.context or None,
+        "applied": None if record.applied is None else list(record.applied),
+        "lesson": None if record.lesson is None else _part_values(record.lesson),
+        "source": _part_values(record.source),
+        **record.extra,
+        "received": record.received,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def outcome_digest(record: Outcome) -> str:
+    """The sha256 of an outcome without what the vault gives it: its id is derived from it."""
+    values = outcome_values(record)
+    values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
+    if not values["source"]:
+        del values["source"]
+    return _canonical_digest(values)
+
+
+def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
+    """An Outcome as it was recorded; only its shape is checked again."""
+    record = convert({**values, "id": name}, Outcome)
+    _check_action(record, values)
+    return record
+
+
+def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
+    """A result alone says whose decision it is the end of; anything else says what was decided."""
+    if record.is_described or (record.decision.id and record.observer != "agent"):
+        return
+    key = "decision.action"
+    if "action" not in raw["decision"]:
+        raise BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
+    raise BadInputError(
+        f'{key}: expected text that is not empty, found text ""', code="wrong-type", key=key
+    )
+
+
+def _part_values(part: Struct) -> dict[str, Any]:
+    """A nested record's set values in field order, its unknown keys last."""
+    values: dict[str, Any] = msgspec.structs.asdict(part)
+    extra: Extra = values.pop("extra")
+    return {key: value for key, value in values.items() if value not in (None, "")} | extra
+
+
+# ── recommendations ──────────────────────────────────────────────────────────────────
+
+
+def recommendation_values(record: Recommendation) -> dict[str, Any]:
+    """The record as a mapping in the format's key order, without its id."""
+    values: dict[str, Any] = msgspec.to_builtins(record)
+    extra = values.pop("extra")
+    received = values.pop("received")
+    del values["id"]
+    if record.trust == "local":
+        del values["trust"]
+    facts = values["facts"]
+    for part in (*values["shown"], *facts):
+        for key in _SHOWN_AS:
+            if not part.get(key):
+                part.pop(key, None)
+    values["facts"] = facts or None
+    present = {key: value for key, value in values.items() if value not in (None, "", {})}
+    return {**present, "at": stamp(record.at), **extra, "received": received}
+
+
+def recommendation_digest(record: Recommendation) -> str:
+    """The sha256 of a recommendation without what the vault gives it."""
+    values = recommendation_values(msgspec.structs.replace(record, trust="local"))
+    for shown in values.get("shown", ()):
+        for key in _SHOWN_AS:
+            shown.pop(key, None)
+    return _canonical_digest(values)
+
+
+def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
+    """A Recommendation as it was recorded; only its shape is checked again."""
+    return convert({**values, "id": name}, Recommendation)
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────────────
+
+
+def session_values(record: Session) -> dict[str, Any]:
+    """The record as a mapping in the format's key order; its name stands as `id`."""
+    values: dict[str, Any] = {
+        "id": record.name,
+        "domain": record.domain,
+        "ended_at": stamp(record.ended_at),
+        "agent": record.agent,
+        "failures": [_part_values(failure) for failure in record.failures],
+        "successes": [_part_values(success) for success in record.successes],
+        "tags": list(record.tags),
+        "roles": list(record.roles),
+        "stages": list(record.stages),
+        "transcript": record.transcript,
+        "trust": None if record.trust == "local" else record.trust,
+    }
+    told = {key: value for key, value in values.items() if value not in (None, [])}
+    return {**told, **record.extra, "received": record.received}
+
+
+def session_digest(record: Session) -> str:
+    """The sha256 of a session without what the vault gives it."""
+    return _canonical_digest(session_values(msgspec.structs.replace(record, trust="local")))
+
+
+def session_of(values: Mapping[str, Any], name: str) -> Session:
+    """A Session as it was recorded; only its shape is checked again. Its `id` is its name."""
+    if values.get("id") in (None, ""):
+        raise BadInputError(
+            "id: missing; write the session's id, as its outcomes have it in source.session",
+            code="missing-key",
+            key="id",
+        )
+    known = {key: value for key, value in values.items() if key not in _NOT_TAKEN_OF_SESSION}
+    try:
+        record = convert({**known, "id": "", "name": values["id"]}, Session)
+    except BadInputError as error:
+        if error.key != "name":
+            raise
+        message = error.message.replace("name:", "id:", 1)
+        raise BadInputError(message, code=error.code, key="id") from None
+    return msgspec.structs.replace(record, id=name)
+
+
+# ── evaluations, answers ─────────────────────────────────────────────────────────────
+
+
+def _evaluation_values(record: Evaluation) -> dict[str, Any]:
+    values = msgspec.to_builtins(record)
+    values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
+    right = values.pop("judge_was_right")
+    kept = {k: v for k, v in values.items() if v not in (None, [], ())}
+    return {**kept, "judge_was_right": right}
+
+
+def _answer_text(record: Answer) -> str:
+    values = msgspec.to_builtins(record) | {"at": stamp(record.at)}
+    values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
+    kept = {key: value for key, value in values.items() if value is not None}
+    return f"{json.dumps(kept, ensure_ascii=False, indent=2)}\n"
+
+
+# ── facts ────────────────────────────────────────────────────────────────────────────
+
+
+_FACT_KEYS = (
+    "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
+    "review_by",
+)  # fmt: skip
+
+
+def _fact_text(fact: Fact) -> str:
+    values = {key: getattr(fact, key) for key in _FACT_KEYS}
+    values["created_at"] = stamp(fact.created_at) if fact.created_at else None
+    front = {key: value for key, value in values.items() if value is not None}
+    return f"---\n{strict_yaml.dump(front)}---\n\n{fact.text.strip()}\n"
+
+
+def _fact(text: str, name: str, domain: str | None) -> Fact:
+    """A fact; its front matter is optional, its body not."""
+    meta, body = front_matter.read(text) if front_matter.begins(text) else ({}, text)
+    if not body.strip():
+        raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
+    named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
+    raw = {"id": name, "domain": domain, **named, "text": body.strip()}
+    return stored(raw, Fact)
+
+
+# ── skills ───────────────────────────────────────────────────────────────────────────
+
+
+_WORD_KEYS = ("tags", "roles", "stages")
+_TEXT_KEYS = (
+    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
+    "trust", "retired", "trial", "replaces", "written",
+)  # fmt: skip
+
+
+def _skill_text(skill: Skill) -> str:
+    metadata = {key: getattr(skill, key) for key in front_matter.METADATA_KEYS}
+    metadata |= {name: " ".join(getattr(skill, name)) for name in _WORD_KEYS}
+    front = {
+        "name": skill.name,
+        "description": skill.description,
+        "metadata": {key: value for key, value in metadata.items() if value},
+    }
+    return f"---\n{strict_yaml.dump(front)}---\n\n{skill.body.strip()}\n"
+
+
+def foreign_skill(name: str, content: bytes) -> Skill:
+    """A skill as other people write one; raises BadInputError.
+
+    An unquoted colon in a value, nested metadata and lists there are read, which the vault's own
+    files may not have.
+    """
+    return _skill(name, _whole(content), foreign=True)
+
+
+def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
+    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
+    if foreign:
+        meta["metadata"] = _without_nested(meta.get("metadata"))
+    values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
+    values_of |= _metadata(meta.get("metadata"))
+    for key, choices in _CHOICES.items():
+        if key in values_of and values_of[key] not in choices:
+            raise _choice(f"metadata.{key}", values_of[key], choices)
+    values: dict[str, Any] = {
+        key: _as_text(value)
+        for key, value in values_of.items()
+        if key in _TEXT_KEYS and value not in (None, "")
+    }
+    values |= {key: _as_words(values_of[key]) for key in _WORD_KEYS if values_of.get(key)}
+    return Skill(
+        name=_required(meta, "name", f"write `name: {name}`"),
+        description=_required(meta, "description", "say what it does and when to use it"),
+        body=body,
+        foreign=tuple(key for key in meta if key not in _KNOWN),
+        elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
+        internal=values_of.get("internal") is True,  # hosts overlook the text "true"
+        **values,
+    )
+
+
+def _without_nested(metadata: Any) -> Any:
+    """Metadata whose values are texts: lists of words joined, what is nested left out."""
+    if not isinstance(metadata, dict):
+        return metadata
+    return {
+        key: " ".join(map(_as_text, value)) if isinstance(value, list) else value
+        for key, value in metadata.items()
+        if not isinstance(value, dict)
+        and not (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    }
+
+
+def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:
+    """Another tool's counters; None where they tell nothing."""
+    count, rate = (_number(meta.get(key)) for key in _COUNTERS)
+    if count is None or count < 1:
+        return None
+    success_rate = rate if rate is not None and 0 <= rate <= 1 else None
+    return Elsewhere(int(min(count, _MANY)), success_rate)
+
+
+def _number(value: Any) -> float | None:
+    """A number, also one written as a text; None for anything else."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None
+
+
+def _metadata(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadInputError(
+            "metadata: expected keys and values, such as `kind: guide`",
+            code="wrong-type",
+            key="metadata",
+        )
+    for key, value_of in value.items():
+        if isinstance(value_of, dict | list):
+            raise BadInputError(
+                f"metadata.{key}: expected text, found a {'list' if value_of else 'collection'}; "
+                "write the words with spaces between them",
+                code="wrong-type",
+                key=f"metadata.{key}",
+            )
+    return value
+
+
+def _required(meta: dict[str, Any], key: str, how: str) -> str:
+    value = meta.get(key)
+    if value is None or value == "":
+        raise BadInputError(f"{key}: missing; {how}", code="missing-key", key=key)
+    if isinstance(value, dict | list):
+        raise BadInputError(f"{key}: expected text; {how}", code="wrong-type", key=key)
+    return _as_text(value)
+
+
+def _choice(key: str, value: Any, choices: Iterable[str]) -> BadInputError:
+    return BadInputError(
+        f"{key}: {value!r} is not one of {', '.join(choices)}", code="bad-value", key=key
+    )
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _as_words(value: Any) -> tuple[str, ...]:
+    return (
+        tuple(_as_text(v) for v in value) if isinstance(value, list) else tuple(str(value).split())
+    )
+
+
+_FORMS: Mapping[str, _Form] = {
+    "outcome": _yaml(outcome_values, outcome_of),
+    "evaluation": _yaml(_evaluation_values, lambda values, _: stored(values, Evaluation)),
+    "recommendation": _yaml(recommendation_values, recommendation_of),
+    "session": _yaml(session_values, session_of),
+    "retraction": _yaml(
+        lambda record: {**msgspec.to_builtins(record), "at": stamp(record.at)},
+        lambda values, _: stored(values, Retraction),
+    ),
+    "answer": _Form(
+        _answer_text,
+        lambda text, *_: stored(front_matter.as_mapping(strict_json.load(text)), Answer),
+    ),
+    "fact": _Form(_fact_text, _fact),
+    "skill": _Form(_skill_text, lambda text, name, _: _skill(name, text)),
+}

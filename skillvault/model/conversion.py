@@ -1,0 +1,178 @@
+"""Plain values -> a record; what does not fit is refused in words that name the key.
+
+Unknown keys are kept in the `extra` of the record that has one.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import Observer, Status, Trust
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "result.status": get_args(Status),
+    "result.claimed": get_args(Status),
+    "result.observed_by": get_args(Observer),
+    "source.trust": get_args(Trust),
+    "trust": get_args(Trust),
+}
+_AT = re.compile(r" - at `\$\.?(?P<key>[^`]*)`$")
+_EXPECTED = re.compile(
+    r"^Expected `(?P<want>[^`]+)`(?P<bound> [<>]=? [-\d.]+)?(?:, got `(?P<got>[^`]+)`)?"
+)
+_IN_WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "text",
+    "bool": "true or false",
+    "datetime": "a time with its timezone, such as 2026-11-20T10:15:00Z",
+    "object": "a mapping of keys to values",
+    "array": "a list",
+    "null": "nothing",
+}
+_RECORD = TypeVar("_RECORD", bound=Struct)
+
+
+class _Key(NamedTuple):
+    """A key of a record: is it required, and which record is its value, or each of its list."""
+
+    required: bool
+    part: type[Struct] | None = None
+    is_list: bool = False
+
+
+def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
+    """A record of the vault's own making; raises BadInputError with the dotted key."""
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise _in_words(error, "", raw) from None
+
+
+def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
+    """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise.
+
+    A null or an empty text says nothing, where the key may be left out.
+    """
+    keys = _keys_of(kind)
+    values: dict[str, Any] = {"extra": {}}
+    for name, value in raw.items():
+        if not isinstance(name, str):
+            path = _join(key_path, str(name))
+            raise BadInputError(
+                f"{path}: keys must be text; quote {name!r}", code="bad-key", key=path
+            )
+        key = keys.get(name)
+        if key is None:
+            values["extra"][name] = value
+        elif value in (None, "") and not key.required:
+            continue
+        elif key.part and key.is_list and isinstance(value, list):
+            path, members = _join(key_path, name), enumerate(value)
+            values[name] = [
+                _member(member, key.part, f"{path}[{place}]") for place, member in members
+            ]
+        elif key.part and isinstance(value, Mapping):
+            values[name] = convert(value, key.part, key_path=_join(key_path, name))
+        else:
+            values[name] = value
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise _in_words(error, key_path, raw) from None
+
+
+def _member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
+    if isinstance(value, Mapping):
+        return convert(value, kind, key_path=key_path)
+    raise BadInputError(
+        f"{key_path}: expected a mapping, found {value_in_words(value)}; write "
+        f"{{{', '.join(_keys_of(kind))}}}",
+        code="wrong-type",
+        key=key_path,
+    )
+
+
+@cache
+def _keys_of(kind: type[Struct]) -> Mapping[str, _Key]:
+    """The keys of a record in their order."""
+    keys: dict[str, _Key] = {}
+    for field in msgspec.structs.fields(kind):
+        types = get_args(field.type) or (field.type,)
+        part = next(
+            (part for part in types if "extra" in getattr(part, "__struct_fields__", ())), None
+        )
+        keys[field.name] = _Key(field.required, part, get_origin(field.type) is tuple)
+    del keys["extra"]
+    return keys
+
+
+def _join(path: str, key: str) -> str:
+    dot = "" if key.startswith("[") else "."
+    return f"{path}{dot}{key}" if path else key
+
+
+def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
+    """Msgspec's message as one sentence that names the key and the next step."""
+    message = str(error)
+    at = _AT.search(message)
+    key = _join(path, at["key"]) if at else path
+    text = _AT.sub("", message)
+    if missing := re.match(r"Object missing required field `(.+)`", text):
+        key = _join(key, missing[1])
+        return BadInputError(f"{key}: missing; add it", code="missing-key", key=key)
+    value = _dig(raw, at["key"] if at else "")
+    if text.startswith("Invalid enum value"):
+        problem = f"{value!r} is not one of the values it may have"
+        return BadInputError(f"{key}: {problem}{_choices(key)}", code="bad-value", key=key)
+    if "RFC3339" in text:
+        text = "Expected `datetime`"
+    expected = _EXPECTED.match(text)
+    if expected is None:
+        return BadInputError(f"{key}: {text}", code="bad-value", key=key)
+    want = _types_in_words(expected["want"])
+    if expected["bound"]:
+        want += f"{expected['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
+    elif text.startswith("Expected `str` of length"):
+        want = "text that is not empty"
+    return BadInputError(
+        f"{key or 'the record'}: expected {want}, found {value_in_words(value)}",
+        code="bad-value" if expected["bound"] else "wrong-type",
+        key=key or None,
+    )
+
+
+def _types_in_words(want: str) -> str:
+    parts = [_IN_WORDS.get(part.strip(), part.strip()) for part in want.split("|")]
+    return " or ".join(part for part in parts if part != "nothing") or "nothing"
+
+
+def _choices(key: str) -> str:
+    choices = _CHOICES.get(key)
+    return f"; write {', '.join(choices)}" if choices else ""
+
+
+def _dig(raw: Any, path: str) -> Any:
+    """The value at a msgspec path; the container if the path leaves plain keys."""
+    for part in filter(None, path.split(".")):
+        if not isinstance(raw, Mapping) or part not in raw:
+            return raw
+        raw = raw[part]
+    return raw
+
+
+def value_in_words(value: Any) -> str:
+    """A foreign value as a refusal names it."""
+    if isinstance(value, str):
+        return f"text {json.dumps(value[:40], ensure_ascii=False)}"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return "nothing" if value is None else json.dumps(value, default=str)[:40]

@@ -105,12 +105,12 @@ def _hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
     """The characters in files that a reader does not see: of each file the first of each name."""
     for path, text in sorted(texts.items()):
         names: dict[str, HiddenCharacter] = {}
-        for one in hidden_characters(text):
-            names.setdefault(one.name, one)
-        for one in names.values():
+        for character in hidden_characters(text):
+            names.setdefault(character.name, character)
+        for first in names.values():
             message = (
-                f"line {one.line}, column {one.column}: {one.name}, which no reader sees; remove "
-                f"it, or write it as {escaped(one.character)}"
+                f"line {first.line}, column {first.column}: {first.name}, which no reader sees; "
+                f"remove it, or write it as {escaped(first.character)}"
             )
             yield Problem(path, None, "hidden-character", message)
 

@@ -117,10 +117,10 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
 def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
     for batch in _batches(git.history.changed(old, new)):
         database.put(_files(git, batch))
-    left = git.history.between(new, old)
-    database.leave(left)
+    removed = git.history.between(new, old)
+    database.leave(removed)
     database.enter(_history(database, git, f"{old}..{new}"))
-    if left:  # what was taken away then may not have been
+    if removed:  # what was taken away then may not have been
         database.finish()
 
 
@@ -137,14 +137,14 @@ def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
 
 
 def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | None]]:
-    left = iter(entries.items())
-    while batch := dict(islice(left, _BATCH)):
+    remainder = iter(entries.items())
+    while batch := dict(islice(remainder, _BATCH)):
         yield batch
 
 
 def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
-    wanted = [entry.id for path, entry in entries.items() if entry and layout.holds_records(path)]
-    data = git.blobs(wanted)
+    blobs = [entry.id for path, entry in entries.items() if entry and layout.holds_records(path)]
+    data = git.blobs(blobs)
     return {path: _file(path, entry, data) for path, entry in entries.items()}
 
 

@@ -258,5 +258,5 @@ def search_untrusted(
 
 def _documents(reader: Reader) -> Iterator[Document]:
     for path, kind, value in reader.rows(_UNTRUSTED):
-        if found := document(path, decoded(kind, value)):
-            yield found
+        if text := document(path, decoded(kind, value)):
+            yield text

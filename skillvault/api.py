@@ -49,7 +49,6 @@ from skillvault.model.records import (
     Trust,
 )
 from skillvault.model.text import html_table
-from skillvault.review import proposal_branches as branches
 from skillvault.review import recompute, review
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
@@ -59,22 +58,20 @@ from skillvault.serving import advise as advising
 from skillvault.serving import folders
 from skillvault.serving import shelf as shelves
 from skillvault.serving.exporting import Exporter
-from skillvault.serving.inquiry import Inquiry
-from skillvault.serving.notebook import Notebook
+from skillvault.serving.inquiry import Inquiry, Notebook
 from skillvault.sessions import closing as closings
 from skillvault.sessions import decision, session_sources, transcripts
 from skillvault.sessions import decision as decisions
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import check as checks
 from skillvault.vault import provenance, setup
-from skillvault.vault.commit import recovery
-from skillvault.vault.commit.store import Store
+from skillvault.vault.commit.store import Store, review_taken
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.files.quarantine import Refused
-from skillvault.vault.git import past
+from skillvault.vault.git import history
 from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
@@ -244,7 +241,7 @@ class Vault:
             if "record" in (wanted or registry.STEPS):
                 policy = store.head().policy
                 if not dry:
-                    recovery.review_taken(store.git, store.taken, policy.branch)
+                    review_taken(store.git, store.taken, policy.branch)
                 intake = _intake(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
@@ -815,16 +812,14 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
     return list(review.proposals(_question(vault)))
 
 
-def proposal_branches(
-    vault: Vault, *, now: datetime | None = None
-) -> list[branches.ProposalBranch]:
+def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
     """A branch `proposal/<name>` for each skill that waits, with the commit that lets it in."""
     apart = Store(vault.root, AGENDA, apart=True)
     return [
-        branches.proposal_branch(
+        review.proposal_branch(
             apart,
             waiting.name,
-            branches.with_evidence(vault.curate.approval(waiting.name), waiting),
+            review.with_evidence(vault.curate.approval(waiting.name), waiting),
             now or _clock(),
         )
         for waiting in proposals(vault)
@@ -843,7 +838,7 @@ def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
     To be asked, not to be written; it goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
-    with past.past_of(vault.store.git, branch, moment) as then:
+    with history.past_of(vault.store.git, branch, moment) as then:
         yield Vault.open(then.root), then.at
 
 

@@ -71,7 +71,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.files.quarantine import Refused
-from skillvault.vault.git import history
+from skillvault.vault.git import past
 from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
@@ -838,7 +838,7 @@ def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
     To be asked, not to be written; it goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
-    with history.past_of(vault.store.git, branch, moment) as then:
+    with past.past_of(vault.store.git, branch, moment) as then:
         yield Vault.open(then.root), then.at
 
 

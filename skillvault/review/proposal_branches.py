@@ -26,7 +26,7 @@ class ProposalBranch(Struct, frozen=True):
     made: bool
 
 
-def with_evidence(change: Change, waiting: WaitingSkill) -> Change:
+def _with_evidence(change: Change, waiting: WaitingSkill) -> Change:
     """What lets a proposal in, with what it rests on, as the reviewer of its branch reads it."""
     rows = [
         f"  {row.outcome}  {row.status:7}  {row.session or '-'}  episode {row.episode}"
@@ -36,8 +36,11 @@ def with_evidence(change: Change, waiting: WaitingSkill) -> Change:
     return change.noting("\n".join([waiting.description, *lead, *rows]))
 
 
-def proposal_branch(store: Store, name: str, change: Change, now: datetime) -> ProposalBranch:
+def proposal_branch(
+    store: Store, waiting: WaitingSkill, approval: Change, now: datetime
+) -> ProposalBranch:
     """The branch `proposal/<name>`, made if it is not there."""
+    name, change = waiting.name, _with_evidence(approval, waiting)
     branch = f"proposal/{name}"
     git = store.git
     if (tip := git.tip(branch)) is not None:

@@ -163,12 +163,13 @@ def _rejected_before(run: Run, skill: Skill) -> Like | None:
     return None
 
 
-def text_pair(run: Run, name: str, revision: str | None) -> TextPair:
+def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     """A skill's text now beside another: that of a revision; of a proposal what it replaces.
 
     Of any other skill that of before its latest commit. UsageError for what is not there.
     """
     view, git = run.view, run.store.git
+    name = name.replace("_", "-")
     path = view.records.path_of(Ref("skill", name))
     skill = view.skills.find(name)
     if path is None or skill is None:

@@ -20,7 +20,8 @@ from skillvault.model import codec
 from skillvault.model.change import Change
 from skillvault.model.link_lists import edited_links, owner_of
 from skillvault.model.records import Evaluation, Link, Ref, ref_of
-from skillvault.vault.files import internal, layout
+from skillvault.vault.commit import marks
+from skillvault.vault.files import layout
 
 AUTHOR = "bench <bench@localhost>"
 
@@ -106,7 +107,7 @@ def _file(path: str, content: bytes, kept: dict[str, bytes]) -> Iterator[bytes]:
     if layout.is_skill(path):
         kept[path] = content
         if layout.shelf_of(path) != layout.SERVED:
-            content = internal.marked(path, content)
+            content = marks.mark_internal(path, content)
     yield f"M 100644 inline {path}\n".encode() + _data(content)
 
 

@@ -37,7 +37,6 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
-from skillvault.review import proposal_branches as branches
 from skillvault.review import recompute, review
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
@@ -46,15 +45,13 @@ from skillvault.review.memory import FactsOnRecord
 from skillvault.serving import advise as advising
 from skillvault.serving import shelf as shelves
 from skillvault.serving.exporting import Exporter
-from skillvault.serving.inquiry import Inquiry
-from skillvault.serving.notebook import Notebook
+from skillvault.serving.inquiry import Inquiry, Notebook
 from skillvault.sessions import closing as closings
 from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
-from skillvault.vault.commit import recovery
-from skillvault.vault.commit.store import Store
+from skillvault.vault.commit.store import Store, review_taken
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
@@ -197,7 +194,7 @@ class Vault:
             if "record" in (wanted or registry.STEPS):
                 policy = store.head().policy
                 if not dry:
-                    recovery.review_taken(store.git, store.taken, policy.branch)
+                    review_taken(store.git, store.taken, policy.branch)
                 intake = recording.intake_of(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
@@ -652,13 +649,11 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
     return list(review.proposals(question(vault)))
 
 
-def proposal_branches(
-    vault: Vault, *, now: datetime | None = None
-) -> list[branches.ProposalBranch]:
+def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
     """A branch `proposal/<name>` for each skill that waits, with the commit that lets it in."""
     apart, at = Store(vault.root, AGENDA, apart=True), now or _clock()
     return [
-        branches.proposal_branch(apart, waiting, vault.curate.approval(waiting.name), at)
+        review.proposal_branch(apart, waiting, vault.curate.approval(waiting.name), at)
         for waiting in proposals(vault)
     ]
 

@@ -27,7 +27,7 @@ ORDER = {
     ],
     "vault": [
         "check", "provenance", "setup", "export_folder", "commit", "index", "evidence",
-        "git", "files", "search", "spending", "disk", "drafts", "failpoint",
+        "git", "files", "search", "spending", "disk", "failpoint",
     ],
     "judge": ["agent", "claude", "offline"],
 }  # fmt: skip

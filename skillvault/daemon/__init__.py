@@ -21,7 +21,7 @@ from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.vault.commit.pack import pack
-from skillvault.vault.commit.recovery import review_taken
+from skillvault.vault.commit.store import review_taken
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING

@@ -5,12 +5,70 @@ What it returns is judged by the ordinary intake (`intake.outcome_from`) like an
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from skillvault.exchange import ctrf, freqtrade, harbor, jsonl, junit
-from skillvault.exchange.source_file import Parsed, Reader
+from skillvault.exchange import ctrf, freqtrade, harbor, junit
+from skillvault.exchange.source_file import (
+    Parsed,
+    Reader,
+    attempt,
+    json_of,
+    label,
+    name_of,
+    unreadable,
+)
+from skillvault.exchange.transcripts.reader import client_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.text.text import listed
+
+
+def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
+    """Each line as `(<stem>-<line number>, mapping)`; `domain` fills in absent domains only."""
+    if (client := client_of(path)) is not None:
+        raise BadInputError(
+            f"{name_of(path)}: a transcript of {client}, no file of outcomes; write `skillvault "
+            f"import {client} {path.name}`",
+            code="wrong-type",
+        )
+    outcomes = [
+        attempt(label(path.stem, number), partial(_outcome, line, path, number, domain))
+        for number, line in _numbered_lines(path)
+    ]
+    if len(outcomes) > 1 and all(isinstance(outcome, BadInputError) for _, outcome in outcomes):
+        raise BadInputError(
+            f"{name_of(path)}: no line is a JSON object; one outcome in a file of its own is "
+            "taken by `skillvault record`",
+            code="wrong-type",
+        )
+    yield from outcomes
+
+
+def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, with their 1-based numbers."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
+    where = f"{name_of(path)}: line {number}"
+    value = json_of(line, where, line=number)
+    if not isinstance(value, dict):
+        raise BadInputError(
+            f"{where}: expected one JSON object; write one outcome as {{...}} on a line",
+            code="wrong-type",
+            line=number,
+        )
+    if domain is not None and value.get("domain") is None:
+        return {**value, "domain": domain}
+    return value
+
 
 __all__ = ["FORMATS", "Parsed", "Reader", "read_files", "read_outcomes"]
 
@@ -19,7 +77,7 @@ FORMATS: dict[str, Reader] = {
     "harbor": harbor.read_trials,
     "ctrf": ctrf.read_ctrf,
     "junit": junit.read_junit,
-    "jsonl": jsonl.read_lines,
+    "jsonl": read_lines,
 }
 
 

@@ -6,9 +6,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from skillvault.learning.capture.evidence import CodeEvidence, evidence_for
+from skillvault.learning.capture.evidence import CodeEvidence, Terms, evidence_for, search_terms
 from skillvault.learning.capture.patterns import Borne
-from skillvault.learning.capture.terms import Terms, search_terms
 from skillvault.loop.run import Broken, Run
 from skillvault.model.errors import GitError
 from skillvault.model.policy import CapturePolicy

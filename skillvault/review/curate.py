@@ -16,7 +16,7 @@ from skillvault.loop.clock import clock
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import AGENDA
 from skillvault.model.records import Ref, Shelved, Skill
-from skillvault.review import installed, installing
+from skillvault.review import installing
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
@@ -151,7 +151,7 @@ class Curator:
 
     def lint(self, name: str) -> list[str]:
         """What a person should look at before approving an installed skill, a line each."""
-        return installed.lint_of_waiting(self._store, name.replace("_", "-"))
+        return installing.lint_of_waiting(self._store, name.replace("_", "-"))
 
     def _approved(self, skill: Skill, shelf: str) -> "Change":
         next_versions.check_is_meant(self._store.head(), skill.name, "approve")

@@ -4,7 +4,8 @@ It decides nothing; `curate` does.
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -14,10 +15,14 @@ from skillvault.learning.recommend.duplicates import likeness
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
+from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
 from skillvault.model.records import PROGRAMS_OWN, Ref, Skill
+from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.git.committer import CommitDraft
+from skillvault.vault.git.trees import Entry, mode_of
 
 _NEAR = 0.25  # the share of its statements that another text must say to be named as near
 
@@ -193,3 +198,61 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     before = parsed(older, contents[place])
     text = before.body.strip() if isinstance(before, Skill) else ""
     return TextPair(f"{older} at {commit[:10]}", path, text, skill.body.strip())
+
+
+_ROWS = 20  # outcomes that a commit's message lists
+
+
+class ProposalBranch(Struct, frozen=True):
+    """A branch that lets a proposal in; `made`: it was not there before."""
+
+    name: str
+    branch: str
+    commit: str
+    made: bool
+
+
+def _with_evidence(change: Change, waiting: WaitingSkill) -> Change:
+    """What lets a proposal in, with what it rests on, as the reviewer of its branch reads it."""
+    rows = [
+        f"  {row.outcome}  {row.status:7}  {row.session or '-'}  episode {row.episode}"
+        for row in waiting.basis.rows[-_ROWS:]
+    ]
+    lead = [f"Rests on {waiting.basis.sentence}."] if rows else []
+    return change.noting("\n".join([waiting.description, *lead, *rows]))
+
+
+def proposal_branch(
+    store: Store, waiting: WaitingSkill, approval: Change, now: datetime
+) -> ProposalBranch:
+    """The branch `proposal/<name>`, made if it is not there."""
+    name, change = waiting.name, _with_evidence(approval, waiting)
+    branch = f"proposal/{name}"
+    git = store.git
+    if (tip := git.tip(branch)) is not None:
+        return ProposalBranch(name, branch, tip, made=False)
+    store.follow()
+    try:
+        files, parent = store.stage(change).files, store.staged.commit
+    finally:
+        store.roll_back()
+    root = git.objects.root(parent) if parent else None
+    before = git.entries(parent, list(files))
+    entries = dict(_drafted_entries(store, files.items(), before))
+    tree = git.objects.write_tree(root, entries)
+    (commit,) = git.committer.commits(
+        [CommitDraft(tree, change.message)], parent, now, git.settings()
+    )
+    git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
+    return ProposalBranch(name, branch, commit, made=True)
+
+
+def _drafted_entries(
+    store: Store, files: Iterable[tuple[str, bytes | None]], before: dict[str, Entry]
+) -> Iterator[tuple[str, Entry | None]]:
+    for path, content in files:
+        if content is None:
+            yield path, None
+        else:
+            mode = mode_of(content, before.get(path))
+            yield path, Entry(mode, store.git.objects.write_blob(content))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.clients import log, notes
+from skillvault.cli import hook
+from skillvault.clients import notes
 from skillvault.clients.notes import domain_of
 from skillvault.clients.payload import payload_from
 from tests.conftest import NOW
@@ -80,10 +81,10 @@ def test_only_sessions_of_yesterday_are_abandoned(tmp_path: Path) -> None:
 
 
 def test_the_log_keeps_its_latest_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "MOST", 1000)
+    monkeypatch.setattr(hook, "MOST_BYTES", 1000)
     for number in range(100):
-        log.log_line(tmp_path, f"line {number}\nof two")
-    lines = (tmp_path / log.LOG).read_text().splitlines()
+        hook.log_line(tmp_path, f"line {number}\nof two")
+    lines = (tmp_path / hook.LOG).read_text().splitlines()
     assert lines[-1].endswith("line 99 of two")
     assert sum(len(line) + 1 for line in lines) <= 1000
 

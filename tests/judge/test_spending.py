@@ -316,8 +316,9 @@ def learned(root: Path, concurrency: int, judging: Provider) -> tuple[dict[str, 
     subjects = [commit.subject for commit in vault.log()]
     if judging.pays:
         return files, subjects
-    # Each answer of an agent is a commit of its own, in the order in which they came.
-    return files, sorted(subject for subject in subjects if subject.startswith("answer:"))
+    # Each answer of an agent is a commit of its own, in the order in which they came. Where the
+    # commit of another one touches the same lists, what follows from it is a second commit.
+    return files, sorted({subject for subject in subjects if subject.startswith("answer:")})
 
 
 @by_both

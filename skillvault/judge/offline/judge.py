@@ -6,16 +6,9 @@ Each method imports what it needs: a vault that is only asked needs none of it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillvault.judge.offline import (
-    advising,
-    consolidating,
-    drafting,
-    joining,
-    planning,
-    recounting,
-    telling,
-    verdict,
-)
+from skillvault.judge.offline import drafting, planning, recounting, telling, verdict
+from skillvault.judge.offline import drafting as consolidating
+from skillvault.judge.offline import verdict as advising
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -70,7 +63,7 @@ class OfflineJudge:
             case Period():
                 return planning.planned(brief)
             case Agreement():
-                return joining.joined(brief)
+                return consolidating.joined(brief)
             case SessionExcerpt():
                 return recounting.recounted(brief)
 

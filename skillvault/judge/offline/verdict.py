@@ -9,10 +9,10 @@ from typing import NamedTuple
 from skillvault.judge.offline.citations import figures_of
 from skillvault.judge.offline.grounds import Statement, statements_of
 from skillvault.judge.offline.speech import figured, plain, quoted
-from skillvault.model.brief import Verdict
+from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
 from skillvault.model.reading import NOTE, Reading, read
-from skillvault.model.records import Decision, Scalar
-from skillvault.model.text.text import count_of, figure, listed, terms
+from skillvault.model.records import Decision, Outcome, Scalar, Skill
+from skillvault.model.text.text import count_of, figure, listed, shorten, terms
 
 BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either
 GOOD = 0.5
@@ -217,3 +217,19 @@ def _shown(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return figure(value) if isinstance(value, int | float) else figured(str(value), 40)
+
+
+_MOST = 4
+
+
+def opined(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
+    """Quality as in a verdict; grounds that do not carry a decision lower its confidence."""
+    decision, size = outcome.decision, outcome.result.entry_value
+    verdict = judged(decision, outcome.context, outcome.applied, size)
+    confidence = 1.0 if decision.confidence is None else decision.confidence
+    doubts = [shorten(text, WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
+    return Opinion(
+        quality=verdict.quality_score,
+        confidence=round(confidence * min(verdict.quality_score / GOOD, 1.0), 2),
+        warnings=(*warnings_of(skills), *doubts)[:_MOST],
+    )

@@ -1,11 +1,103 @@
 """How much a code base bears a rule out: which files count, and whether they are enough."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
-from skillvault.learning.capture.terms import Terms
 from skillvault.model.policy import CapturePolicy
+from skillvault.model.text.text import UNSPACED
+
+Polarity = Literal["positive", "negative"]
+
+_MOST = 5  # terms of a kind
+_MIN_TERM, _MIN_WORD = 3, 4  # characters
+_CODE = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)")
+_QUOTED = re.compile(
+    r"\"(?P<double>[^\"]+)\"|“(?P<curly>[^”]+)”"
+    r"|(?<!\w)'(?P<single>[^']+)'(?!\w)|(?<!\w)‘(?P<bent>[^’]+)’(?!\w)"
+)
+_WORD = re.compile(r"[.@]?\w[\w./@-]*")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_NEGATIVE = re.compile(
+    r"\b(?:never|avoid(?:s|ing)?|don['’]t|do not|must not|should not|shouldn['’]t"
+    r"|forbid(?:s|den)?|ban(?:s|ned)?|no longer)\b",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(r"\b(?:instead of|rather than|not|over)\b", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"[_./@\d]|\w-\w|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_STOP = frozenset(
+    """
+    always never avoid should must when where with without from into that this these those then
+    than they them their there have has been being before after during while about above below
+    between because instead rather over under using used uses make makes made ensure prefer check
+    keep only every each other such some most more less very also just like your ours will would
+    could cannot dont doesnt both either neither which what whose does done file files code function
+    functions method methods value values rule rules pattern patterns import imports call calls
+    return returns type types name names data error errors test tests everywhere everything
+    important carefully literally message empty project package packages query queries database add
+    adds filter all prevent apply extend run runs running
+    """.split()
+)
+
+
+class Terms(Struct, frozen=True):
+    """What is looked for: the code spans of a rule, its quotations, else words of it.
+
+    Of a `negative` rule they are what it forbids: where they stand it is broken.
+    """
+
+    polarity: Polarity
+    code: list[str]
+    quoted: list[str]
+    words: list[str]
+
+    @property
+    def exact(self) -> list[str]:
+        """Those that were marked as terms."""
+        return list(dict.fromkeys([*self.code, *self.quoted]))
+
+    @property
+    def all(self) -> list[str]:
+        """Those that are looked for."""
+        return self.exact or self.words
+
+
+def search_terms(rule: str) -> Terms:
+    """The terms of a rule; of one that prefers something to another only those of the first."""
+    text = " ".join(rule.split())
+    negative = _NEGATIVE.search(_masked(text)) is not None
+    contrast = None if negative else _CONTRAST.search(_masked(text))
+    part = text[: contrast.start()] if contrast else text
+    code = [match["code"].strip() for match in _CODE.finditer(part)]
+    prose = _CODE.sub(" ", part)
+    quoted = [match[match.lastgroup or 0].strip() for match in _QUOTED.finditer(prose)]
+    return Terms(
+        polarity="negative" if negative else "positive",
+        code=_usable(code),
+        quoted=_usable(quoted),
+        words=_words_in(_QUOTED.sub(" ", prose)),
+    )
+
+
+def _masked(text: str) -> str:
+    """A text whose code spans are blank, every other character at its place."""
+    return _CODE.sub(lambda match: " " * len(match[0]), text)
+
+
+def _usable(terms: Iterable[str]) -> list[str]:
+    usable = [t for t in terms if len(t) >= _MIN_TERM and re.search(r"\w", t)]
+    return list(dict.fromkeys(usable))[:_MOST]
+
+
+def _words_in(prose: str) -> list[str]:
+    """Words that tell a rule from others: those like identifiers first, then the longest."""
+    tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
+    words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
+    spaced = (word for word in words if not _UNSPACED.search(word))
+    return sorted(spaced, key=lambda w: (not _IDENTIFIER.search(w), -len(w), w))[:_MOST]
+
 
 _MANY = 20  # searched files from which on a term may be too common
 _COMMON = 0.5  # the share of them that is

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, get_args
 
-from skillvault.learning.effect.mentions import JOINED, Mention
-from skillvault.learning.effect.table import LINES, X, Y, expand
+from skillvault.learning.effect.mentions import JOINED, LINES, Mention, X, Y, expand
 
 # `named` is a mention as of what is used, which a later sentence may take back; `due` one as of
 # what is to be used, if work follows; `open` says nothing of use.

@@ -7,7 +7,7 @@ from skillvault.learning.account.account import KINDS, findings_about
 from skillvault.learning.generate.warning_pattern import Present, makes_skill
 from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.groups import STEP, Group, rejected
-from skillvault.learning.seed.similar import Gathering, Wording, gatherings, statement_words
+from skillvault.learning.seed.each_outcome import Gathering, Wording, gatherings, statement_words
 from skillvault.loop.merge import composed, is_mergeable, references, settled_by_domain
 from skillvault.loop.run import Run
 from skillvault.loop.session_merges import session_changes, session_merges

@@ -15,7 +15,7 @@ from pathlib import Path
 from skillvault.model.errors import VaultBusyError
 from skillvault.vault.commit.git_activity import clock, open_commit, what_holds
 from skillvault.vault.commit.locks import claim
-from skillvault.vault.drafts import draft_name, is_alive
+from skillvault.vault.disk import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 
 _MARK = b"skillvault "

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillvault.model.errors import EditedError
-from skillvault.vault.drafts import draft_name
+from skillvault.vault.disk import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.trees import EXECUTABLE
 

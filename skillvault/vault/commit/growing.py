@@ -16,7 +16,7 @@ from msgspec import Struct
 from skillvault.model.errors import EditedError
 from skillvault.vault.commit.files import draft_file, place_file
 from skillvault.vault.commit.git_activity import writers_of
-from skillvault.vault.drafts import draft_name, is_abandoned
+from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.failpoint import reach
 
 _KEPT = re.compile(r"late-(?P<taken>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")

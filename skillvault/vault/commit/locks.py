@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skillvault.model.errors import VaultBusyError
-from skillvault.vault.drafts import is_alive
+from skillvault.vault.disk import is_alive
 from skillvault.vault.failpoint import reach
 
 WRITER, DAEMON = "writer.lock", "daemon.lock"

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from skillvault.model import codec
+from skillvault.model.errors import BadInputError, EditedError
 from skillvault.model.records import Record, Skill
 from skillvault.model.text import front_matter
 from skillvault.model.written import (
@@ -22,10 +23,42 @@ from skillvault.model.written import (
     read_marks,
     text_mark,
 )
-from skillvault.vault.files import internal, layout
+from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.history import History
+
+INTERNAL_KEY = ("metadata", "internal")
+
+
+def is_internal(content: bytes) -> bool:
+    """Whether a skill's file has the mark; False for what cannot be read."""
+    try:
+        meta, _ = front_matter.read(front_matter.text_of(content))
+    except BadInputError:
+        return False
+    metadata = meta.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("internal") is True
+
+
+def mark_internal(path: str, content: bytes) -> bytes:
+    """A skill's file with the mark; EditedError if other text would change."""
+    if is_internal(content):
+        return content
+    try:
+        front_matter.text_of(content)
+        return front_matter.with_key(content, INTERNAL_KEY, value=True)
+    except BadInputError as error:
+        raise EditedError(f"{path}: {error}") from None
+
+
+def unmark_internal(path: str, content: bytes) -> bytes:
+    """A skill's file that has the mark without it; EditedError if other text would change."""
+    try:
+        return front_matter.without_key(content, INTERNAL_KEY)
+    except BadInputError as error:
+        raise EditedError(f"{path}: {error}") from None
+
 
 KEY = ("metadata", "written")
 
@@ -80,9 +113,9 @@ def marked(files: Files, origins: Mapping[str, str], history: History, git: Git)
         if content is None or not layout.is_skill(path):
             continue
         if layout.shelf_of(path) != layout.SERVED:
-            marks[path] = internal.marked(path, content)
-        elif internal.is_marked(content) and _has_shelf_mark(path, origins.get(path), history, git):
-            marks[path] = internal.unmarked(path, content)
+            marks[path] = mark_internal(path, content)
+        elif is_internal(content) and _has_shelf_mark(path, origins.get(path), history, git):
+            marks[path] = unmark_internal(path, content)
     return files | marks
 
 
@@ -93,7 +126,7 @@ def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -
     if layout.shelf_of(origin) != "archive":
         return True
     earlier = _served_last(path, history, git)
-    return earlier is None or not internal.is_marked(earlier)
+    return earlier is None or not is_internal(earlier)
 
 
 def _served_last(path: str, history: History, git: Git) -> bytes | None:

@@ -22,7 +22,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
 from skillvault.model.text import front_matter
 from skillvault.vault import spending
-from skillvault.vault.commit import fence, growing, journal, locks, marks, publish, recovery
+from skillvault.vault.commit import fence, growing, journal, locks, marks, publish
 from skillvault.vault.commit import local_edits as edits
 from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
@@ -43,6 +43,42 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 if TYPE_CHECKING:
     from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
+
+from skillvault.vault.commit.fence import index_lock, is_left_behind
+from skillvault.vault.commit.journal import Journal
+from skillvault.vault.disk import is_abandoned
+
+
+def clear_up(root: Path, git: Git, branch: str) -> None:
+    """Finish or undo half-made changes of killed writers; remove their drafts, pins and locks."""
+    journal = Journal(root, git)
+    own, common = git.dirs()
+    for pattern in ("index-*", "lock-*", "drafts/*"):
+        for path in (own / "skillvault").glob(pattern):
+            if is_abandoned(path.name):
+                path.unlink(missing_ok=True)
+    growing.recover(root, own / "skillvault")
+    git.unpin()
+    if journal.has_abandoned() or is_left_behind(own):
+        journal.unlock_killed()
+        with index_lock(root, own, 0.0):
+            journal.recover()
+    if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
+        journal.unlock()
+
+
+def review_taken(git: Git, taken: Taken, branch: str) -> None:
+    """Let go of the inbox files whose commit is in the branch; the others return."""
+    commits = taken.commits()
+    if not commits or git.pause_reason(branch):
+        return
+    tip = git.tip(branch)
+    for commit in commits:
+        if tip and (commit == tip or git.history.is_ancestor(commit, tip)):
+            taken.forget(commit)
+        else:
+            taken.put_back(commit)
+
 
 _TRIES = 5
 
@@ -273,7 +309,7 @@ class Store(threading.local):
                 raise PausedError(f"paused: {reason}")
 
         check_normal()
-        recovery.clear_up(self.root, self.git, policy.branch)
+        clear_up(self.root, self.git, policy.branch)
         durable = policy.durability == "full"
         by_program = policy.commit.author == "program"
         writer = publish.Writer(
@@ -325,7 +361,7 @@ class Store(threading.local):
         with self._writing(wait=wait):
             # While its lock stands no git came after it: the state is what it left.
             if locked or self.git.pause_reason(name, founding=True) is None:
-                recovery.clear_up(self.root, self.git, name)
+                clear_up(self.root, self.git, name)
         return True
 
     def watched(self) -> AbstractContextManager[None]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Trust
-from skillvault.vault.drafts import draft_name, is_alive
+from skillvault.vault.disk import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import stamp
-from skillvault.vault.drafts import draft_name
+from skillvault.vault.disk import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (

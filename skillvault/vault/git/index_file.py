@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from skillvault.model.errors import GitError
-from skillvault.vault.drafts import draft_name
+from skillvault.vault.disk import draft_name
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.trees import Entry

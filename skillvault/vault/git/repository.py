@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from skillvault.model.errors import GitError, NotAVaultError
-from skillvault.vault.drafts import draft_name, is_abandoned
+from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.git.committer import Committer
 from skillvault.vault.git.config import LISTING, Believed, Settings, believed
 from skillvault.vault.git.history import History, LostCommit, lost_commits

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.judge.offline.joining import joined
+from skillvault.judge.offline.drafting import joined
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import Agreement, Cause, Remedy, Rule, Statement
 from skillvault.model.records import Outcome, SkillKind

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.commit.recovery import review_taken
+from skillvault.vault.commit.store import review_taken
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,10 +12,12 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
 from skillvault.serving import folders
-from skillvault.serving.shelf import Shelf
 from skillvault.vault import check as checks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
+
+if TYPE_CHECKING:
+    from skillvault.serving.shelf import Shelf
 
 
 class Checked(Struct, frozen=True):
@@ -24,7 +27,7 @@ class Checked(Struct, frozen=True):
     notes: list[Problem]
 
 
-def check_vault(store: Store, shelf: Shelf, index: str | None = None, *, staged: bool) -> Checked:
+def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, staged: bool) -> Checked:
     """Everything that must hold, in the work tree or (`staged`) in the index; see `Vault.check`."""
     if not staged:
         store.follow()
